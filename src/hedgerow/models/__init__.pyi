@@ -8,6 +8,7 @@ from .choice import (
     hypothesis_for as hypothesis_for,
     is_dense as is_dense,
     may_be_dense as may_be_dense,
+    over_tables as over_tables,
     suited as suited,
     wants_classes as wants_classes,
 )
@@ -26,6 +27,14 @@ from .dense.histogram import Histogram as Histogram
 from .fit.newton import Newton as Newton
 from .fit.refit import refit as refit
 from .fit.rules import Proximal as Proximal, Refit as Refit, Sweeps as Sweeps
+from .overlays.estimate import overlaid as overlaid
+from .overlays.overlay import Overlay as Overlay
+from .overlays.parts import (
+    LARGEST_OVERLAY as LARGEST_OVERLAY,
+    Parts as Parts,
+    can_hold_table as can_hold_table,
+    table_cells as table_cells,
+)
 from .records.empirical import Empirical as Empirical
 from .trees.elimination import plan as plan
 from .trees.growth import Growth as Growth

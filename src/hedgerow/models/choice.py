@@ -20,9 +20,17 @@ from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import check_cells, required_bytes
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit import LARGEST_TRANSFORM
+from hedgerow.models.overlays import (
+    LARGEST_BELOW,
+    LARGEST_OVERLAY,
+    can_hold,
+    can_hold_table,
+    overlay_bytes,
+    table_cells,
+)
 from hedgerow.models.trees import JunctionTree, Markov, cells_bytes, markov_bytes
 from hedgerow.quantities import human
-from hedgerow.queries import Conjunctions, Measurable, Parity, Workload
+from hedgerow.queries import Conjunctions, Marginals, Measurable, Parities, Parity, Workload
 
 SMALL_CELLS = 1 << 12
 """Domains of at most this many cells are histograms, whatever is measured."""
@@ -208,6 +216,51 @@ def wants_classes(workload: Workload) -> bool:
     return bool(named) and all(family.conjunctive and not family.tabular for family in named)
 
 
+def over_tables(
+    domain: Domain,
+    targets: Iterable[Measurable],
+    largest_tree: int = LARGEST_TREE,
+    trees: Sequence[JunctionTree] = (),
+) -> bool:
+    """Whether what was measured is held as consistent tables over a tree: no tree of the size holds it all.
+
+    A function of what was measured alone, not of any answer.
+
+    Args:
+        domain: The domain.
+        targets: All measured targets.
+        largest_tree: Most cells of a tree.
+        trees: Trees that are held already.
+
+    Example:
+        >>> from itertools import combinations
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.queries import Marginal
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(40))
+        >>> pairs = [Marginal(domain, pair) for pair in combinations(domain.names, 2)]
+        >>> over_tables(domain, pairs), over_tables(domain, pairs[:39])
+        (True, False)
+    """
+    holdable: dict[Clique, None] = {}
+    others: dict[Clique, None] = {}
+    for target in targets:
+        (holdable if can_hold(target) else others)[target.scope] = None
+    if not holdable or all(any(tree.find(scope) is not None for tree in trees) for scope in [*holdable, *others]):
+        return False
+    return _tables_over_tree(domain, list(holdable), list(others), largest_tree)
+
+
+def _tables_over_tree(domain: Domain, held: Sequence[Clique], others: Sequence[Clique], largest_tree: int) -> bool:
+    trees = cheaper_trees(domain, [*held, *others])
+    if not held or trees is None or trees.cells <= largest_tree or table_cells(domain, held) > LARGEST_OVERLAY:
+        return False
+    return trees_of(domain, [*others, *{(name,) for scope in held for name in scope}]).cells <= _below(largest_tree)
+
+
+def _below(largest_tree: int) -> int:
+    return min(largest_tree, LARGEST_BELOW)
+
+
 def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:
     """The domain with as many codes as classes at most, once more was measured: public, for estimates of cells.
 
@@ -297,6 +350,7 @@ class Footprint:
         cells: Cells of the domain.
         tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
+        table_cells: Cells of the consistent tables above the trees; 0 where there are none.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -308,6 +362,7 @@ class Footprint:
     cells: int
     tree_cells: int | None
     required_bytes: int
+    table_cells: int = 0
 
     @classmethod
     def of(cls, domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> Footprint:
@@ -328,6 +383,32 @@ class Footprint:
             return cls.of(workload.domain, workload.scopes, copies)
         coarse = domain_of_classes(workload, {}, workload.n_candidates)
         return cls._trees(workload.domain, trees_of(coarse, workload.scopes))
+
+    @classmethod
+    def of_fit(cls, workload: Workload, largest_tree: int = LARGEST_TREE) -> Footprint:
+        """The footprint of the fit of all candidates of a workload at once: of tables over a tree where that is needed.
+
+        Args:
+            workload: The workload whose candidates are measured.
+            largest_tree: Most cells of a tree.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(100)), 2)
+            >>> Footprint.of_fit(workload).words
+            'consistent tables of 19,800 cells over junction trees of up to 65,536 cells; the domain has about 10^30'
+        """
+        domain = workload.domain
+        held: dict[Clique, None] = {}
+        others: dict[Clique, None] = {}
+        for family in workload.families:
+            whole = isinstance(family, Marginals | Parities)
+            for scope in family.scopes:
+                (held if whole and can_hold_table(domain, scope) else others)[scope] = None
+        if wants_classes(workload) or not _tables_over_tree(domain, list(held), list(others), largest_tree):
+            return cls.of_workload(workload)
+        tables, below = table_cells(domain, held), _below(largest_tree)
+        return cls(domain.size, below, cells_bytes(below) + overlay_bytes(tables), tables)
 
     @classmethod
     def up_to(cls, domain: Domain, tree_cells: int | None, copies: int = 2) -> Footprint:
@@ -355,7 +436,8 @@ class Footprint:
         """The form and its cells, in words."""
         if self.tree_cells is None:
             return f"{human(self.cells)} cells"
-        return f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"
+        trees = f"junction trees of up to {human(self.tree_cells)} cells; the domain has {human(self.cells)}"
+        return f"consistent tables of {human(self.table_cells)} cells over {trees}" if self.table_cells else trees
 
     def check(self) -> None:
         """Refuse what does not fit, before anything is allocated.
@@ -363,5 +445,5 @@ class Footprint:
         Raises:
             ModelTooLargeError: More than may be used is required.
         """
-        cells = self.cells if self.tree_cells is None else self.tree_cells
+        cells = self.cells if self.tree_cells is None else self.tree_cells + self.table_cells
         check_cells(cells, self.required_bytes, tree=self.tree_cells is not None)

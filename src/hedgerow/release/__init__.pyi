@@ -28,4 +28,5 @@ from .words import (
     level_uses as level_uses,
     levels_sentence as levels_sentence,
     summary_of as summary_of,
+    tables_sentence as tables_sentence,
 )

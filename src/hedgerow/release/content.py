@@ -2,8 +2,9 @@
 
 A histogram is ``base * exp(sum of small tables and steps)``. The tables take kilobytes where the histogram itself may
 take hundreds of megabytes; the base is kept only where there is one. Where all cells of the domain do not fit into
-memory, the same product is built over a junction tree. An empirical model is kept as its records. ``"kind"`` tells the
-two apart; entries without it hold potentials.
+memory, the same product is built over a junction tree. An empirical model is kept as its records, an overlay as the
+product below it, the sets of attributes of its tables, and the coefficients of their parts. ``"kind"`` tells them
+apart; entries without it hold potentials.
 
 Sets of codes are kept as runs, and explicit queries whose values are all 0 or 1, as those of conditions are, as bits: a
 query that is short to ask stays short in the file.
@@ -22,11 +23,22 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats
 from hedgerow.domain import CodeSet, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
-from hedgerow.models import Empirical, HasPotentials, Model, Potentials
-from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+from hedgerow.models import (
+    LARGEST_OVERLAY,
+    Empirical,
+    HasPotentials,
+    Markov,
+    Model,
+    Overlay,
+    Parts,
+    Potentials,
+    can_hold_table,
+    table_cells,
+)
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity, filled_axes
 
 if TYPE_CHECKING:
-    from hedgerow.models import Histogram, Markov, ValueClasses
+    from hedgerow.models import Histogram, ValueClasses
 
     Product = Histogram | Markov | ValueClasses
 
@@ -37,6 +49,9 @@ STEPS = "model_steps"
 BASE = "model_base"
 RECORDS = "model_records"
 LOG_WEIGHTS = "model_log_weights"
+SCOPES = "model_scopes"
+"""Attributes of the tables of an overlay: positions in the domain, then -1 to fill up."""
+COEFFICIENTS = "model_coefficients"
 VALUES = "measured_values"
 VECTORS = "measured_vectors"
 BITS = "measured_bits"
@@ -61,13 +76,15 @@ def model_to_dict(model: Model | StoredModel | Potentials) -> tuple[dict[str, An
     state = model.state() if isinstance(model, StoredModel) else model
     if isinstance(state, Empirical):
         return _records_to_dict(state)
+    if isinstance(state, Overlay):
+        return _overlay_to_dict(state)
     if isinstance(state, Potentials):
         return _potentials_to_dict(state)
     if isinstance(state, HasPotentials):
         return _potentials_to_dict(state.potentials())
     raise ReleaseError(
         f"a {type(model).__name__} cannot be saved",
-        remedy="release a Histogram, a Markov, a ValueClasses or an Empirical hypothesis",
+        remedy="release a Histogram, a Markov, a ValueClasses, an Overlay or an Empirical hypothesis",
     )
 
 
@@ -87,6 +104,32 @@ def _records_from_dict(
     if len(codes) != n:
         raise ValueError(f"the array {RECORDS} holds {len(codes):,} records where {n:,} belong")
     return Empirical(domain, total, codes, _array(arrays, LOG_WEIGHTS, n) if entry["weighted"] else None)
+
+
+def _overlay_to_dict(model: Overlay) -> tuple[dict[str, Any], Arrays]:
+    entry, arrays = _potentials_to_dict(model.tree.potentials())
+    scopes = filled_axes(map(model.domain.axes, model.parts.scopes)).astype(np.int32)
+    arrays |= {SCOPES: scopes, COEFFICIENTS: model.coefficients}
+    return {**entry, "kind": "overlay", "scopes": list(scopes.shape)}, arrays
+
+
+def _overlay_from_dict(
+    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
+) -> Overlay:
+    rows, widest = (int(number) for number in entry["scopes"])
+    axes = np.asarray(arrays[SCOPES])
+    if axes.size != rows * widest or axes.dtype.kind not in "iu":
+        raise ValueError(f"the array {SCOPES} holds {axes.size:,} values where {rows * widest:,} belong")
+    names = domain.names
+    listed = [[axis for axis in row if axis != -1] for row in axes.reshape(rows, widest).tolist()]
+    if not all(row and row == sorted(set(row)) and row[0] >= 0 and row[-1] < len(names) for row in listed):
+        raise ValueError(f"the array {SCOPES} holds a row that is no set of attributes")
+    scopes = [tuple(names[axis] for axis in row) for row in listed]
+    if not all(can_hold_table(domain, scope) for scope in scopes) or table_cells(domain, scopes) > LARGEST_OVERLAY:
+        raise ValueError("the tables of the model are too large")
+    parts = Parts(domain, scopes)
+    tree = Markov.from_potentials(domain, total, _potentials_from_dict(entry, arrays, domain))
+    return Overlay(tree, parts, _array(arrays, COEFFICIENTS, parts.size))
 
 
 def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]:
@@ -133,7 +176,7 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
 
     That product is over classes of values where conditions speak of attributes of very many.
     """
-    from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Markov, ValueClasses, is_dense
+    from hedgerow.models import LARGE_ATTRIBUTE, Histogram, ValueClasses, is_dense
 
     named = {name for query in state.steps for name in query.scope}
     if state.base is None and any(domain[name].size > LARGE_ATTRIBUTE for name in named):
@@ -169,7 +212,7 @@ class StoredModel:
     entry: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]]
 
-    def build(self) -> Product | Empirical:
+    def build(self) -> Product | Empirical | Overlay:
         """Build the model.
 
         Raises:
@@ -177,10 +220,10 @@ class StoredModel:
             ModelTooLargeError: The model does not fit into memory.
         """
         state = self.state()
-        return state if isinstance(state, Empirical) else _product(self.domain, self.total, state)
+        return _product(self.domain, self.total, state) if isinstance(state, Potentials) else state
 
-    def state(self) -> Potentials | Empirical:
-        """The records, or the factors of the product; no histogram is built.
+    def state(self) -> Potentials | Empirical | Overlay:
+        """The records, the tables over a tree, or the factors of the product; no histogram is built.
 
         Raises:
             DamagedReleaseError: The file is damaged where the model stands.
@@ -189,6 +232,8 @@ class StoredModel:
             kind = self.entry.get("kind", "potentials")
             if kind == "records":
                 return _records_from_dict(self.entry, self.arrays, self.domain, self.total)
+            if kind == "overlay":
+                return _overlay_from_dict(self.entry, self.arrays, self.domain, self.total)
             if kind != "potentials":
                 raise ValueError(f"there is no model of kind {kind!r}")
             return _potentials_from_dict(self.entry, self.arrays, self.domain)

@@ -7,8 +7,9 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.domain import feasible_records
-from hedgerow.models import Empirical
+from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import WorkloadError
+from hedgerow.release.content import StoredModel
 from hedgerow.release.release import Release
 
 
@@ -29,6 +30,7 @@ def summary_of(release: Release) -> dict[str, Any]:
         "constraints": [rule.text for rule in release.domain.constraints],
         "derived_columns": [each.name for each in release.domain.derived_columns],
         "levels": {each.name: each.measurements for each in level_uses(release)},
+        "tables_over_tree": tables_over_tree(release),
         "workload": release.workload.spec,
         "algorithm": release.provenance.algorithm,
         "error": None if error is None else _error_to_dict(error),
@@ -108,6 +110,34 @@ def levels_sentence(release: Release) -> str:
 
 
 _LEVELS = {1: "one level or derived attribute", 2: "two"}
+
+
+def tables_over_tree(release: Release) -> int | None:
+    """Number of consistent tables that questions are answered from beside a tree; None where one model answers all.
+
+    Args:
+        release: The release; its model is not built.
+    """
+    held = release.held
+    if isinstance(held, StoredModel):
+        return int(held.entry["scopes"][0]) if held.entry.get("kind") == "overlay" else None
+    return len(held.parts.scopes) if isinstance(held, Overlay) else None
+
+
+def tables_sentence(release: Release) -> str:
+    """The rule by which a question is answered from tables or from the tree that draws records; empty without tables.
+
+    Args:
+        release: The release.
+    """
+    tables = tables_over_tree(release)
+    if tables is None:
+        return ""
+    return (
+        f"A question whose attributes all lie in one of {tables:,} consistent tables is answered from these, every "
+        "other from a junction tree. The tree cannot hold all the tables, and draws the records: answers to what was "
+        "measured are better than those of the records."
+    )
 
 
 def error_sentence(release: Release, confidence: float = 0.95) -> str:

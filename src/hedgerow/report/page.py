@@ -16,7 +16,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, feasible_records
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
-from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence
+from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
 from hedgerow.report.curves import STAMP
 from hedgerow.system import replacing
 
@@ -130,6 +130,7 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
         levels_sentence=levels_sentence(release),
         derived=[(each, _described(each.attribute)) for each in release.domain.declared],
         distinct_records=distinct_records(release),
+        tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
     )
 

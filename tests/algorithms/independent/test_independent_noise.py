@@ -374,7 +374,7 @@ def test_a_refusal_comes_before_anything_is_spent(case: str) -> None:
     workload, error = {
         "a constant query": (Workload.explicit(PAIR, ["a"], [[0, 1], [1, 1]]), QueryError),
         "another domain": (Workload.marginals(TRIPLE, 1), ConfigError),
-        "too large": (Workload.marginals(wide, 2), ModelTooLargeError),
+        "too large": (Workload.marginals(wide, 2, whole=False), ModelTooLargeError),
     }[case]
     source = DenseCounts(PAIR, [1, 2, 3, 4])
     if case == "too large":

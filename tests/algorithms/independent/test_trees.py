@@ -16,6 +16,7 @@ from hedgerow.errors import ModelTooLargeError
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.rules import Sweeps
+from hedgerow.models.overlays.overlay import Overlay
 from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.curator import Curator
@@ -109,12 +110,43 @@ def test_ranges_of_very_many_values_are_fitted_in_classes() -> None:
 
 
 def test_what_fits_neither_form_is_refused_before_anything_is_spent() -> None:
-    workload = Workload.marginals(WIDE, 2)
+    workload = Workload.marginals(WIDE, 2, whole=False)
     curator = Curator(uniform(WIDE), PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(ModelTooLargeError, match=r"fewer that overlap.*take MWEM"):
         IndependentNoise().run_with(curator, workload)
     assert curator.ledger.events == ()
     assert not IndependentNoise().plan(workload, PureDP(1.0), total=1024).fits
+
+
+@pytest.mark.parametrize(
+    ("config", "workload", "share"),
+    [
+        (IndependentNoise(), Workload.marginals(MANY_BITS, 2), 0.3),
+        (FourierMeasurement(), Workload.marginals(MANY_BITS, 2), 0.95),  # half of it is the number of records
+        (IndependentNoise(), Workload.parities(MANY_BITS, 2), 0.2),
+        (IndependentNoise(), Workload.marginals(WIDE, 2), 0.3),
+    ],
+    ids=["pairs", "coefficients", "parities", "pairs of ten codes"],
+)
+def test_tables_answer_what_no_tree_holds(config: Any, workload: Workload, share: float) -> None:
+    data = uniform(workload.domain, 10_000)
+    release = config.run(data, workload, ZCDP(0.5), noise=SeededNoise(1))
+    assert isinstance(release.model, Overlay)
+    raw = config.__class__(fit=None).run(data, workload, ZCDP(0.5), noise=SeededNoise(1))
+    assert release.events[0].label == raw.events[0].label == "total"
+    assert len(release.measurements) == len(raw.measurements)
+    exact = workload.answers(data.model)
+    noisy = noisy_coefficients(raw) if isinstance(config, FourierMeasurement) else noisy_cells(raw)
+    assert np.abs(workload.answers(release.model) - exact).mean() < share * np.abs(noisy - exact).mean()
+    plan = config.plan(workload, ZCDP(0.5), total=10_000)
+    assert plan.fits
+    assert "consistent tables of" in dict(plan.lines(10_000.0))["memory"]
+
+
+def test_a_fit_by_sweeps_is_refused_where_tables_would_be_needed() -> None:
+    workload = Workload.marginals(MANY_BITS, 2)
+    with pytest.raises(ModelTooLargeError):
+        IndependentNoise(fit=Sweeps(3)).check(workload, PureDP(1.0).regime)
 
 
 @pytest.mark.many(quick=1)

@@ -5,7 +5,8 @@ C. Dwork, F. McSherry, K. Nissim, A. Smith, "Calibrating Noise to Sensitivity in
 Each of m candidates is measured once, with the m-th part of the budget: Laplace noise of scale m Delta / epsilon in
 counts, or Gaussian noise of ``sigma = Delta sqrt(m / (2 rho))``. Nothing is selected. The noisy answers are then made
 consistent and non-negative by the fit that MWEM uses, so that comparisons with it differ in the measurements alone;
-`noisy_answers` gives them as they were bought. The bound that a plan states is the quantile of m independent noises, a
+where no hypothesis holds them all, the model is an `Overlay` of consistent tables. `noisy_answers` gives them as they
+were bought. The bound that a plan states is the quantile of m independent noises, a
 little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 """
 
@@ -15,7 +16,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, make_release, tell
+from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, concluded, make_release, tell
 from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
@@ -23,7 +24,7 @@ from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noi
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Footprint, Proximal, Refit, hypothesis, hypothesis_for
+from hedgerow.models import Footprint, Model, Proximal, Refit, hypothesis, hypothesis_for
 from hedgerow.privacy import ApproxDP, Budget, Curator, Regime
 from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
@@ -143,10 +144,12 @@ class IndependentNoise(Algorithm):
             >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(20)), 2)
             >>> IndependentNoise(fit=None).footprint(workload).tree_cells
             0
-            >>> IndependentNoise().footprint(workload).tree_cells == 10**20
-            True
+            >>> IndependentNoise().footprint(workload).words
+            'consistent tables of 19,000 cells over junction trees of up to 65,536 cells; the domain has about 10^20'
         """
-        return Footprint.of(measured.domain, ()) if self.fit is None else Footprint.of_workload(measured)
+        if self.fit is None:
+            return Footprint.of(measured.domain, ())
+        return Footprint.of_fit(measured) if isinstance(self.fit, Proximal) else Footprint.of_workload(measured)
 
     def charges(self, amount: float, neighbours: Neighbours) -> Charges:
         """Divide an amount of the budget.
@@ -233,7 +236,9 @@ def run_equal_shares(
     for target in targets:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, each, config.noise)
     total = number_of_records(curator, charges.total)
-    uniform = hypothesis(workload.domain, total) if config.fit is None else hypothesis_for(measured, total)
+    held = config.footprint(measured)
+    unfitted = config.fit is None or held.table_cells
+    uniform = hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total)
     learner = Learner(uniform)
     for number, target in enumerate(targets, 1):
         found = curator.measure(target, each, kind=config.noise)
@@ -241,12 +246,14 @@ def run_equal_shares(
         if progress is not None:
             residual = float(np.abs(found.values - target.on(uniform)).sum())
             tell(progress, curator, target.text, residual, number=number, of=len(targets))
+    model: Model = uniform
     if config.fit is not None:
-        learner.fit(config.fit, None if fitted is None else fitted(workload.domain, learner.measurements, total))
+        told = None if fitted is None or held.table_cells else fitted(workload.domain, learner.measurements, total)
+        model = concluded(learner, config.fit, told)
     return make_release(
         curator,
         workload,
-        learner.model,
+        model,
         name=type(algorithm).__name__,
         parameters=algorithm.parameters(),
         measurements=learner.measurements,

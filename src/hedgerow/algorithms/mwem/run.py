@@ -17,12 +17,20 @@ from hedgerow.algorithms.mwem.settings import (
     planned_rounds,
     round_charge,
 )
-from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
+from hedgerow.algorithms.shared import (
+    Averager,
+    Learner,
+    ProgressCallback,
+    RoundCharge,
+    concluded,
+    expected_noise,
+    make_release,
+)
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
-from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
+from hedgerow.models import Histogram, Hypothesis, Markov, Model, Proximal, ValueClasses, hypothesis
 from hedgerow.privacy import LARGEST_MASS, Curator
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
@@ -243,13 +251,14 @@ class MWEMRun:
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
         counted = None
+        model: Model = self.model if self.averager is None else self.averager.result()
         if self.averager is None and isinstance(self.config.refit, Proximal):
             counted = self._recount()
-            self.learner.fit(self.config.refit)
+            model = concluded(self.learner, self.config.refit, largest_tree=self.config.largest_tree)
         return make_release(
             self.curator,
             self.workload,
-            self.model if self.averager is None else self.averager.result(),
+            model,
             name="MWEM",
             parameters=plain_parameters(self.config),
             measurements=[*self.bought_first, *self.learner.measurements],

@@ -30,6 +30,7 @@ from .learning import (
     Learner as Learner,
     Output as Output,
     clipped as clipped,
+    concluded as concluded,
     exponent_of as exponent_of,
     step_size as step_size,
     take_step as take_step,

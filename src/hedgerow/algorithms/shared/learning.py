@@ -14,7 +14,24 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import possible_cells
-from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
+from hedgerow.models import (
+    CELL_RATES,
+    LARGEST_TREE,
+    Histogram,
+    Hypothesis,
+    Markov,
+    Model,
+    Overlay,
+    Proximal,
+    Refit,
+    Step,
+    ValueClasses,
+    over_tables,
+    overlaid,
+    query_rate,
+    refit,
+    suited,
+)
 from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
 
 Output = Literal["last", "average"]
@@ -28,6 +45,7 @@ class Learner:
     Attributes:
         model: The hypothesis as it is now.
         measurements: Noisy answers, in the order in which they were bought.
+        keeps_form: Whether the hypothesis stays a histogram however large, or trees however small.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -52,11 +70,11 @@ class Learner:
         """
         self.model = model
         self.measurements: list[Measurement] = []
-        self._keeps_form = keeps_form
+        self.keeps_form = keeps_form
 
     def suit(self, told: Sequence[Measurement] | None = None) -> None:
         """Take the form that costs less for some measurements; for all of them unless they are given."""
-        if not self._keeps_form:
+        if not self.keeps_form:
             told = self.measurements if told is None else told
             self.model = suited(self.model, [measured.target for measured in told])
 
@@ -64,6 +82,43 @@ class Learner:
         """Fit the hypothesis to some measurements; to all of them unless they are given."""
         self.suit(told)
         refit(self.model, self.measurements if told is None else told, rule)
+
+
+def concluded(
+    learner: Learner, rule: Refit, told: Sequence[Measurement] | None = None, largest_tree: int = LARGEST_TREE
+) -> Hypothesis | Overlay:
+    """The last hypothesis of a run: fitted to all measurements, or consistent tables over a tree where none holds them.
+
+    Args:
+        learner: The hypothesis so far, and the measurements; fitted in place unless tables are needed.
+        rule: Fit of the hypothesis, or of the tree below the tables.
+        told: Other forms of the measurements that a hypothesis is fitted to; tables are made of those that were made.
+        largest_tree: Most cells of a tree.
+
+    Raises:
+        ModelTooLargeError: Neither fits into memory.
+
+    Example:
+        >>> from itertools import combinations
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.models import Markov, Proximal
+        >>> from hedgerow.queries import Marginal, NoiseKind
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(40))
+        >>> learner = Learner(Markov(domain, 100.0))
+        >>> for pair in combinations(domain.names, 2):
+        ...     noisy = Measurement(Marginal(domain, pair), np.array([40.0, 30.0, 30.0, 0.0]), NoiseKind.GAUSSIAN, 0.1)
+        ...     learner.measurements.append(noisy)
+        >>> concluded(learner, Proximal()).marginals([("x7", "x21")])[0].round()
+        array([[40., 30.],
+               [30.,  0.]])
+    """
+    model, measurements = learner.model, learner.measurements
+    if isinstance(rule, Proximal) and not (learner.keeps_form or isinstance(model, ValueClasses)):
+        trees = model.trees if isinstance(model, Markov) else ()
+        if over_tables(model.domain, (each.target for each in measurements), largest_tree, trees):
+            return overlaid(model.domain, model.total, measurements, rule, largest_tree)
+    learner.fit(rule, told)
+    return learner.model
 
 
 def possible_values(target: Measurable) -> slice | Bools:

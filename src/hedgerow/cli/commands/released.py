@@ -150,7 +150,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
       hedgerow show people.release --json
     """
     from hedgerow.domain import cells_in_words, columns_in_words
-    from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of
+    from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of, tables_sentence
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     loaded = load_release(release)
@@ -159,6 +159,8 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
         shown.tell(loaded.provenance.left_out)
     shown.say()
     shown.tell(error_sentence(loaded))
+    if rule := tables_sentence(loaded):
+        shown.tell(rule)
     shown.say(f"Workload: {loaded.workload.spec}")
     names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
     shown.say(f"Domain: {cells_in_words(loaded.domain)}: {names}")

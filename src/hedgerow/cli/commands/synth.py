@@ -240,7 +240,7 @@ def _tell(
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
-    from hedgerow.release import distinct_records, error_sentence, summary_of
+    from hedgerow.release import distinct_records, error_sentence, summary_of, tables_sentence
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -253,6 +253,8 @@ def _tell(
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
+    if rule := tables_sentence(release):
+        output.tell(rule)
     options.warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: anyone who knows the seed can subtract the noise")

@@ -1,0 +1,10 @@
+"""Answers that no junction tree holds: consistent tables of what was measured, over a tree for everything else.
+
+``parts`` splits tables into orthogonal parts, ``projection`` brings these to the nearest tables without negative
+counts, ``overlay`` is the model, ``holding`` says what a tree below it should hold, ``shared``
+what all pairs have in common, and ``estimate`` makes one from measurements. Imports ``fit``, ``trees`` and ``core``.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,183 @@
+"""Consistent tables over a tree: answers to what was measured from the tables, everything else from the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import final
+
+import numpy as np
+
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, possible_cells
+from hedgerow.errors import ConfigError
+from hedgerow.models.core import Codes, Complete, Model, SamplingMethod
+from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.trees import Markov
+from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
+
+
+@final
+class Overlay(Model):
+    """Tables that agree wherever they overlap and are nowhere negative, over a junction tree that cannot hold them all.
+
+    They need not be the tables of any distribution, so that no records have them all. **A question whose attributes all
+    lie in one of the tables is answered from the tables, every other from the tree, which also draws the records**: a
+    rule about the attributes alone. So answers to what was measured are better than those of the records. Where a tree
+    answers, its answers need not agree with those of the tables.
+
+    It is made whole from measurements (``overlaid``), and takes no updates.
+
+    Attributes:
+        tree: The hypothesis below the tables; not to be changed.
+        parts: The tables, and the places of their parts.
+        coefficients: The parts, as fractions of all records, shape ``(parts.size,)``; not to be changed.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> parts = Parts(domain, [("a", "b"), ("b", "c"), ("a", "c")])
+        >>> coefficients = np.zeros(parts.size)
+        >>> coefficients[[0, 4, 5, 6]] = 1.0, -0.5, -0.5, -0.5  # no two are equal: no record can be so
+        >>> model = Overlay(Markov(domain, 12.0), parts, coefficients)
+        >>> model.marginals([("a", "c"), ("a", "b", "c")])[0].round(9).tolist()
+        [[0.0, 6.0], [6.0, 0.0]]
+        >>> model.conjunctions([Conjunction.where(domain, {"a": [0], "b": [0], "c": [0]})])  # the tree's
+        array([1.5])
+    """
+
+    def __init__(self, tree: Markov, parts: Parts, coefficients: Floats) -> None:
+        """Put tables over a tree.
+
+        Args:
+            tree: The hypothesis below; its total is that of the model.
+            parts: The tables.
+            coefficients: Their parts, as fractions, shape ``(parts.size,)``; the first is 1.
+
+        Raises:
+            ConfigError: The parts are of another domain, or there are as many coefficients.
+        """
+        super().__init__(tree.domain, tree.total)
+        if parts.domain != tree.domain or coefficients.shape != (parts.size,) or coefficients[0] != 1.0:
+            raise ConfigError(f"{coefficients.size:,} coefficients do not fit {parts.size:,} of tables of the domain")
+        self.tree = tree
+        self.parts = parts
+        self.coefficients = coefficients
+
+    @property
+    def cheap_cells(self) -> int:
+        """The same as for the tree: larger tables may need larger products on the way."""
+        return self.tree.cheap_cells
+
+    def rescale(self, total: float) -> None:
+        """Set the mass; tables and tree stay as they are otherwise.
+
+        Args:
+            total: Mass in counts, positive.
+        """
+        super().rescale(total)
+        self.tree.rescale(total)
+
+    def answers_from_tables(self, scope: Clique) -> bool:
+        """Whether questions about these attributes are answered from the tables.
+
+        Args:
+            scope: Attributes in domain order.
+        """
+        return self.parts.holds(scope)
+
+    # Answers
+
+    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        held = [clique for clique in cliques if self.parts.holds(clique)]
+        tables = iter(self._tables(held))
+        others = iter(self.tree.marginals([clique for clique in cliques if not self.parts.holds(clique)]))
+        return [next(tables if self.parts.holds(clique) else others) for clique in cliques]
+
+    def _tables(self, cliques: Sequence[Clique]) -> list[Floats]:
+        found = []
+        for clique, table in zip(cliques, self.parts.tables(cliques, self.coefficients), strict=True):
+            counts = np.maximum(self._total * table, 0.0)  # what is below 0 is rounding
+            possible = possible_cells(self._domain, clique) if self._domain.constraints else None
+            if possible is not None:
+                counts = np.where(possible, counts, 0.0)
+                counts *= self._total / counts.sum()
+            found.append(counts)
+        return found
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
+        found = np.empty(len(queries))
+        groups: dict[Clique, list[int]] = {}
+        others = []
+        for place, query in enumerate(queries):
+            if self.parts.holds(query.scope):
+                groups.setdefault(query.scope, []).append(place)
+            else:
+                others.append(place)
+        for (_, places), table in zip(groups.items(), self._tables(list(groups)), strict=True):
+            found[places] = [float(queries[place].of_table(table)[0]) for place in places]
+        found[others] = self.tree.conjunctions([queries[place] for place in others])
+        return found
+
+    def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
+        """Sums of the product of ``1 - 2 code`` over each set of binary attributes, in counts.
+
+        Args:
+            scopes: Sets by name; or shape ``(sets, longest)``, positions in the domain, increasing, then -1 to fill up.
+
+        Returns:
+            Shape ``(sets,)``.
+
+        Raises:
+            QueryError: An attribute has more than two codes.
+        """
+        axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self._domain.axes, scopes))
+        names = self._domain.names
+        for axis in np.unique(axes[axes >= 0]).tolist():
+            Parity(self._domain, (names[axis],))  # which refuses more codes than two
+        sets = [tuple([names[axis] for axis in row if axis >= 0]) for row in axes.tolist()]
+        held = np.array([self.parts.holds(each) for each in sets], dtype=np.bool_)
+        found = np.empty(len(sets))
+        if not held.all():
+            found[~held] = self.tree.parities(axes[~held])
+        inside = [each for each in sets if self.parts.holds(each)]
+        places = np.array([self.parts.start(each) for each in inside], dtype=np.int64)
+        cells = 2.0 ** np.array([len(each) for each in inside])
+        found[held] = self._total * np.sqrt(cells) * self.coefficients[places]
+        return found
+
+    # State
+
+    def _update(self, query: LinearQuery, step: float) -> None:
+        raise self._fixed()
+
+    def _reweigh(self, clique: Clique, table: Floats) -> None:
+        raise self._fixed()
+
+    def reset(self) -> None:
+        """Refused, as all changes are."""
+        raise self._fixed()
+
+    def _fixed(self) -> ConfigError:
+        return ConfigError(
+            "tables over a tree are made whole from measurements, and take no updates",
+            remedy="update its tree, or fit the measurements again",
+        )
+
+    def copy(self) -> Overlay:
+        """An independent model in the same state."""
+        return Overlay(self.tree.copy(), self.parts, self.coefficients)
+
+    # Records
+
+    def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
+        """Records of the tree."""
+        return self.tree.sample_blocks(n, draw, method)
+
+    def meeting(self, condition: LinearQuery) -> Markov:
+        """The tree given a condition."""
+        return self.tree.meeting(condition)
+
+    def completing(self, names: Clique) -> Complete:
+        """Rows are completed by the tree."""
+        return self.tree.completing(names)
