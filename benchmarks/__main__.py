@@ -2,7 +2,8 @@
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`.
+options of its own and hours of work: see `benchmarks.regret`. So is ``python -m benchmarks intervals``, which compares
+estimates with the truth.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from rich.table import Table
 import benchmarks
 from benchmarks.row import Row
 
-_NOT_A_BENCHMARK = {"__main__", "row"}
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals"}
 
 
 def main(names: list[str]) -> None:
@@ -50,7 +51,8 @@ def _table(name: str, rows: list[Row]) -> Table:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["regret"]:
-        importlib.import_module("benchmarks.regret.__main__").main(sys.argv[2:])
+    if sys.argv[1:2] in (["regret"], ["intervals"]):
+        named = {"regret": "benchmarks.regret.__main__", "intervals": "benchmarks.intervals"}[sys.argv[1]]
+        importlib.import_module(named).main(sys.argv[2:])
     else:
         main(sys.argv[1:])

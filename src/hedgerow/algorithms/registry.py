@@ -76,7 +76,7 @@ class Entry:
         for option in given:
             if option not in self.options:
                 raise ConfigError(f"{self.name} takes no option {option!r}{_hint(option, self.options)}", remedy=takes)
-        return cast("Algorithm", self._class()(**{**dict(self.fixed), **given}))
+        return self._class()(**{**dict(self.fixed), **given})
 
     @property
     def algorithm(self) -> str:
@@ -103,7 +103,7 @@ class Entry:
         names = [field.name for field in fields(cast("Any", kind)) if field.init and field.name in parameters]
         values = {name: _restored(parameters[name]) for name in names}
         kept = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
-        found = cast("Algorithm", kind(**kept))
+        found = kind(**kept)
         told = found.parameters()
         if any(told[name] != parameters[name] for name in names):
             raise ConfigError(

@@ -18,7 +18,7 @@ from .content import (
     model_to_dict as model_to_dict,
 )
 from .evidence import Evidence as Evidence
-from .given import read_values as read_values
+from .given import read_values as read_values, understood as understood
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release

@@ -20,6 +20,9 @@ class DrawnRecords:
         domain: The domain.
         codes: One row per record, at least one, shape ``(n, len(domain))``.
 
+    Attributes:
+        records: The records as a model, which answers anything.
+
     Example:
         >>> import numpy as np
         >>> from hedgerow import Domain, IntegerRange
@@ -29,10 +32,11 @@ class DrawnRecords:
     """
 
     filtered = False
+    """No row was left out."""
 
     def __init__(self, domain: Domain, codes: Codes) -> None:
         """Keep the records."""
-        self._tables = Empirical(domain, float(len(codes)), codes)
+        self.records = Empirical(domain, float(len(codes)), codes)
 
     @classmethod
     def of(cls, model: Model, n: int, seed: Seed = None) -> DrawnRecords:
@@ -48,25 +52,25 @@ class DrawnRecords:
     @property
     def domain(self) -> Domain:
         """The domain."""
-        return self._tables.domain
+        return self.records.domain
 
     @property
     def cheap_cells(self) -> int:
         """Cells of the largest table that is cheap to count."""
-        return self._tables.cheap_cells
+        return self.records.cheap_cells
 
     def total(self) -> int:
         """Number of records."""
-        return len(self._tables.codes)
+        return len(self.records.codes)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Counts of each clique, shape ``domain.shape_of(clique)``."""
-        return self._tables.marginals(cliques)
+        return self.records.marginals(cliques)
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Number of records that satisfy each conjunction, shape ``(len(queries),)``."""
-        return self._tables.conjunctions(queries).round()
+        return self.records.conjunctions(queries).round()
 
     def part(self, positions: Ints) -> DrawnRecords:
         """The records of some numbers, for mechanisms that take samples."""
-        return DrawnRecords(self.domain, self._tables.codes[positions])
+        return DrawnRecords(self.domain, self.records.codes[positions])

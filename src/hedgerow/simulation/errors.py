@@ -21,12 +21,12 @@ from hedgerow.algorithms.registry import made_by
 from hedgerow.algorithms.shared import Algorithm, open_curator
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
-from hedgerow.models import Model
+from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
 from hedgerow.queries import LinearQuery, parse_predicate
 from hedgerow.release import Release, StoredModel, check_confidence, model_to_dict, within_possible
 from hedgerow.simulation.drawn import DrawnRecords
-from hedgerow.simulation.unseen import Seen, excess, widened
+from hedgerow.simulation.unseen import VARIES, Seen, excess, widened
 from hedgerow.system import Seed, generator, numbered
 
 RUNS = 20
@@ -125,7 +125,7 @@ class SimulatedErrors:
         seen = Seen(domain, self.release.measurements)
         shares = np.array([seen.share(query.scope) for query in asked])
         missed = self.missed(asked)
-        radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, self.factor)
+        radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, VARIES * self.factor)
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
         found = []
         for query, value, radius, error in zip(asked, values, radii.tolist(), errors.tolist(), strict=True):
@@ -171,16 +171,14 @@ class _Run:
     drawn: DrawnRecords | None
 
     def missed(self, release: Release, queries: Sequence[LinearQuery]) -> Floats:
-        model: Model = self.model.build()
         drawn = self.drawn or _drawn(release, *self.seed)
-        return np.array([_value(query, model) - _value(query, drawn) for query in queries])
+        return _values(self.model.build(), queries) - _values(drawn.records, queries)
 
 
-def _value(query: LinearQuery, tables: Model | DrawnRecords) -> float:
-    if query.scope:
-        return float(query.on(tables)[0])
-    total = tables.total() if isinstance(tables, DrawnRecords) else tables.total
-    return float(query.of_table(np.array(float(total)))[0])
+def _values(model: Model, queries: Sequence[LinearQuery]) -> Floats:
+    found = Answering(model).values([query for query in queries if query.scope])
+    rest = iter(found.tolist())
+    return np.array([next(rest) if query.scope else query.of_table(np.array(model.total))[0] for query in queries])
 
 
 def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
@@ -250,5 +248,19 @@ def simulate_errors(
     shares = np.array([seen.share(scope) for scope in workload.scopes])[workload.scope_of]
     factor = excess(sizes / workload.sensitivities(release.budget.neighbours), shares, release.error)
     errors = widened(sizes, shares, factor)
-    deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), factor)
+    deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), VARIES * factor)
     return SimulatedErrors(release, first, factor, errors, deviations, tuple(kept))
+
+
+def unseen_factor(release: Release, runs: int = 4, *, seed: Seed = None, progress: StepCallback | None = None) -> float:
+    """Errors over simulated errors where nothing was measured, for simulations with another budget.
+
+    Args:
+        release: The release.
+        runs: Number of simulated runs; none is needed where the release did not buy its error.
+        seed: Seed of drawn records and noise.
+        progress: Called before every run, and at the end.
+    """
+    if release.error is None:
+        return excess(np.zeros(0), np.zeros(0), None)
+    return simulate_errors(release, runs, seed=seed, progress=progress).factor

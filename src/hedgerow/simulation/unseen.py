@@ -20,12 +20,15 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import WorkloadError
 from hedgerow.queries import Marginal, Measurement
 
-_USUAL = 1.4
+_USUAL = 1.6
 """Mean of the prior of the factor."""
-_SPREAD = 0.3
+_SPREAD = 0.4
 """Standard deviation of the prior."""
 _LARGEST = 4.0
 """Largest factor: where little is left unmeasured its posterior is wide."""
+
+VARIES = 1.2
+"""Root mean square of the factor over its mean: it varies from question to question, which widens intervals."""
 
 
 class Seen:
