@@ -122,8 +122,8 @@ class Answers:
     Attributes:
         wish: The target.
         mechanism: Name of the mechanism that was asked for.
-        own: What it needs; None where nothing predicts its errors.
-        fixed: What each fixed strategy needs, the cheapest first.
+        own: The budget that it needs; None where nothing predicts its errors.
+        fixed: The budget that each fixed strategy needs, the cheapest first.
     """
 
     wish: Wish

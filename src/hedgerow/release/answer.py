@@ -150,6 +150,8 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
     highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
     low, high = within_possible(query, max(lows), min(highs), total.value + total.slack(TOTAL_SHARE * risk))
+    if _is_whole(query):
+        low, high = _to_whole_numbers(low, high)
     best = pieces[radii.index(min(radii))].source
     count = f", and {len(pieces) - 1} more" if len(pieces) > 1 else ""
     covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {best}{count}"
@@ -157,7 +159,9 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
 
 
 def within_possible(query: LinearQuery, low: float, high: float, most: float) -> tuple[float, float]:
-    """Cut an interval to what a number of records allows and, for counts, to whole numbers.
+    """Cut an interval to what a number of records allows.
+
+    If nothing is left the evidence missed; the nearest possible point is kept.
 
     Args:
         query: The query.
@@ -168,16 +172,10 @@ def within_possible(query: LinearQuery, low: float, high: float, most: float) ->
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> within_possible(Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]}), -3.2, 7.9, 100.0)
-        (0.0, 7.0)
+        (0.0, 7.9)
     """
     least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
     largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
-    low, high = _within(low, high, least, largest)
-    return _to_whole_numbers(low, high) if _is_whole(query) else (low, high)
-
-
-def _within(low: float, high: float, least: float, largest: float) -> tuple[float, float]:
-    """Cut to what is possible. If nothing is left the evidence missed; the nearest possible point is kept."""
     if low > high:
         low, high = high, low
     return min(max(low, least), largest), max(min(high, largest), least)

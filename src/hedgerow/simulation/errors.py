@@ -122,6 +122,8 @@ class SimulatedErrors:
         asked = [parse_predicate(query, domain) if isinstance(query, str) else query for query in queries]
         values = [self.release.answer(query, confidence).value for query in asked]
         reach = self._reach(confidence)
+        totals = np.array([run.model.total for run in self._runs]) - _records(self.release)
+        most = self.release.total + reach * float(np.sqrt(np.mean(np.square(totals))))
         seen = Seen(domain, self.release.measurements)
         shares = np.array([seen.share(query.scope) for query in asked])
         missed = self.missed(asked)
@@ -129,7 +131,7 @@ class SimulatedErrors:
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
         found = []
         for query, value, radius, error in zip(asked, values, radii.tolist(), errors.tolist(), strict=True):
-            low, high = within_possible(query, value - radius, value + radius, max(value, self.release.total))
+            low, high = within_possible(query, value - radius, value + radius, max(value, most))
             found.append(Estimate(value, low, high, error, self.says))
         return found
 
@@ -181,8 +183,12 @@ def _values(model: Model, queries: Sequence[LinearQuery]) -> Floats:
     return np.array([next(rest) if query.scope else query.of_table(np.array(model.total))[0] for query in queries])
 
 
+def _records(release: Release) -> int:
+    return max(1, round(release.total))
+
+
 def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
-    return DrawnRecords.of(release.model, max(1, round(release.total)), numbered(seed, 2 * number))
+    return DrawnRecords.of(release.model, _records(release), numbered(seed, 2 * number))
 
 
 def simulate_errors(
@@ -228,8 +234,7 @@ def simulate_errors(
     workload = release.workload
     squares, sizes = np.zeros(workload.n_queries), np.zeros(workload.n_candidates)
     kept: list[_Run] = []
-    records = max(1, round(release.total))
-    keeps = runs * records * len(release.domain) <= _KEPT_BYTES
+    keeps = runs * _records(release) * len(release.domain) <= _KEPT_BYTES
     for number in range(runs):
         if progress is not None:
             progress(number, runs, f"table {number + 1}")

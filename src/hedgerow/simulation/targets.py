@@ -153,24 +153,23 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
         ('marginals', 1.1, 0.01)
     """
     low, high = math.log(SMALLEST), math.log(LARGEST)
-    ratios: dict[float, float] = {}
     place, slope = 0.0, -1.0
+    earlier: tuple[float, float] | None = None
     best: tuple[float, Prediction] | None = None
     for _ in range(_STEPS):
         found = predictor.predict(budget_of(math.exp(place)))
-        ratios[place] = over = math.log(min(max(1e-100, found.over(target)), 1e100))
+        over = math.log(min(max(1e-100, found.over(target)), 1e100))
         if over <= 0.0:
-            high = place
-            best = (place, found)
+            high, best = place, (place, found)
         else:
             low = place
         if -_CLOSE <= over <= 0.0 or high - low < _CLOSE:
             break
-        if low in ratios and high in ratios:
-            slope = (ratios[high] - ratios[low]) / (high - low)
-        wanted = place - (over + 0.5 * _CLOSE) / min(slope, -0.1)
-        margin = 0.02 * (high - low)
-        place = min(max(wanted, low + margin), high - margin)
+        if earlier is not None and (over - earlier[1]) * (place - earlier[0]) < 0.0:
+            slope = (over - earlier[1]) / (place - earlier[0])
+        earlier = place, over
+        margin = min(0.5 * _CLOSE, 0.25 * (high - low))
+        place = min(max(place - (over + 0.5 * _CLOSE) / slope, low + margin), high - margin)
     if best is None:
         return Solved(predictor.name, predictor.basis, None, found)
     return Solved(predictor.name, predictor.basis, budget_of(math.exp(best[0])), best[1])

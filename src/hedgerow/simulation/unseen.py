@@ -1,4 +1,4 @@
-"""What simulated errors leave out: a hypothesis knows nothing of dependences that were never measured.
+"""The part of errors that simulations leave out: a hypothesis knows nothing of dependences that were never measured.
 
 Records drawn from a hypothesis have those dependences that it has. Where a marginal was measured, a simulated error is
 as large as the true one; where none was, the true error also holds a dependence that the simulated truth lacks, and the
