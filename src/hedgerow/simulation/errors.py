@@ -73,6 +73,16 @@ class SimulatedErrors:
         factor: Errors over simulated errors where nothing was measured, at least 1 (`unseen`).
         errors: Estimated mean L1 error of each candidate of the workload, in counts, shape ``(n_candidates,)``.
         deviations: Estimated root mean square error of each answer of the workload, in counts, shape ``(n_queries,)``.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 2) for name in "ab")
+        >>> table = hedgerow.Table(domain, [np.arange(900) % 3, np.arange(900) // 300])
+        >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
+        >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> simulated = simulate_errors(release, runs=5, seed=0)
+        >>> simulated.errors.shape, simulated.widths(0.95).shape, simulated.to_dict()["label"]
+        ((1,), (9,), 'estimated, not proved')
     """
 
     release: Release = field(repr=False)
