@@ -31,4 +31,4 @@ def test_conditions_leave_something_out() -> None:
 def test_tables_of_both_halves_are_there() -> None:
     halves = [half_of(name) for name in TASKS]
     assert halves.count("tuning") >= 3
-    assert halves.count("reported") == 3
+    assert halves.count("reported") >= 3
