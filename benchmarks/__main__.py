@@ -2,7 +2,8 @@
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`.
+options of its own and hours of work: see `benchmarks.regret`. So are ``python -m benchmarks intervals`` and
+``python -m benchmarks targets``, which compare estimates with the truth.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from rich.table import Table
 import benchmarks
 from benchmarks.row import Row
 
-_NOT_A_BENCHMARK = {"__main__", "row"}
+_PROGRAMS = {
+    "regret": "benchmarks.regret.__main__",
+    "intervals": "benchmarks.intervals",
+    "targets": "benchmarks.targets",
+}
+"""Modules with options of their own."""
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "targets"}
 
 
 def main(names: list[str]) -> None:
@@ -50,7 +57,7 @@ def _table(name: str, rows: list[Row]) -> Table:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["regret"]:
-        importlib.import_module("benchmarks.regret.__main__").main(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in _PROGRAMS:
+        importlib.import_module(_PROGRAMS[sys.argv[1]]).main(sys.argv[2:])
     else:
         main(sys.argv[1:])

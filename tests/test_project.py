@@ -64,6 +64,8 @@ def test_public_names_are_pinned() -> None:
         "Register",
         "Release",
         "ScannedTable",
+        "SimulatedErrors",
+        "simulate_errors",
         "SeededNoise",
         "SessionFile",
         "SmallDB",

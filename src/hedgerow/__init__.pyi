@@ -34,4 +34,5 @@ from .queries.core.sensitivity import Neighbours as Neighbours
 from .queries.workload import Workload as Workload
 from .release import Release as Release
 from .release.records import Records as Records
+from .simulation import SimulatedErrors as SimulatedErrors, simulate_errors as simulate_errors
 from .version import __version__ as __version__

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.errors import ConfigError, PlugInError
+from hedgerow.models import Proximal, Sweeps
 from hedgerow.privacy import Regime
 from hedgerow.queries import NoiseKind
 from hedgerow.system import load_plug_in, plug_in_names
@@ -75,10 +76,57 @@ class Entry:
         for option in given:
             if option not in self.options:
                 raise ConfigError(f"{self.name} takes no option {option!r}{_hint(option, self.options)}", remedy=takes)
+        return self._class()(**{**dict(self.fixed), **given})
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the class of its configuration, by which a release names the algorithm that made it."""
+        configuration = self.configuration
+        return configuration if isinstance(configuration, str) else configuration.__name__
+
+    def restore(self, parameters: Mapping[str, Any]) -> Algorithm:
+        """The configuration that a release was made with.
+
+        Args:
+            parameters: Its fields as plain values, as `Algorithm.parameters` gives them; other names are passed over.
+
+        Raises:
+            ConfigError: A value cannot be restored, as an object of another package, or another version wrote it.
+
+        Example:
+            >>> from hedgerow import MWEM, Sweeps
+            >>> config = MWEM(rounds=12, refit=Sweeps(4))
+            >>> entry("mwem").restore(config.parameters()) == config
+            True
+        """
+        kind = self._class()
+        names = [field.name for field in fields(cast("Any", kind)) if field.init and field.name in parameters]
+        values = {name: _restored(parameters[name]) for name in names}
+        kept = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
+        found = kind(**kept)
+        told = found.parameters()
+        if any(told[name] != parameters[name] for name in names):
+            raise ConfigError(
+                f"the configuration of {self.algorithm} holds what its name does not tell",
+                remedy="run the algorithm itself: hedgerow.simulate_errors(release, algorithm=...)",
+            )
+        return found
+
+    def _class(self) -> type[Algorithm]:
         configuration = self.configuration
         if isinstance(configuration, str):
             configuration = getattr(import_module(f"hedgerow.algorithms.{self.module}"), configuration)
-        return cast("Algorithm", configuration(**{**dict(self.fixed), **given}))
+        return cast("type[Algorithm]", configuration)
+
+
+def _restored(value: Any) -> Any:
+    """A plain value as the object that it was, where that is a rule of fits; else as it is."""
+    if isinstance(value, Mapping) and value.get("kind") in _RULES:
+        return _RULES[value["kind"]](**{name: given for name, given in value.items() if name != "kind"})
+    return value
+
+
+_RULES = {rule.__name__: rule for rule in (Proximal, Sweeps)}
 
 
 ENTRIES = (
@@ -185,6 +233,30 @@ def entry(name: str) -> Entry:
         remedy = f"the mechanisms are: {', '.join(known)}"
         raise ConfigError(f"there is no mechanism {name!r}{_hint(name, known)}", remedy=remedy)
     return next((each for each in ENTRIES if each.name == name), None) or _plugged(name)
+
+
+def made_by(algorithm: str, parameters: Mapping[str, Any]) -> Algorithm:
+    """The algorithm that a release names, as it was configured.
+
+    Args:
+        algorithm: Name of its class, as the release's provenance has it.
+        parameters: Its configuration as plain values, from there too.
+
+    Raises:
+        ConfigError: No mechanism here has this name, or the values cannot be restored.
+
+    Example:
+        >>> from hedgerow import IndependentNoise
+        >>> made_by("IndependentNoise", IndependentNoise(by="query").parameters()).by
+        'query'
+    """
+    found = next((each for each in entries() if each.algorithm == algorithm), None)
+    if found is None:
+        raise ConfigError(
+            f"{algorithm} is no mechanism that makes a release in one run",
+            remedy=f"take a release of one of these: {', '.join(names())}",
+        )
+    return found.restore(parameters)
 
 
 @cache

@@ -5,6 +5,7 @@ from .answer import (
     Total as Total,
     check_confidence as check_confidence,
     intersect as intersect,
+    within_possible as within_possible,
 )
 from .container import Container as Container
 from .content import (
@@ -14,9 +15,10 @@ from .content import (
     StoredModel as StoredModel,
     measurements_from_list as measurements_from_list,
     measurements_to_list as measurements_to_list,
+    model_to_dict as model_to_dict,
 )
 from .evidence import Evidence as Evidence
-from .given import read_values as read_values
+from .given import read_values as read_values, understood as understood
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release

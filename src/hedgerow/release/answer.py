@@ -149,10 +149,7 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     radii = [piece.radius(share) for piece, share in zip(pieces, shares(kept), strict=False)]
     lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
     highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
-    most = total.value + total.slack(TOTAL_SHARE * risk)
-    least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
-    largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
-    low, high = _within(max(lows), min(highs), least, largest)
+    low, high = within_possible(query, max(lows), min(highs), total.value + total.slack(TOTAL_SHARE * risk))
     if _is_whole(query):
         low, high = _to_whole_numbers(low, high)
     best = pieces[radii.index(min(radii))].source
@@ -161,8 +158,24 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     return Answer(min(max(value, low), high), low, high, covers)
 
 
-def _within(low: float, high: float, least: float, largest: float) -> tuple[float, float]:
-    """Cut to what is possible. If nothing is left the evidence missed; the nearest possible point is kept."""
+def within_possible(query: LinearQuery, low: float, high: float, most: float) -> tuple[float, float]:
+    """Cut an interval to what a number of records allows.
+
+    If nothing is left the evidence missed; the nearest possible point is kept.
+
+    Args:
+        query: The query.
+        low: Lower end, in counts.
+        high: Upper end.
+        most: Largest number of records.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> within_possible(Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]}), -3.2, 7.9, 100.0)
+        (0.0, 7.9)
+    """
+    least = query.bounds[0] * most if query.bounds[0] < 0.0 else 0.0
+    largest = query.bounds[1] * most if query.bounds[1] > 0.0 else 0.0
     if low > high:
         low, high = high, low
     return min(max(low, least), largest), max(min(high, largest), least)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from hedgerow.audit import Audits
     from hedgerow.privacy import ExactErrors
+    from hedgerow.simulation import SimulatedErrors
 
 CONFIDENCE = 0.95
 
@@ -36,6 +37,9 @@ _VERDICTS = {
 
 MOST_DRAWN = 60
 """Attributes that are drawn; a drawing takes a thirtieth of a second, and no one looks at a thousand."""
+
+MOST_ESTIMATED = 20
+"""Candidates of the workload whose estimated errors are listed, the largest first."""
 
 MOST_LISTED = 1 << 20
 """The counts of an attribute of more values are asked for range by range."""
@@ -55,7 +59,13 @@ def require_extra() -> None:
         )
 
 
-def write_report(release: Release, path: str | os.PathLike[str], *, exact: ExactErrors | None = None) -> None:
+def write_report(
+    release: Release,
+    path: str | os.PathLike[str],
+    *,
+    exact: ExactErrors | None = None,
+    simulated: SimulatedErrors | None = None,
+) -> None:
     """Write the report: one HTML file without scripts or addresses, which opens offline.
 
     Every figure in it is a function of the release. Only if exact errors are given does it show any other, and then the
@@ -65,12 +75,13 @@ def write_report(release: Release, path: str | os.PathLike[str], *, exact: Exact
         release: The release.
         path: Target; its folder must exist.
         exact: Exact errors, from an evaluation that was asked for.
+        simulated: Errors of simulated runs, which the page calls estimated, not proved.
 
     Raises:
         MissingExtraError: jinja2 or matplotlib is not installed.
         ReleaseError: The file cannot be written.
     """
-    write_page(render_report(release, exact=exact), path, called="report")
+    write_page(render_report(release, exact=exact, simulated=simulated), path, called="report")
 
 
 def write_page(page: str, path: str | os.PathLike[str], *, called: str) -> None:
@@ -101,7 +112,9 @@ def write_page(page: str, path: str | os.PathLike[str], *, called: str) -> None:
         ) from error
 
 
-def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
+def render_report(
+    release: Release, *, exact: ExactErrors | None = None, simulated: SimulatedErrors | None = None
+) -> str:
     """The report as text; see ``write_report``.
 
     Raises:
@@ -118,6 +131,8 @@ def render_report(release: Release, *, exact: ExactErrors | None = None) -> str:
     return template.render(
         release=release,
         exact=exact,
+        simulated=simulated,
+        estimates=[] if simulated is None else list(_estimated(simulated)),
         stamps=_stamps(release, exact),
         error=error_sentence(release, CONFIDENCE),
         looks=looks,
@@ -179,6 +194,16 @@ def _measured(release: Release) -> Iterator[_Look]:
     for each, answers in zip(release.measurements, _answers(release), strict=True):
         ratio = _distance(each, answers)
         yield _Look(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
+
+
+def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, float]]:
+    """The candidates with the largest estimated errors: text, error, mean and largest half-width of its answers."""
+    workload, widths = simulated.release.workload, simulated.widths(CONFIDENCE)
+    worst = np.argsort(-simulated.errors, kind="stable")[:MOST_ESTIMATED]
+    for index in worst.tolist():
+        first = int(workload.starts[index])
+        each = widths[first : first + int(workload.lengths[index])]
+        yield workload.candidate(index).text, float(simulated.errors[index]), float(each.mean()), float(each.max())
 
 
 def _answers(release: Release) -> list[Floats]:

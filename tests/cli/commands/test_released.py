@@ -148,6 +148,68 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     assert place.names() == ["people.csv", "people.yaml"]
 
 
+def test_answers_and_reports_have_estimates_that_say_what_they_are(place: Place, release: Path) -> None:
+    call = ("answer", release, "sex = 'F'", "sex = 'M' and age < 22 and job is null", "--simulate", 3, "--seed", 1)
+    told = json.loads(place.call(*call, "--json").stdout)
+    assert told["simulated"]["label"] == "estimated, not proved"
+    assert told["simulated"]["runs"] == 3
+    for each in told["answers"]:
+        estimate = each["estimated"]
+        assert estimate["low"] <= each["value"] <= estimate["high"]
+        assert "estimated, not proved" in estimate["says"]
+    assert json.loads(place.call(*call, "--json").stdout) == told
+    text = place.call(*call)
+    assert text.stdout.count("estimated, not proved: from 3 simulated runs") == 2
+    assert "simulating 3 runs" in text.stderr
+    assert "estimated" not in place.call(*call[:3]).stdout
+    assert place.call(*call[:3], "--simulate", 1).exit_code == 2
+    assert place.call("report", release, "-o", place / "r.html", "--simulate", 2, "--seed", 1).exit_code == 0
+    page = (place / "r.html").read_text()
+    assert "How close it is likely to be: estimated, not proved" in page
+    assert "Estimated, not proved: from 2 simulated runs" in page
+    assert place.call("report", release, "-o", place / "plain.html").exit_code == 0
+    assert "not proved" not in (place / "plain.html").read_text()
+
+
+def test_plan_finds_the_budget_of_a_wanted_error(place: Place, release: Path) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--total", 4000)
+    told = json.loads(place.call(*call, "--target-error", 0.02, "--json").stdout)
+    target, best = told["target"], told["target"]["fixed"][0]
+    assert target["mechanism"]["basis"] == "heuristic"
+    assert target["mechanism"]["mean_error"] == pytest.approx(0.02, rel=0.03)
+    assert told["limit"] == target["mechanism"]["amount"]
+    assert [each["amount"] for each in target["fixed"]] == sorted(each["amount"] for each in target["fixed"])
+    at = json.loads(place.call(*call, "--epsilon", best["amount"], "--json").stdout)["fixed"]
+    (same,) = (each for each in at if each["name"] == best["name"])
+    assert same["mean_error"] / 4000 == pytest.approx(0.02, rel=0.03)
+    text = place.call(*call, "--target-error", 0.02, "--solve-for", "rho").stdout
+    assert "target   mean error 0.02 of the records: the smallest rho" in text
+
+
+def test_plan_simulates_on_an_earlier_release_or_a_public_table(place: Place, release: Path) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--total", 400, "--target-error", 0.1)
+    for like in (release, place / "people.csv"):
+        result = place.call(*call, "--like", like, "--json")
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)["target"]["mechanism"]
+        assert found["basis"] == "simulated"
+        assert found["mean_error"] <= 0.1
+        assert found["interval"] > 0.0
+    assert "simulated: estimated, not proved" in place.call(*call, "--like", release).stdout
+    (place / "narrow.csv").write_text("sex,age\nF,21\n")
+    assert "no column 'job'" in place.call(*call, "--like", place / "narrow.csv").stderr
+
+
+def test_plan_says_when_nothing_predicts_a_target(place: Place) -> None:
+    call = ("plan", "--domain", place / "people.yaml", "--total", 4000)
+    text = place.call(*call, "--target-interval", 30).stdout
+    assert "19 of 20 answers within 30 counts" in text
+    assert "mwem: nothing predicts this before a run; give --like FILE" in text
+    assert place.call(*call, "--target-error", 0.02, "--epsilon", 1).exit_code == 2
+    assert place.call(*call, "--epsilon", 1, "--like", "x.release").exit_code == 2
+    assert place.call(*call, "--target-error", -1).exit_code == 1
+
+
 def test_plan_says_when_the_theorem_bounds_nothing(place: Place) -> None:
     call = ("plan", "--domain", place / "people.yaml", "--total", 10**9, "--epsilon")
     assert "bound    none" in place.call(*call, 1e-9).stdout

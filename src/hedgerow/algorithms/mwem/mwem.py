@@ -20,7 +20,7 @@ from typing import final
 from hedgerow.algorithms.mwem.candidates import check_answers
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
+from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, expected_error, limit_of
 from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits
@@ -152,3 +152,17 @@ class MWEM(MWEMSettings, Algorithm):
         """
         self.check_options(workload, budget.regime)
         return make_plan(self, workload, budget, total)
+
+    def expected_error(self, workload: Workload, budget: Budget, total: float) -> float | None:
+        """The mean error that a run should have, by a formula fitted to a few tables, as a share of the records.
+
+        Args:
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
+            total: A public guess of the number of records.
+
+        Returns:
+            Total variation distance for a marginal, absolute error for a single query; None where there is no formula:
+            noisy values decide the number of rounds.
+        """
+        return expected_error(self, workload, self.accounted(workload, budget), total)

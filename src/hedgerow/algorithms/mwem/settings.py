@@ -5,6 +5,7 @@ records.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -290,6 +291,48 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
         >>> [automatic_rounds(MWEM(), workload, ZCDP(rho), rho, 10_000.0) for rho in (1e-4, 1e-2, 1.0)]
         [13, 120, 120]
     """
+    predicted, unit = _predicted(config, workload, budget, amount, total)
+    most = min(_MOST, workload.n_candidates)
+    if any(family.signed for family in workload.families):
+        most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
+    limit = Limit(workload, config.largest_tree)
+    if limit.binds:
+        most = min(most, len(workload.domain))  # beyond that noise connects what has nothing in common: trees get wide
+    few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
+    whole = any(family.whole for family in workload.families)
+    few_enough = whole and workload.n_candidates <= SCAN and limit.allows_all()
+    everything = [workload.n_candidates] if few_enough else []
+    return min([*few, *everything], key=predicted)
+
+
+def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> float | None:
+    """The mean error that the formula of `automatic_rounds` predicts, as a share of the records.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        total: A public guess of the number of records.
+
+    Returns:
+        Total variation distance for a marginal, absolute error for a single query; None where noisy values decide the
+        number of rounds, for which there is no formula.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
+        >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
+        [0.0077, 0.0024]
+    """
+    charged = config.charges(budget.limit, budget.neighbours).rounds
+    rounds = planned_rounds(config, workload, budget, charged, total)
+    return None if rounds is None else _predicted(config, workload, budget, charged, total)[0](rounds)
+
+
+def _predicted(
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
+) -> tuple[Callable[[int], float], float]:
+    """The formula of `automatic_rounds` as a function of the rounds, and the rounds for which its x is 1."""
     spread = _spread(workload) / total
     whole = any(family.whole for family in workload.families)
     per_bit = 0.5 if wants_classes(workload) else 3.0  # rounds after which single queries have said most
@@ -302,16 +345,7 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
         unseen = 0.0 if whole and charge.selection == 0.0 else _UNSEEN * x ** (-1.75 if x > 1.0 else -2.75)
         return float(_NOISE * noise * max(1.0, x) ** -0.15 + unseen)
 
-    most = min(_MOST, workload.n_candidates)
-    if any(family.signed for family in workload.families):
-        most = min(most, math.ceil(3 * unit))  # fits to many signed queries converge slowly
-    limit = Limit(workload, config.largest_tree)
-    if limit.binds:
-        most = min(most, len(workload.domain))  # beyond that noise connects what has nothing in common: trees get wide
-    few: list[int] = np.unique(np.geomspace(1, most, 64).astype(int)).tolist()
-    few_enough = whole and workload.n_candidates <= SCAN and limit.allows_all()
-    everything = [workload.n_candidates] if few_enough else []
-    return min([*few, *everything], key=predicted)
+    return predicted, unit
 
 
 def _spread(workload: Workload) -> Floats:

@@ -14,6 +14,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading
+from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.domain import MOST_CELLS, cells_in_words, columns_in_words, feasible_records, levels_in_words
 from hedgerow.privacy import Regime
 from hedgerow.queries import Neighbours
@@ -21,6 +22,7 @@ from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
+    from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
 
 _LISTED = 8
@@ -157,12 +159,43 @@ def plan(
     count_column: options.CountColumn = None,
     where: options.Where = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
+    target_error: Annotated[
+        float | None,
+        options.budget_option(
+            "--target-error",
+            metavar="SHARE",
+            help="Find the smallest budget for a mean error of the workload, as a share of the records (that of a "
+            "marginal is its total variation distance), instead of --epsilon.",
+        ),
+    ] = None,
+    target_interval: Annotated[
+        float | None,
+        options.budget_option(
+            "--target-interval",
+            metavar="COUNTS",
+            help="The same for the half-width that 19 of 20 answers of the workload are within, in counts.",
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        options.budget_option(
+            "--like",
+            metavar="FILE",
+            help="Simulate the mechanism on records like these to find the budget: an earlier release, or a public "
+            "table (.csv, .parquet).",
+        ),
+    ] = None,
+    solve_for: Annotated[
+        Amount, options.budget_option("--solve-for", help="The number of the budget that a target finds.")
+    ] = Amount.EPSILON,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
-    At the end come the errors of measurements that do not depend on the data, which are known before a run.
+    At the end come the errors of measurements that do not depend on the data, which are known before a run. With a
+    target the budget is found first: by exact errors, by simulation on records like those to come (--like), or else by
+    the formula that mwem chooses its rounds by.
 
     Examples:
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000
@@ -170,6 +203,8 @@ def plan(
           --total 50000 --workload marginals:3
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000 \
           --workload "marginals:2 @levels"
+      hedgerow plan --domain people.yaml --target-error 0.02 --delta 1e-9 \
+          --total 50000 --like last-year.release
     """
     from hedgerow.algorithms.strategies import predicted, prediction_lines  # slow to import
 
@@ -181,8 +216,16 @@ def plan(
     reading = Reading(
         asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
     )
-    budget = options.budget_of(epsilon, delta, rho, neighbours.filtered if reading.filtered else neighbours, mu)
+    relation = neighbours.filtered if reading.filtered else neighbours
+
+    def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
+        return options.budget_of(epsilon, delta, rho, relation, mu)
+
+    wish = wish_of((target_error, target_interval), like, solve_for, (epsilon, rho, mu), budget_of)
+    known_budget = None if wish else budget_of(epsilon, rho, mu)
     n = total if data is None else reading.read_data(shown, data).total()
+    solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
+    budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
@@ -190,7 +233,11 @@ def plan(
     shown.tell(budget.statement())
     shown.say()
     fixed = predicted(asked, budget)
-    told = [*planned.lines(float(n or 0)), *prediction_lines(fixed, max(1.0, float(n or 0)))]
+    told = [
+        *(solved.lines() if solved else []),
+        *planned.lines(float(n or 0)),
+        *prediction_lines(fixed, max(1.0, float(n or 0))),
+    ]
     for word, sentence in [*_about(asked), *told]:
         shown.say(f"{word:8} {sentence}")
     rules = [rule.text for rule in asked.domain.constraints]
@@ -198,6 +245,7 @@ def plan(
         "feasible": feasible_records(asked.domain),
         "constraints": rules,
         "fixed": [each.to_dict() for each in fixed],
+        **({"target": solved.to_dict()} if solved else {}),
     }
     shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": n})
 

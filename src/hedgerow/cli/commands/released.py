@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.cli.console import showing_records
+from hedgerow.cli.console import Output, showing_records, showing_steps
 from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.errors import ConfigError, DomainError, QueryError
@@ -20,8 +20,22 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from hedgerow.release import Release
+    from hedgerow.simulation import SimulatedErrors
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
+
+
+Simulate = Annotated[
+    int | None,
+    typer.Option(
+        "--simulate",
+        metavar="RUNS",
+        min=2,
+        help="Also give intervals that are estimated, not proved, from so many runs of the mechanism on tables drawn "
+        "from the release, such as 20. Costs no budget.",
+    ),
+]
+SimulationSeed = Annotated[int | None, typer.Option("--seed", help="Simulate the same runs again; harmless here.")]
 
 
 class Method(StrEnum):
@@ -107,13 +121,19 @@ def answer(
         list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL, on attributes and levels.")
     ],
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
+    simulate: Simulate = None,
+    seed: SimulationSeed = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
 
+    With --simulate every answer has a second interval, which is estimated, not proved: the mechanism runs again on
+    tables drawn from the release, and takes as long as so many runs.
+
     Examples:
       hedgerow answer people.release "sex = 'Female' and age between 30 and 40"
+      hedgerow answer people.release "age > 60 and children = 2 and sex = 'Male'" --simulate 20
       hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
@@ -122,13 +142,30 @@ def answer(
     for number, text in enumerate(conditions, start=1):
         with naming_condition(number, text, conditions):
             answers.append((text, loaded.answer(text, confidence)))
-    for text, found in answers:
+    simulated = simulated_errors(shown, loaded, simulate, seed)
+    estimates = [] if simulated is None else simulated.answers(conditions, confidence)
+    for number, (text, found) in enumerate(answers):
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
         shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
+        for each in estimates[number : number + 1]:
+            shown.say(f"  {_count(each.low)} to {_count(each.high)} ({each.says})")
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
-    listed = [{"condition": text, **asdict(found)} for text, found in answers]
-    shown.result({"confidence": confidence, "private": loaded.provenance.secure, "answers": listed})
+    listed: list[dict[str, Any]] = [{"condition": text, **asdict(found)} for text, found in answers]
+    for entry, each in zip(listed, estimates, strict=False):
+        entry["estimated"] = {"low": each.low, "high": each.high, "error": each.error, "says": each.says}
+    told = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
+    shown.result(told if simulated is None else {**told, "simulated": simulated.to_dict(confidence)})
+
+
+def simulated_errors(shown: Output, release: Release, runs: int | None, seed: int | None) -> SimulatedErrors | None:
+    """The simulated errors of a release, with a progress bar; None where nobody asked for them."""
+    if runs is None:
+        return None
+    from hedgerow.simulation import simulate_errors
+
+    with showing_steps(shown, "run", note=f"simulating {runs} runs") as update:
+        return simulate_errors(release, runs, seed=seed, progress=update)
 
 
 @contextmanager
@@ -199,14 +236,17 @@ def report(
     *,
     release: ReleaseFile,
     output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="HTML file to write.")],
+    simulate: Simulate = None,
+    seed: SimulationSeed = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the HTML report of a release: one file that opens offline. Costs no budget.
 
-    Example:
+    Examples:
       hedgerow report people.release -o people.html
+      hedgerow report people.release -o people.html --simulate 20
     """
     from hedgerow.report import write_report
 
@@ -214,8 +254,9 @@ def report(
     check_report("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
     loaded = load_release(release)
+    simulated = simulated_errors(shown, loaded, simulate, seed)
     with shown.busy("writing the report"):
-        write_report(loaded, output)
+        write_report(loaded, output, simulated=simulated)
     shown.say(f"report in {output}")
     shown.result({"file": str(output)})
 

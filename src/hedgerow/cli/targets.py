@@ -1,0 +1,229 @@
+"""Plans that are solved for a budget: ``--target-error`` and ``--target-interval``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+import typer
+
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.cli.console import Output, showing_steps
+from hedgerow.errors import ConfigError, QueryError
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.models import Model
+    from hedgerow.privacy import Budget
+    from hedgerow.queries import Workload
+    from hedgerow.simulation import Predictor, Solved, Target
+
+_TABLES = (".csv", ".parquet", ".pq")
+
+
+class Amount(StrEnum):
+    """The number of a budget that is solved for."""
+
+    EPSILON = "epsilon"
+    RHO = "rho"
+    MU = "mu"
+
+
+@final
+@dataclass(frozen=True)
+class Wish:
+    """A target on the command line.
+
+    Attributes:
+        target: Wanted errors.
+        amount: The number that is solved for.
+        budget_of: The budget of such a number.
+        like: A release or a public table to simulate on, or None.
+    """
+
+    target: Target
+    amount: Amount
+    budget_of: Callable[[float], Budget]
+    like: Path | None
+
+    def solved(self, shown: Output, mechanism: str, algorithm: Algorithm, workload: Workload, total: float) -> Answers:
+        """The smallest budgets, by every prediction that there is.
+
+        Args:
+            shown: Output of the command.
+            mechanism: Name of the mechanism that was asked for.
+            algorithm: Its configuration.
+            workload: Queries that should be answered well.
+            total: A public guess of the number of records, at least 1.
+
+        Raises:
+            ConfigError: Nothing predicts an error, or no budget reaches the target.
+        """
+        from hedgerow.simulation import fixed, solve
+
+        try:
+            predictors = fixed(workload, self.budget_of, total)
+        except QueryError:  # a family says too little
+            predictors = []
+        own = self._predictor(shown, mechanism, algorithm, workload, total)
+        with shown.busy("looking for the smallest budget"):
+            found = [solve(each, self.target, self.budget_of) for each in predictors]
+            asked = None if own is None else solve(own, self.target, self.budget_of)
+        found.sort(key=lambda each: float("inf") if each.budget is None else each.budget.limit)
+        return Answers(self, mechanism, asked, tuple(found))
+
+    def _predictor(
+        self, shown: Output, mechanism: str, algorithm: Algorithm, workload: Workload, total: float
+    ) -> Predictor | None:
+        from hedgerow.simulation import Heuristic, Simulated
+
+        if self.like is not None:
+            model, factor = _stand_in(shown, self.like, workload)
+            return Simulated(algorithm, workload, model, total, factor, name=mechanism)
+        if not isinstance(algorithm, MWEM) or self.target.interval is not None:
+            return None
+        if algorithm.expected_error(workload, self.budget_of(1.0), total) is None:
+            return None
+        return Heuristic(lambda budget: algorithm.expected_error(workload, budget, total) or 1.0, mechanism)
+
+
+def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, float]:
+    """A model of records like those to come, and how much larger errors are than those of runs on it."""
+    from hedgerow.models import Empirical
+    from hedgerow.release import Release, read_values, understood
+    from hedgerow.simulation import unseen_factor
+
+    domain = workload.domain
+    if like.suffix.lower() in _TABLES:
+        values = read_values(like)
+        missing = [name for name in domain.names if name not in values.column_names]
+        if missing:
+            raise ConfigError(f"{like} has no column {missing[0]!r}", remedy="give a public table of the same columns")
+        codes = understood(values.select(domain.names), domain)
+        if not isinstance(codes, dict) or not values.num_rows:
+            raise ConfigError(f"{like} has no records", remedy="give a public table that has some")
+        return Empirical(domain, float(values.num_rows), np.column_stack([codes[name] for name in domain.names])), 1.0
+    release = Release.load(like)
+    if release.domain != domain:
+        raise ConfigError(f"{like} is over another domain", remedy="give the domain file and columns of that release")
+    with showing_steps(shown, "run", note=f"simulating {like}") as update:
+        return release.model, unseen_factor(release, seed=0, progress=update)
+
+
+@final
+@dataclass(frozen=True)
+class Answers:
+    """Budgets that reach a target.
+
+    Attributes:
+        wish: The target.
+        mechanism: Name of the mechanism that was asked for.
+        own: The budget that it needs; None where nothing predicts its errors.
+        fixed: The budget that each fixed strategy needs, the cheapest first.
+    """
+
+    wish: Wish
+    mechanism: str
+    own: Solved | None
+    fixed: tuple[Solved, ...]
+
+    @property
+    def budget(self) -> Budget:
+        """The budget to plan with: that of the mechanism where it is predicted, else of the cheapest fixed strategy.
+
+        Raises:
+            ConfigError: Nothing predicts an error, or no budget reaches the target.
+        """
+        found = [each.budget for each in (self.own, *self.fixed) if each is not None and each.budget is not None]
+        if found:
+            return found[0]
+        if self.own is None and not self.fixed:
+            raise ConfigError(
+                f"nothing predicts the errors of {self.mechanism} here",
+                remedy="give --like FILE, an earlier release or a public table, to simulate on",
+            )
+        raise ConfigError(f"no {self.wish.amount} up to 100 reaches the target", remedy="ask for a larger error")
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The answers as people read them."""
+        told = [("", self._line(each)) for each in ([self.own] if self.own else [])]
+        if self.own is None:
+            told.append(("", f"{self.mechanism}: nothing predicts this before a run; give --like FILE to simulate on"))
+        told += [("", self._line(each)) for each in self.fixed]
+        return [("target", f"{_wanted(self.wish.target)}: the smallest {self.wish.amount}"), *told]
+
+    def _line(self, each: Solved) -> str:
+        if each.budget is None:
+            return f"{each.name}: none up to 100 ({_BASES[each.basis]})"
+        return f"{each.name}: {_amount_of(each.budget, self.wish.amount):.3g} ({_BASES[each.basis]})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        target = self.wish.target
+        return {
+            "error": target.error,
+            "interval": target.interval,
+            "solved_for": self.wish.amount.value,
+            "mechanism": self._entry(self.own) if self.own else None,
+            "fixed": [self._entry(each) for each in self.fixed],
+        }
+
+    def _entry(self, each: Solved) -> dict[str, Any]:
+        amount = None if each.budget is None else _amount_of(each.budget, self.wish.amount)
+        return {**each.to_dict(), "amount": amount}
+
+
+_BASES = {
+    "exact": "exact for an unbiased estimate of fixed measurements",
+    "simulated": "simulated: estimated, not proved",
+    "heuristic": "by a formula that was fitted to a few tables",
+}
+
+
+def _amount_of(budget: Budget, amount: Amount) -> float:
+    told = budget.to_dict()
+    return float(told[amount.value])
+
+
+def _wanted(target: Target) -> str:
+    parts = [f"mean error {target.error:g} of the records"] if target.error is not None else []
+    parts += [f"19 of 20 answers within {target.interval:g} counts"] if target.interval is not None else []
+    return ", ".join(parts)
+
+
+def wish_of(
+    wanted: tuple[float | None, float | None],
+    like: Path | None,
+    amount: Amount,
+    given: Sequence[float | None],
+    budget_of: Callable[[float | None, float | None, float | None], Budget],
+) -> Wish | None:
+    """The target that the options describe; None where they describe none.
+
+    Args:
+        wanted: ``--target-error`` and ``--target-interval``.
+        like: ``--like``.
+        amount: ``--solve-for``.
+        given: Amounts of a budget that were given, which a target replaces.
+        budget_of: The budget of an epsilon, a rho and a mu, two of which are None.
+
+    Raises:
+        typer.BadParameter: A target is given with a budget, or ``--like`` without a target.
+        ConfigError: A target is not positive.
+    """
+    if wanted == (None, None):
+        if like is not None:
+            raise typer.BadParameter("--like goes with --target-error or --target-interval")
+        return None
+    if any(each is not None for each in given):
+        raise typer.BadParameter("a target finds the budget: give neither --epsilon, --rho nor --mu with it")
+    from hedgerow.simulation import Target
+
+    def of(found: float) -> Budget:
+        return budget_of(*(found if amount is each else None for each in Amount))
+
+    return Wish(Target(*wanted), amount, of, like)

@@ -1,0 +1,18 @@
+from .drawn import DrawnRecords as DrawnRecords
+from .errors import (
+    ESTIMATED as ESTIMATED,
+    Estimate as Estimate,
+    SimulatedErrors as SimulatedErrors,
+    simulate_errors as simulate_errors,
+    unseen_factor as unseen_factor,
+)
+from .targets import (
+    Heuristic as Heuristic,
+    Prediction as Prediction,
+    Predictor as Predictor,
+    Simulated as Simulated,
+    Solved as Solved,
+    Target as Target,
+    fixed as fixed,
+    solve as solve,
+)

@@ -1,0 +1,76 @@
+"""Records drawn from a model, counted like a private table; nothing here is private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, Domain
+from hedgerow.models import Codes, Empirical, Model
+from hedgerow.queries import Conjunction
+from hedgerow.system import Seed
+
+
+@final
+class DrawnRecords:
+    """Records of a public model, for runs of mechanisms whose truth is known; fits the protocol ``CountSource``.
+
+    Args:
+        domain: The domain.
+        codes: One row per record, at least one, shape ``(n, len(domain))``.
+
+    Attributes:
+        records: The records as a model, which answers anything.
+
+    Example:
+        >>> import numpy as np
+        >>> from hedgerow import Domain, IntegerRange
+        >>> drawn = DrawnRecords(Domain([IntegerRange("a", 0, 1)]), np.array([[0], [1], [1]]))
+        >>> drawn.total(), drawn.marginals([("a",)])[0].tolist()
+        (3, [1.0, 2.0])
+    """
+
+    filtered = False
+    """No row was left out."""
+
+    def __init__(self, domain: Domain, codes: Codes) -> None:
+        """Keep the records."""
+        self.records = Empirical(domain, float(len(codes)), codes)
+
+    @classmethod
+    def of(cls, model: Model, n: int, seed: Seed = None) -> DrawnRecords:
+        """Draw records from a model, each on its own.
+
+        Args:
+            model: The model.
+            n: Number of records, at least 1.
+            seed: Seed of the drawing.
+        """
+        return cls(model.domain, model.sample(n, seed, "independent"))
+
+    @property
+    def domain(self) -> Domain:
+        """The domain."""
+        return self.records.domain
+
+    @property
+    def cheap_cells(self) -> int:
+        """Cells of the largest table that is cheap to count."""
+        return self.records.cheap_cells
+
+    def total(self) -> int:
+        """Number of records."""
+        return len(self.records.codes)
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
+        """Counts of each clique, shape ``domain.shape_of(clique)``."""
+        return self.records.marginals(cliques)
+
+    def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
+        """Number of records that satisfy each conjunction, shape ``(len(queries),)``."""
+        return self.records.conjunctions(queries).round()
+
+    def part(self, positions: Ints) -> DrawnRecords:
+        """The records of some numbers, for mechanisms that take samples."""
+        return DrawnRecords(self.domain, self.records.codes[positions])

@@ -1,0 +1,112 @@
+"""The part of errors that simulations leave out: a hypothesis knows nothing of dependences that were never measured.
+
+Records drawn from a hypothesis have those dependences that it has. Where a marginal was measured, a simulated error is
+as large as the true one; where none was, the true error also holds a dependence that the simulated truth lacks, and the
+simulated one is too small by a factor. That factor is learnt from what is public: with M and U the mean simulated
+errors of the workload's candidates over what was measured and over what was not, the error that a release bought is
+``M + k U`` plus noise of a known law. Before that noisy number k is taken to be normal; afterwards it is the mean
+of the posterior, at least 1. Constants of the prior were chosen on three tables (docs/measurements.md).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Clique, Domain
+from hedgerow.privacy import WorkloadError
+from hedgerow.queries import Marginal, Measurement
+
+_USUAL = 1.6
+"""Mean of the prior of the factor."""
+_SPREAD = 0.4
+"""Standard deviation of the prior."""
+_LARGEST = 4.0
+"""Largest factor: where little is left unmeasured its posterior is wide."""
+
+VARIES = 1.2
+"""Root mean square of the factor over its mean: it varies from question to question, which widens intervals."""
+
+
+class Seen:
+    """Shares of questions that measurements speak about.
+
+    Args:
+        domain: The domain.
+        measurements: Noisy answers of a release; those to whole marginals count.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.queries import NoiseKind
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+        >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.ones(4), NoiseKind.LAPLACE, 1.0)
+        >>> seen = Seen(domain, [noisy])
+        >>> [round(seen.share(scope), 3) for scope in (("a",), ("a", "b"), ("b", "c"), ("a", "b", "c"))]
+        [1.0, 1.0, 0.0, 0.333]
+    """
+
+    def __init__(self, domain: Domain, measurements: tuple[Measurement, ...] | list[Measurement]) -> None:
+        """Keep the scopes of the marginals."""
+        whole = [each.target for each in measurements if isinstance(each.target, Marginal)]
+        scopes = {target.scope for target in whole if target.within is None}
+
+        @cache
+        def measured(asked: Clique) -> bool:
+            return any(all(domain.determines(scope, name) for name in asked) for scope in scopes)
+
+        self._measured = measured
+
+    def share(self, scope: Clique) -> float:
+        """1 where a measured marginal determines the question, else the share of its pairs for which one does.
+
+        Args:
+            scope: Attributes of the question, in domain order.
+        """
+        if self._measured(scope):
+            return 1.0
+        pairs = list(combinations(scope, 2))
+        return sum(map(self._measured, pairs)) / len(pairs) if pairs else 0.0
+
+
+def excess(simulated: Floats, seen: Floats, error: WorkloadError | None) -> float:
+    """The factor k by which errors are larger than simulated ones where nothing was measured.
+
+    Args:
+        simulated: Mean simulated error of each candidate, in units of its sensitivity, shape ``(n_candidates,)``.
+        seen: Share of each candidate that was measured, likewise.
+        error: The noisy error of the workload, if the release bought it.
+
+    Example:
+        >>> from hedgerow.privacy import additive_noise, Regime
+        >>> from hedgerow.privacy.mechanisms import LaplaceNoise
+        >>> noise = LaplaceNoise(0.1)
+        >>> bought = WorkloadError(17.5, 40.0, noise, noise, n_candidates=2, unit=1.0)
+        >>> round(excess(np.array([10.0, 10.0]), np.array([1.0, 0.0]), bought), 2)  # (10 + 25) / 2 = 17.5
+        2.5
+    """
+    if error is None:
+        return _USUAL
+    known, unknown = float(np.mean(seen * simulated)), float(np.mean((1.0 - seen) * simulated))
+    prior, evidence = _SPREAD**-2, (unknown / max(error.mean_noise.std, 1e-9)) ** 2
+    if evidence == 0.0:
+        return _USUAL
+    told = (error.mean - known) / unknown
+    return float(np.clip((prior * _USUAL + evidence * told) / (prior + evidence), 1.0, _LARGEST))
+
+
+def widened(simulated: Floats | float, seen: Floats | float, factor: float) -> Floats:
+    """Simulated errors with what they leave out.
+
+    Args:
+        simulated: Errors, or standard deviations.
+        seen: Shares of the questions that were measured, of a shape that fits.
+        factor: See `excess`.
+
+    Example:
+        >>> widened(np.array([10.0, 10.0]), np.array([1.0, 0.5]), 3.0)
+        array([10., 20.])
+    """
+    return np.asarray(simulated * (seen + (1.0 - np.asarray(seen)) * factor))
