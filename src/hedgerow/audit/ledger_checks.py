@@ -112,6 +112,9 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
         told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     delta, promised = exact(inner["delta"]), exact(inner["epsilon"])
+    if unit == "epsilon":
+        told = f"the ledger may hold {float(limit):.6g} epsilon, and {float(promised):.6g} with a delta is promised"
+        return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     found = epsilon_of(limit, unit, delta)
     told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"
