@@ -10,7 +10,7 @@ little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
@@ -20,11 +20,12 @@ from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, nu
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
 from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
+from hedgerow.algorithms.strategies import with_least_noise
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint, Proximal, Refit, hypothesis, hypothesis_for
-from hedgerow.privacy import ApproxDP, Budget, Curator, Regime
+from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 
@@ -157,33 +158,6 @@ class IndependentNoise(Algorithm):
         """
         error = self.error_share if self.fit is not None else 0.0  # a hypothesis that was never fitted promises nothing
         return Charges.split(amount, neighbours, total=self.total_share, error=error)
-
-
-def with_least_noise(budget: Budget, noise: NoiseKind | None, measurements: int) -> Budget:
-    """An (epsilon, delta) budget in the regime where so many equal measurements need less Gaussian noise.
-
-    In GDP the same epsilon and delta allow 10 to 16 % more, but what the lattice adds is more as well where sigma is
-    about 1 count. All of this is public.
-
-    Args:
-        budget: Budget of the run; others than (epsilon, delta) stay as they are.
-        noise: Shape of the noise; with Laplace noise zCDP is better.
-        measurements: Number of measurements.
-
-    Example:
-        >>> from hedgerow import ApproxDP
-        >>> [with_least_noise(ApproxDP(1.0, 1e-6), None, count).regime.value for count in (1, 100)]
-        ['gdp', 'gdp']
-        >>> with_least_noise(ApproxDP(12.0, 1e-3), None, 1).regime.value
-        'zcdp'
-    """
-    if not isinstance(budget, ApproxDP) or noise is NoiseKind.LAPLACE:
-        return budget
-    try:
-        either = [replace(budget, regime=regime) for regime in (Regime.ZCDP, Regime.GDP)]
-    except ConfigError:  # too small a budget for one of them
-        return budget
-    return min(either, key=lambda one: one.regime.gaussian_sigma(1.0, one.limit / measurements))
 
 
 def noisy_answers(release: Release) -> Floats:
