@@ -53,10 +53,11 @@ def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budg
     charge = MWEM().charges(release.budget.limit, release.budget.neighbours).rounds
     found = strategies(workload, release.budget, charge, total=decided["total"])
     taken = next(each for each in found if each.name == decided["fixed"])
-    steps = [step for step in taken.steps() if step.target is not None]
+    steps = list(taken.steps_without_total())
+    assert math.fsum(step for _, step in steps) == pytest.approx(charge)
     measured = [event for event in release.events if event.label == "measure"]
-    assert [event.target for event in measured] == [step.target.text for step in steps if step.target is not None]
-    assert [event.charge for event in measured] == pytest.approx([step.charge for step in steps])
+    assert [event.target for event in measured] == [target.text for target, _ in steps]
+    assert [event.charge for event in measured] == pytest.approx([each for _, each in steps])
     assert math.fsum(event.charge for event in release.events) <= release.budget.limit
     assert decided["fixed_error"] == pytest.approx(taken.mean_error / decided["total"])
 
@@ -163,7 +164,7 @@ def test_few_measurements_are_counted_as_pure_and_many_in_gaussian_privacy() -> 
 
 
 def test_a_release_counted_as_pure_keeps_the_promise_in_every_book(tmp_path: Path) -> None:
-    release = run(Workload.marginals(DOMAIN, 1))
+    release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), APPROXIMATE)
     assert (release.budget.regime, release.budget.unit) == (Regime.PURE, "epsilon")
     assert release.budget.approximate() == (1.0, 1e-9)
     assert release.spent <= 1.0

@@ -150,8 +150,7 @@ def holds(config: MWEMSettings, strategy: Strategy) -> bool:
         return True
     if limit.in_classes:
         return False
-    scopes = {step.target.scope: None for step in strategy.steps() if step.target is not None}
-    return Limit(Workload.marginals(workload.domain, cliques=list(scopes)), config.largest_tree).allows_all()
+    return Limit(strategy.tables, config.largest_tree).allows_all()
 
 
 def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> float:

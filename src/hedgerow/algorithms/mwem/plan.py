@@ -256,9 +256,8 @@ def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: Round
 
 def _fixed_noise(strategy: Strategy) -> Iterator[tuple[str, float]]:
     """The measurements with the least and with the most noise."""
-    charges = [(step.charge, step.target) for step in strategy.steps() if step.target is not None]
-    ordered = sorted(charges, key=itemgetter(0), reverse=True)
-    for charge, target in ordered if len(ordered) == 1 else (ordered[0], ordered[-1]):
+    ordered = sorted(strategy.steps_without_total(), key=itemgetter(1), reverse=True)
+    for target, charge in ordered if len(ordered) == 1 else (ordered[0], ordered[-1]):
         yield target.text, float(noise_of(target, strategy.goal.budget, charge, None).expected_abs)
 
 

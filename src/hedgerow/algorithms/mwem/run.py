@@ -137,9 +137,8 @@ class MWEMRun:
     def _measure_fixed(self, strategy: Strategy) -> None:
         """Every measurement of a strategy; the hypothesis is fitted to all of them at the end."""
         self.rounds = strategy.n_measurements
-        for step in strategy.steps():
-            if step.target is not None:  # the number of records is known
-                self._told(step.target, self._learn(step.target, step.charge, lazy=True))
+        for target, charge in strategy.steps_without_total():
+            self._told(target, self._learn(target, charge, lazy=True))
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):
