@@ -107,14 +107,11 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
     limit, unit = exact(ledger["limit"]), unit_of(inner)
     if ledger["unit"] != unit:
         return Finding("limit", Severity.FAILS, f"a {inner['kind']} budget is not counted in {ledger['unit']}")
-    if inner["kind"] != "approximate":
+    if inner["kind"] != "approximate" or unit == "epsilon":
         promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
         told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     delta, promised = exact(inner["delta"]), exact(inner["epsilon"])
-    if unit == "epsilon":
-        told = f"the ledger may hold {float(limit):.6g} epsilon, and {float(promised):.6g} with a delta is promised"
-        return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     found = epsilon_of(limit, unit, delta)
     told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"

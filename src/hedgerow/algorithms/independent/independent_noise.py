@@ -272,7 +272,7 @@ def run_steps(
         curator: Curator whose whole remaining budget is spent.
         measured: Workload that the hypothesis has room for.
         workload: Queries that the release should answer well.
-        steps: What is measured, with the charge of each.
+        steps: Targets, with the charge of each.
         algorithm: Configuration that the release names.
         fitted: See `run_equal_shares`.
         progress: Callback, called after every measurement.

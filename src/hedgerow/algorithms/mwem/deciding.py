@@ -1,4 +1,4 @@
-"""What automatic rounds are: a fixed strategy that is measured step by step, or rounds that adapt to noisy answers.
+"""Automatic rounds: a fixed strategy that is measured step by step, or rounds that adapt to noisy answers.
 
 The decision compares predicted errors of the two. It is a function of the domain, the workload, the budget and the
 number of records, which is noisy and paid for before it is looked at, or public. The error of a fixed strategy follows

@@ -89,6 +89,11 @@ class Plan:
     decision: Decision | None = None
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether a fixed strategy is measured."""
+        return self.decision is not None and self.decision.takes_fixed
+
+    @property
     def fits(self) -> bool:
         """Whether the hypothesis fits into memory."""
         return self.required_bytes <= self.available_bytes
@@ -127,7 +132,7 @@ class Plan:
 
     def _rounds_sentence(self) -> str:
         each, most = self.round, "at most " if self.adaptive else ""
-        if self.decision is not None and self.decision.takes_fixed:
+        if self.is_fixed:
             mean = f"on average {each.measurement:.4g} {self.unit} each"
             return f"{self.rounds}, in turn, {mean} (nothing is spent on selecting)"
         if not each.selection:
@@ -138,6 +143,9 @@ class Plan:
 
     def _bound_lines(self, total: float) -> list[Line]:
         bound = self.bound
+        if self.is_fixed:
+            about = "theorem 2.3 is about rounds that select, and nothing is selected"
+            return [("bound", f"none: {about}; the release estimates its own error")]
         if bound.error >= total:
             vacuous = "theorem 2.3 allows errors as large as the number of records here"
             return [("bound", f"none: {vacuous}; the release estimates its own error")]

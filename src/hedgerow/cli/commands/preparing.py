@@ -182,6 +182,7 @@ def plan(
         asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
     )
     budget = options.budget_of(epsilon, delta, rho, neighbours.filtered if reading.filtered else neighbours, mu)
+    budget = algorithm.accounted(asked, budget)
     n = total if data is None else reading.read_data(shown, data).total()
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
