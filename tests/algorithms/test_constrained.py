@@ -54,7 +54,7 @@ LEVELED = Workload.parse("marginals:age.group*works,married*hours,taxed*age.grou
 BINARY = Workload.parse("marginals:married*works; parities:married", DOMAIN)
 WORKLOADS = {"fourier": BINARY}
 BUDGETS: dict[Regime, list[Budget]] = {
-    Regime.PURE: [PureDP(2.0), PureDP(2.0, Neighbours.REPLACE)],
+    Regime.PURE: [ApproxDP(2.0, 1e-6, regime=Regime.PURE), PureDP(2.0, Neighbours.REPLACE)],
     Regime.ZCDP: [ApproxDP(2.0, 1e-6), ZCDP(0.2, Neighbours.REPLACE)],
     Regime.GDP: [ApproxDP(2.0, 1e-6, regime=Regime.GDP), GDP(0.6, Neighbours.REPLACE)],
 }

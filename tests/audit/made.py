@@ -40,6 +40,7 @@ BUDGETS: Mapping[str, Budget] = {
     "gdp": GDP(0.4),
     "approximate": ApproxDP(1.0, 1e-9),
     "approximate, gdp": ApproxDP(1.0, 1e-9, regime=Regime.GDP),
+    "approximate, pure": ApproxDP(1.0, 1e-9, regime=Regime.PURE),
     "approximate, replace": ApproxDP(1.0, 1e-6, "replace"),
 }
 ALGORITHMS: Mapping[str, Callable[[], Algorithm]] = {

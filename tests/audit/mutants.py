@@ -294,6 +294,9 @@ def ledgers_are_right(load: Load) -> None:
     says(checks.check_limit(gdp, {"limit": 0.5, "unit": "rho"}), "fails")
     says(checks.check_limit(approximate | {"regime": "gdp"}, {"limit": 0.02801, "unit": "mu^2/2"}), "holds")
     says(checks.check_limit(approximate | {"regime": "gdp"}, {"limit": 0.02802, "unit": "mu^2/2"}), "fails")
+    says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 1.0, "unit": "epsilon"}), "holds")
+    says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 1.01, "unit": "epsilon"}), "fails")
+    says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 0.01, "unit": "rho"}), "fails")
     says(checks.entries_of(ledger | {"unit": "rho"}, "replace", 2)[1], "fails")
     says(checks.entries_of(ledger, "add-remove", 2)[1], "fails")
     free = {"mechanism": "public", "target": "number of records", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}

@@ -225,7 +225,7 @@ def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[s
 def _budget(rng: np.random.Generator) -> Budget:
     relation = RELATIONS[rng.integers(2)]
     amount = float(rng.choice([1e-3, 0.3, 1.0, 30.0]))
-    approximate = ApproxDP(amount, 1e-6, relation, Regime(["zcdp", "gdp"][rng.integers(2)]))
+    approximate = ApproxDP(amount, 1e-6, relation, list(Regime)[rng.integers(3)])
     return (PureDP(amount, relation), ZCDP(amount, relation), GDP(amount, relation), approximate)[rng.integers(4)]
 
 

@@ -42,7 +42,7 @@ class Entry:
 
     Example:
         >>> entry("laplace").options
-        ('by', 'error_share')
+        ('by', 'shares', 'error_share')
     """
 
     name: str
@@ -69,7 +69,7 @@ class Entry:
             Traceback (most recent call last):
                 ...
             hedgerow.errors.ConfigError: laplace takes no option 'alpha'
-              Remedy: leave it out; laplace takes by, error_share
+              Remedy: leave it out; laplace takes by, shares, error_share
         """
         given = dict(options or {})
         takes = f"leave it out; {self.name} takes {', '.join(self.options) or 'none'}"
@@ -163,7 +163,7 @@ ENTRIES = (
         "measures everything once with Laplace noise and fits a model to it: good for small workloads",
         "independent.independent_noise",
         "IndependentNoise",
-        options=("by", "error_share"),
+        options=("by", "shares", "error_share"),
         fixed=(("noise", NoiseKind.LAPLACE),),
     ),
     Entry(
@@ -171,7 +171,7 @@ ENTRIES = (
         "the same with Gaussian noise, far smaller when much is measured; needs a delta or a rho",
         "independent.independent_noise",
         "IndependentNoise",
-        options=("by", "error_share"),
+        options=("by", "shares", "error_share"),
         fixed=(("noise", NoiseKind.GAUSSIAN),),
         regimes=(Regime.ZCDP, Regime.GDP),
     ),

@@ -107,7 +107,7 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
     limit, unit = exact(ledger["limit"]), unit_of(inner)
     if ledger["unit"] != unit:
         return Finding("limit", Severity.FAILS, f"a {inner['kind']} budget is not counted in {ledger['unit']}")
-    if inner["kind"] != "approximate":
+    if inner["kind"] != "approximate" or unit == "epsilon":
         promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
         told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)

@@ -61,8 +61,11 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
 
 
 def _accounted(budget: Mapping[str, Any], limit: float) -> str:
-    if budget.get("regime") == "gdp":
-        return f"Gaussian differential privacy with mu = {math.sqrt(2.0 * limit):.6g}"
+    match unit_of(budget):
+        case "epsilon":
+            return f"pure differential privacy with epsilon = {limit:.6g}"
+        case "mu^2/2":
+            return f"Gaussian differential privacy with mu = {math.sqrt(2.0 * limit):.6g}"
     return f"zCDP with rho = {limit:.6g}"
 
 
@@ -114,7 +117,7 @@ def of_a_sample(budget: Mapping[str, Any], limit: float) -> tuple[float, float]:
     delta = budget.get("delta")
     if delta is None:
         delta = inner["delta"]
-    if inner["kind"] == "approximate" and delta == inner["delta"]:
+    if inner["kind"] == "approximate" and (delta == inner["delta"] or unit_of(inner) == "epsilon"):
         epsilon = exact(inner["epsilon"])
     else:
         epsilon = epsilon_of(exact(limit), unit_of(inner), exact(delta))
@@ -136,9 +139,10 @@ def unit_of(budget: Mapping[str, Any]) -> str:
     """
     kind = budget["kind"]
     regime = budget.get("regime", "zcdp") if kind == "approximate" else kind
-    if kind == "approximate" and regime not in ("zcdp", "gdp"):
+    units = {"pure": "epsilon", "zcdp": "rho", "gdp": "mu^2/2"}
+    if kind == "approximate" and regime not in units:
         raise ValueError(f"an (epsilon, delta) budget is not counted in {regime!r}")
-    return {"pure": "epsilon", "zcdp": "rho", "gdp": "mu^2/2"}[regime]
+    return units[regime]
 
 
 def _factor(epsilon: float) -> str:

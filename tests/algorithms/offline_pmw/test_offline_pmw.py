@@ -342,6 +342,7 @@ CONSTANT = Workload.explicit(DOMAIN, ("a",), [[0.0, 1.0], [0.5, 0.5]])
         (OfflinePMW(rounds=8), CELLS, PureDP(1.0), "too few"),
         (OfflinePMW(calibration="advanced"), CELLS, PureDP(1.0), "needs an"),
         (OfflinePMW(calibration="advanced"), CELLS, ZCDP(0.1), "is for"),
+        (OfflinePMW(calibration="advanced"), CELLS, ApproxDP(1.0, 1e-6, regime=Regime.PURE), "needs an"),
         (OfflinePMW(calibration="advanced"), CELLS, ApproxDP(1.5, 1e-6), "is for"),
         (OfflinePMW(calibration="advanced"), CELLS, ApproxDP(0.5, 0.9), "is for"),
         (OfflinePMW(calibration="advanced", error_share=0.9), CELLS, ApproxDP(1.0, 1e-6), "does not pay"),

@@ -337,6 +337,9 @@ def test_the_source_has_no_scales_for_a_part_of_an_approximate_budget() -> None:
     part = best_rules(STREAM, PureDP(1.0), 0.25, "4a")
     whole = best_rules(STREAM, PureDP(0.25), 0.25, "4a")
     assert part == whole
+    for amount in (0.25, 1.0):  # pure accounting has no composition in (epsilon, delta) to lean on
+        counted = ApproxDP(1.0, 1e-6, regime=Regime.PURE)
+        assert best_rules(STREAM, counted, amount, "4a") == best_rules(STREAM, PureDP(1.0), amount, "4a")
 
 
 def test_the_source_s_variant_meets_a_target_with_the_whole_epsilon() -> None:

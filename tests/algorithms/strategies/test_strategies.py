@@ -18,6 +18,7 @@ from hedgerow.algorithms.strategies.telling import predicted, prediction_lines
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
 from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
 from hedgerow.arrays import Floats
+from hedgerow.domain import Clique
 from hedgerow.domain.attribute import Categorical, IntegerRange
 from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.domain import Domain
@@ -31,7 +32,7 @@ from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.families.conjunction import Boxes
 from hedgerow.queries.workload import Workload
 from tests.privacy.tables import DenseCounts
-from tests.reference.least_squares import estimated_variances, rows_of
+from tests.reference.least_squares import estimated_variances, rows_of, variance_of
 
 BUDGETS = (
     ZCDP(0.02),
@@ -147,6 +148,7 @@ def estimates() -> dict[str, tuple[Estimate, Floats, Floats]]:
     cells = np.array([6.0, 8.0, 12.0])
     return {
         "marginals": (Components(closure.marginals, asked), np.ones(len(closure.scopes)), cells**2),
+        "guessed": (Components(closure.marginals, asked, closure.guessed(5.0)), np.ones(len(closure.scopes)), cells**2),
         "residuals": (Components(single(len(every), every), asked), 1.0 / closure.dimensions, cells**2),
         "levels": (tree, np.ones(len(levels)), np.ones(len(lows))),
     }
@@ -163,8 +165,56 @@ def test_divisions_are_numerical_optima(name: str, power: float, growth: float) 
     assert shares.sum() == pytest.approx(1.0)
     reached = ((weights * estimate.variances(precisions * shares**growth)) ** power).sum() ** (1.0 / power)
     # Pure budgets have local optima: what is reached must be about as good as the best of several searches.
-    slack = 1.002 if growth == 1.0 else 1.03
+    slack = 1.002 if growth == 1.0 else 1.15 if name == "guessed" else 1.03
     assert reached <= slack * numerical_optimum(estimate, precisions, weights, power, growth)
+
+
+@pytest.mark.parametrize("budget", [ZCDP(0.02), PureDP(0.4)], ids=str)
+@pytest.mark.parametrize("name", ["pairs", "cells", "bits and parities", "conditions", "mixed", "levels"])
+def test_guessed_errors_are_those_of_a_dense_normal_prior(name: str, budget: Budget) -> None:
+    """The posterior of a normal table whose components have the guessed variances, and whose sum is known."""
+    workload, total = WORKLOADS[name], 40.0
+    domain = workload.domain
+    closure = Closure.of(domain, list(dict.fromkeys(workload.scopes)), public_total=False)
+    prior = np.zeros((domain.size, domain.size))
+    for scope, precision in zip(closure.scopes, closure.guessed(total), strict=False):
+        prior += projection(domain, scope) / (domain.size * precision)
+    for strategy in strategies(workload, budget, total=total):
+        if len(strategy.parts) > 1 or strategy.name in ("each", "levels"):
+            continue  # told apart, or unbiased
+        seen = prior
+        for target, charge in strategy.steps_without_total():
+            rows = rows_of(target, domain)
+            noise = variance_of(target, charge, budget) * np.eye(len(rows))
+            gain = seen @ rows.T @ np.linalg.inv(rows @ seen @ rows.T + noise)
+            seen = seen - gain @ rows @ seen
+        asked = asked_by(workload)
+        expected = np.einsum("ij,jk,ik->i", asked, seen, asked)
+        np.testing.assert_allclose(strategy.deviations**2, expected, rtol=1e-6, atol=1e-9)
+
+
+def projection(domain: Domain, scope: Clique) -> Floats:
+    """The orthogonal projection of tables on a component: means over blocks, less those over coarser blocks."""
+    found = np.ones((1, 1))
+    for attribute in domain.attributes:
+        size = attribute.size
+        names = [name for name in scope if domain.base((name,)) == (attribute.name,)]
+        fine, coarse = np.full((size, size), 1.0 / size), np.zeros((size, size))
+        if names:
+            coarser = [each for each in domain.coarser(attribute.name) if domain[each].size < domain[names[0]].size]
+            fine, coarse = means(domain, attribute.name, names[0]), means(domain, attribute.name, *coarser[:1])
+        found = np.kron(found, fine - coarse)
+    return found
+
+
+def means(domain: Domain, name: str, level: str = "") -> Floats:
+    """Means over the blocks of a level; over everything without one."""
+    size = domain[name].size
+    codes = np.zeros(size, dtype=int) if not level else np.arange(size)
+    if level not in ("", name):
+        codes = np.asarray(domain.lookup(name, level))
+    same = codes[:, None] == codes
+    return np.asarray(same / same.sum(axis=1, keepdims=True))
 
 
 def test_boxes_have_the_product_of_the_variances_of_their_ranges() -> None:

@@ -213,7 +213,8 @@ def test_plan_says_when_nothing_predicts_a_target(place: Place) -> None:
 def test_plan_says_when_the_theorem_bounds_nothing(place: Place) -> None:
     call = ("plan", "--domain", place / "people.yaml", "--total", 10**9, "--epsilon")
     assert "bound    none" in place.call(*call, 1e-9).stdout
-    assert "bound    no error above" in place.call(*call, 10, "--workload", "cells:2").stdout
+    assert "bound    none: theorem 2.3 is about rounds" in place.call(*call, 10, "--workload", "cells:2").stdout
+    assert "bound    no error above" in place.call(*call, 10, "--workload", "cells:2", "--rounds", "bound").stdout
 
 
 def test_the_bad_one_of_several_conditions_is_named(place: Place, release: Path) -> None:

@@ -68,7 +68,7 @@ def test_parquet_and_weights_come_in(place: Place) -> None:
         (("--mu", 0.5), "mwem", "mu^2/2"),
         (("--epsilon", 1, "--delta", 1e-6), "gaussian", "mu^2/2"),
         (("--epsilon", 1, "--delta", 1e-6), "laplace", "rho"),
-        (("--epsilon", 1, "--delta", 1e-6), "mwem", "rho"),
+        (("--epsilon", 1, "--delta", 1e-6), "mwem", "epsilon"),
     ],
 )
 def test_the_regime_that_a_run_is_counted_in(
@@ -88,7 +88,7 @@ def test_json_is_one_object_on_standard_output(place: Place) -> None:
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)
     assert values["private"] is True
-    assert values["unit"] == "rho"
+    assert values["unit"] == "epsilon"  # of two attributes one table is measured
     assert 0 < values["spent"] <= values["limit"]
     assert values["attributes"] == ["sex", "age"]
     assert values["error"]["mean_low"] <= values["error"]["mean_high"]

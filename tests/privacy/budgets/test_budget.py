@@ -20,13 +20,17 @@ BUDGETS: tuple[Budget, ...] = (
     ApproxDP(1.0, 1e-9, Neighbours.REPLACE),
     GDP(0.4, Neighbours.REPLACE),
     ApproxDP(1.0, 1e-9, Neighbours.REPLACE, Regime.GDP),
+    ApproxDP(1.0, 1e-9, Neighbours.REPLACE, Regime.PURE),
 )
 
 
 def test_regimes_units_and_limits() -> None:
-    pure, zcdp, approximate, gdp, other = BUDGETS
-    assert [budget.regime for budget in BUDGETS] == [Regime.PURE, Regime.ZCDP, Regime.ZCDP, Regime.GDP, Regime.GDP]
-    assert [budget.unit for budget in BUDGETS] == ["epsilon", "rho", "rho", "mu^2/2", "mu^2/2"]
+    pure, zcdp, approximate, gdp, other, whole = BUDGETS
+    regimes = [Regime.PURE, Regime.ZCDP, Regime.ZCDP, Regime.GDP, Regime.GDP, Regime.PURE]
+    assert [budget.regime for budget in BUDGETS] == regimes
+    assert [budget.unit for budget in BUDGETS] == ["epsilon", "rho", "rho", "mu^2/2", "mu^2/2", "epsilon"]
+    assert whole.limit == 1.0  # no more than epsilon: what is left of the promise is not spent
+    assert whole.approximate() == approximate.approximate() == (1.0, 1e-9)
     assert (pure.limit, zcdp.limit) == (0.5, 0.1)
     assert Fraction(gdp.limit) < Fraction(0.4) ** 2 / 2
     assert gdp.limit == pytest.approx(0.08)
@@ -54,9 +58,8 @@ def test_a_delta_of_1_and_an_unknown_relation_are_refused() -> None:
         ApproxDP(1.0, 1.0)
     with pytest.raises(ConfigError, match="'add-remove', 'replace'"):
         PureDP(1.0, "bounded")  # type: ignore[arg-type]
-    for regime in (Regime.PURE, "renyi"):
-        with pytest.raises(ConfigError, match="is not run as"):
-            ApproxDP(1.0, 1e-6, regime=regime)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="is not run as"):
+        ApproxDP(1.0, 1e-6, regime="renyi")  # type: ignore[arg-type]
     for mu in (1e-200, 1e200):
         with pytest.raises(ConfigError, match="square"):
             GDP(mu)

@@ -117,6 +117,8 @@ def test_gaussian_differential_privacy_adds_up_in_rho_and_in_its_own_unit() -> N
         assert charge_of(GDP(0.5), limit) == GDP(0.5).limit
         assert charge_of(ApproxDP(1.0, 1e-9, regime=Regime.GDP), limit) == half_square(mu_of(1.0, 1e-9))
     assert charge_of(PureDP(1.0), GDP(2.0)) == pure_gdp(1.0)
+    for limit in (PureDP(3.0), ZCDP(3.0), GDP(2.0), ApproxDP(5.0, 1e-6, regime=Regime.PURE)):
+        assert charge_of(ApproxDP(1.0, 1e-9, regime=Regime.PURE), limit) == charge_of(PureDP(1.0), limit)
     with pytest.raises(ConfigError, match="does not follow from a rho"):
         charge_of(ZCDP(0.1), GDP(2.0))
     with pytest.raises(ConfigError, match="has none"):

@@ -28,10 +28,10 @@ from hedgerow.algorithms.independent.independent_noise import (
     IndependentNoise,
     plan_equal_shares,
     run_equal_shares,
-    with_least_noise,
 )
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
 from hedgerow.algorithms.shared.algorithm import check_made_by
+from hedgerow.algorithms.strategies import with_least_noise
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError

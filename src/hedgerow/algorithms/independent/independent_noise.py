@@ -11,7 +11,7 @@ little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, final
 
 import numpy as np
@@ -21,17 +21,19 @@ from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, nu
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
 from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
+from hedgerow.algorithms.strategies import Strategy, strategies, with_least_error, with_least_noise
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint, Model, Proximal, Refit, hypothesis, hypothesis_for
-from hedgerow.privacy import ApproxDP, Budget, Curator, Regime
+from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 
 _REFIT = Proximal()
 
 Unit = Literal["candidate", "query"]
+Shares = Literal["equal", "best"]
 
 Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measurement]]
 """Says what measurements say in another way, given the domain and the number of records."""
@@ -42,7 +44,8 @@ Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measuremen
 class IndependentNoise(Algorithm):
     """Configuration of the Laplace and Gaussian baselines; holds no data and can be used for any number of runs.
 
-    Every candidate gets the same share of the budget, whatever its weight in the workload.
+    Every candidate gets the same share of the budget, whatever its weight in the workload, as published; or the budget
+    is divided for the least error of the workload, among whatever tells most about it.
 
     Attributes:
         noise: Shape of the noise; Laplace for pure budgets and Gaussian for zCDP unless given.
@@ -50,6 +53,8 @@ class IndependentNoise(Algorithm):
             noisy answers and nothing else, and no error is estimated.
         by: Unit that is measured in one go: a ``"candidate"`` of the workload (a whole marginal, whose cells share one
             charge because a record is in one of them), or each single ``"query"`` on its own, as the theorem does.
+        shares: Shares of the budget: ``"equal"`` ones for all candidates, as in the papers; or the ``"best"`` division
+            among marginals, levels, parities or cells (theory.md section 13), whatever the unit.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
         error_share: Share of the budget for the noisy error of the workload at the end; 0 leaves it out.
 
@@ -67,6 +72,7 @@ class IndependentNoise(Algorithm):
     noise: NoiseKind | None = None
     fit: Refit | None = _REFIT
     by: Unit = "candidate"
+    shares: Shares = "equal"
     total_share: float = 0.02
     error_share: float = 0.03
 
@@ -79,6 +85,7 @@ class IndependentNoise(Algorithm):
         if self.noise is not None:
             object.__setattr__(self, "noise", _kind_of(self.noise))
         check_choice("by", self.by, Unit)
+        check_choice("shares", self.shares, Shares)
         check_shares(self.total_share, self.error_share)
 
     def check(self, workload: Workload, regime: Regime) -> None:
@@ -89,14 +96,21 @@ class IndependentNoise(Algorithm):
             regime: Regime of the budget.
 
         Raises:
-            ConfigError: Gaussian noise under pure differential privacy.
+            ConfigError: Gaussian noise under pure differential privacy; or the best division of noise that is not the
+                usual one of the regime.
             ModelTooLargeError: The hypothesis does not fit into memory.
         """
         check_noise(self.noise, regime)
+        self._check_division(regime)
         self.footprint(self.measured(workload)).check()
 
     def accounted(self, workload: Workload, budget: Budget) -> Budget:
-        """An (epsilon, delta) in zCDP or in GDP, whichever needs less Gaussian noise: GDP, unless noise is narrow."""
+        """An (epsilon, delta) in zCDP or in GDP, whichever needs less Gaussian noise: GDP, unless noise is narrow.
+
+        With the best division of any noise it is counted as pure where Laplace noise then errs less.
+        """
+        if self.shares == "best" and self.noise is None:
+            return with_least_error(budget, workload, lambda _: True)
         return with_least_noise(budget, self.noise, self.measured(workload).n_candidates)
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
@@ -109,7 +123,14 @@ class IndependentNoise(Algorithm):
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
-        return run_equal_shares(self, curator, self.measured(workload), workload, algorithm=self, progress=progress)
+        measured = self.measured(workload)
+        if self.shares == "equal":
+            return run_equal_shares(self, curator, measured, workload, algorithm=self, progress=progress)
+        charges = self.charges(curator.ledger.remaining, curator.neighbours)
+        best = self.best(workload, curator.budget, charges.rounds)
+        self.footprint(best.tables).check()
+        steps = list(best.steps_without_total())
+        return run_steps(self, curator, best.tables, workload, steps, algorithm=self, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
@@ -127,7 +148,29 @@ class IndependentNoise(Algorithm):
             (27, 27.0, 169.0)
         """
         check_noise(self.noise, budget.regime)
-        return plan_equal_shares(self, self.measured(workload), self.accounted(workload, budget), total)
+        measured, budget = self.measured(workload), self.accounted(workload, budget)
+        self._check_division(budget.regime)
+        if self.shares == "equal":
+            return plan_equal_shares(self, measured, budget, total)
+        charges = self.charges(budget.limit, budget.neighbours)
+        best = self.best(workload, budget, charges.rounds)
+        return _plan_best(best, charges, self.footprint(best.tables), total)
+
+    def best(self, workload: Workload, budget: Budget, amount: float) -> Strategy:
+        """The strategy with the least error of the workload.
+
+        Args:
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
+            amount: Charge of all measurements together.
+        """
+        return strategies(workload, budget, amount)[0]
+
+    def _check_division(self, regime: Regime) -> None:
+        usual = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
+        if self.shares == "best" and self.noise not in (None, usual):
+            remedy = f"leave the noise out, which takes {usual.value} noise, or take equal shares"
+            raise ConfigError(f"no best division is known for {self.noise} noise under {regime.value}", remedy=remedy)
 
     def measured(self, workload: Workload) -> Workload:
         """The workload whose candidates are measured."""
@@ -162,33 +205,6 @@ class IndependentNoise(Algorithm):
         return Charges.split(amount, neighbours, total=self.total_share, error=error)
 
 
-def with_least_noise(budget: Budget, noise: NoiseKind | None, measurements: int) -> Budget:
-    """An (epsilon, delta) budget in the regime where so many equal measurements need less Gaussian noise.
-
-    In GDP the same epsilon and delta allow 10 to 16 % more, but what the lattice adds is more as well where sigma is
-    about 1 count. All of this is public.
-
-    Args:
-        budget: Budget of the run; others than (epsilon, delta) stay as they are.
-        noise: Shape of the noise; with Laplace noise zCDP is better.
-        measurements: Number of measurements.
-
-    Example:
-        >>> from hedgerow import ApproxDP
-        >>> [with_least_noise(ApproxDP(1.0, 1e-6), None, count).regime.value for count in (1, 100)]
-        ['gdp', 'gdp']
-        >>> with_least_noise(ApproxDP(12.0, 1e-3), None, 1).regime.value
-        'zcdp'
-    """
-    if not isinstance(budget, ApproxDP) or noise is NoiseKind.LAPLACE:
-        return budget
-    try:
-        either = [replace(budget, regime=regime) for regime in (Regime.ZCDP, Regime.GDP)]
-    except ConfigError:  # too small a budget for one of them
-        return budget
-    return min(either, key=lambda one: one.regime.gaussian_sigma(1.0, one.limit / measurements))
-
-
 def noisy_answers(release: Release) -> Floats:
     """The answers of the workload as they were measured: neither consistent nor clipped, may be negative.
 
@@ -202,6 +218,11 @@ def noisy_answers(release: Release) -> Floats:
         ConfigError: The release was made otherwise.
     """
     check_made_by(release, "IndependentNoise")
+    if release.provenance.parameters.get("shares", "equal") != "equal":
+        raise ConfigError(
+            "with the best division a release holds other measurements than the workload's",
+            remedy="take equal shares, or workload.answers(release.model)",
+        )
     return np.concatenate([measured.values for measured in release.measurements])
 
 
@@ -232,20 +253,50 @@ def run_equal_shares(
     """
     charges = config.charges(curator.ledger.remaining, curator.neighbours)
     each = charges.rounds / measured.n_candidates
-    targets = [measured.candidate(index) for index in range(measured.n_candidates)]
-    for target in targets:  # all that could be refused is refused before anything is spent
-        curator.noise_for(target, each, config.noise)
+    steps = [(measured.candidate(index), each) for index in range(measured.n_candidates)]
+    return run_steps(config, curator, measured, workload, steps, algorithm=algorithm, fitted=fitted, progress=progress)
+
+
+def run_steps(
+    config: IndependentNoise,
+    curator: Curator,
+    measured: Workload,
+    workload: Workload,
+    steps: Sequence[tuple[Measurable, float]],
+    *,
+    algorithm: Algorithm,
+    fitted: Retelling | None = None,
+    progress: ProgressCallback | None = None,
+) -> Release:
+    """Measure what has been planned, fit a hypothesis, and make the release.
+
+    Args:
+        config: Noise, fit and shares.
+        curator: Curator whose whole remaining budget is spent.
+        measured: Workload that the hypothesis has room for.
+        workload: Queries that the release should answer well.
+        steps: Targets, with the charge of each.
+        algorithm: Configuration that the release names.
+        fitted: See `run_equal_shares`.
+        progress: Callback, called after every measurement.
+
+    Raises:
+        QueryError: A query depends on no record; nothing was spent.
+    """
+    charges = config.charges(curator.ledger.remaining, curator.neighbours)
+    for target, charge in steps:  # all that could be refused is refused before anything is spent
+        curator.noise_for(target, charge, config.noise)
     total = number_of_records(curator, charges.total)
     held = config.footprint(measured)
     unfitted = config.fit is None or held.table_cells
     uniform = hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total)
     learner = Learner(uniform)
-    for number, target in enumerate(targets, 1):
-        found = curator.measure(target, each, kind=config.noise)
+    for number, (target, charge) in enumerate(steps, 1):
+        found = curator.measure(target, charge, kind=config.noise)
         learner.measurements.append(found)
         if progress is not None:
             residual = float(np.abs(found.values - target.on(uniform)).sum())
-            tell(progress, curator, target.text, residual, number=number, of=len(targets))
+            tell(progress, curator, target.text, residual, number=number, of=len(steps))
     model: Model = uniform
     if config.fit is not None:
         told = None if fitted is None or held.table_cells else fitted(workload.domain, learner.measurements, total)
@@ -303,6 +354,21 @@ def plan_equal_shares(
         "failure": BETA,
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
+    return Outline.of(held.required_bytes, held.words, text, facts)
+
+
+def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) -> Outline:
+    """The plan of the best division: errors that are expected, where quantiles of equal noises would mean little."""
+    unit, limit = best.goal.budget.unit, best.goal.budget.limit
+    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
+    mean, largest = best.mean_error, best.largest_error
+    text = (
+        ("rounds", f"{best.n_measurements:,} measurements ({best.name}), with the best division of the budget"),
+        charges_line(limit, unit, shares),
+        ("noise", f"mean and largest expected error of a candidate {mean:,.1f} and {largest:,.1f} counts, unbiased"),
+        ("bound", f"none{says_nothing(mean, total)}; the release estimates its error"),
+    )
+    facts = {**best.to_dict(), "unit": unit, "charges": {"total": charges.total, "measurements": charges.rounds}}
     return Outline.of(held.required_bytes, held.words, text, facts)
 
 

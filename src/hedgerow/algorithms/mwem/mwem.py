@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import final
 
 from hedgerow.algorithms.mwem.candidates import check_answers
+from hedgerow.algorithms.mwem.deciding import accounted
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, expected_error, limit_of
@@ -43,8 +44,10 @@ class MWEM(MWEMSettings, Algorithm):
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
-            of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``,
-            from public quantities: a number, or annealed where the domain is too large for a histogram.
+            of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``:
+            a fixed strategy with its best division of the budget, or where its predicted error is larger a number of
+            rounds, or annealed ones over large domains. An (epsilon, delta) budget is counted in the regime with the
+            least predicted error then. All of it follows from public and noisy numbers, which the release states.
         selection_share: Share of a round's charge that goes to selection; None means a tenth in annealed rounds, else
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.
@@ -126,6 +129,10 @@ class MWEM(MWEMSettings, Algorithm):
             )
         check_noise(self.noise, regime)
 
+    def accounted(self, workload: Workload, budget: Budget) -> Budget:
+        """An (epsilon, delta) in the regime with the least predicted error, if rounds are automatic."""
+        return accounted(self, workload, budget)
+
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
@@ -151,7 +158,7 @@ class MWEM(MWEMSettings, Algorithm):
             CandidatesTooLargeError: Nothing of the workload may be measured.
         """
         self.check_options(workload, budget.regime)
-        return make_plan(self, workload, budget, total)
+        return make_plan(self, workload, self.accounted(workload, budget), total)
 
     def expected_error(self, workload: Workload, budget: Budget, total: float) -> float | None:
         """The mean error that a run should have, by a formula fitted to a few tables, as a share of the records.

@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from operator import itemgetter
 from typing import Any, final
 
+from hedgerow.algorithms.mwem.deciding import Decision, decision_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -17,7 +19,8 @@ from hedgerow.algorithms.mwem.settings import (
 )
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
-from hedgerow.algorithms.shared.plans import charges_line, memory_line, noisy_values, total_error
+from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
+from hedgerow.algorithms.strategies import Strategy
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
 from hedgerow.queries import Parities, Workload
@@ -58,6 +61,8 @@ class Plan:
         available_bytes: Memory that may be used.
         seconds: Rough time of the rounds on one core.
         bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
+        decision: Whether rounds adapt or a fixed strategy is measured, with the predicted errors; None where the
+            configuration leaves no choice.
 
     Example:
         >>> from hedgerow import MWEM
@@ -81,6 +86,12 @@ class Plan:
     available_bytes: int
     seconds: float
     bound: Bound
+    decision: Decision | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether a fixed strategy is measured."""
+        return self.decision is not None and self.decision.takes_fixed
 
     @property
     def fits(self) -> bool:
@@ -89,7 +100,8 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "fits": self.fits}
+        plain = asdict(replace(self, decision=None))
+        return {**plain, "decision": self.decision and self.decision.to_dict(), "fits": self.fits}
 
     def lines(self, total: float) -> list[Line]:
         """The plan as people read it: pairs of a word and a sentence.
@@ -108,6 +120,7 @@ class Plan:
         return [
             memory_line(self.required_bytes, self.available_bytes, held.words),
             ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
+            *(() if self.decision is None else self.decision.lines()),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, shares),
             *(
@@ -119,6 +132,9 @@ class Plan:
 
     def _rounds_sentence(self) -> str:
         each, most = self.round, "at most " if self.adaptive else ""
+        if self.is_fixed:
+            mean = f"on average {each.measurement:.4g} {self.unit} each"
+            return f"{self.rounds}, in turn, {mean} (nothing is spent on selecting)"
         if not each.selection:
             note = "(everything is measured, so nothing is spent on selecting)"
             return f"{most}{self.rounds}, each {each.measurement:.4g} {self.unit} to measure {note}"
@@ -127,6 +143,9 @@ class Plan:
 
     def _bound_lines(self, total: float) -> list[Line]:
         bound = self.bound
+        if self.is_fixed:
+            about = "theorem 2.3 is about rounds that select, and nothing is selected"
+            return [("bound", f"none: {about}; the release estimates its own error")]
         if bound.error >= total:
             vacuous = "theorem 2.3 allows errors as large as the number of records here"
             return [("bound", f"none: {vacuous}; the release estimates its own error")]
@@ -169,14 +188,18 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     charges = config.charges(budget.limit, budget.neighbours)
-    planned = planned_rounds(config, workload, budget, charges.rounds, total)
+    decision = decision_of(config, workload, budget, charges.rounds, total)
+    fixed = decision.fixed if decision is not None and decision.takes_fixed else None
+    planned = planned_rounds(config, workload, budget, charges.rounds, total) if fixed is None else fixed.n_measurements
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)
     if adaptive and annealed:
         rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
     candidates = candidates_of(config, workload)
     each = round_charge(config, candidates, charges.rounds, rounds)
-    if annealed and adaptive:
+    if fixed is not None:
+        each = RoundCharge(0.0, charges.rounds / rounds)
+    elif annealed and adaptive:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = limit_of(config, workload)
     if not config.needs_histogram:
@@ -190,13 +213,14 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         round=each,
         unit=budget.unit,
         limit=budget.limit,
-        noise=tuple(_noise(config, candidates, budget, each)),
+        noise=tuple(_noise(config, candidates, budget, each) if fixed is None else _fixed_noise(fixed)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
         available_bytes=usable_bytes(),
         seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
+        decision=decision,
     )
 
 
@@ -236,6 +260,13 @@ def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: Round
     for family in workload.families:
         yield family.spec, float(expected[first] / noisy_values(family)[0])
         first += family.n_candidates
+
+
+def _fixed_noise(strategy: Strategy) -> Iterator[tuple[str, float]]:
+    """The measurements with the least and with the most noise."""
+    ordered = sorted(strategy.steps_without_total(), key=itemgetter(1), reverse=True)
+    for target, charge in ordered if len(ordered) == 1 else (ordered[0], ordered[-1]):
+        yield target.text, float(noise_of(target, strategy.goal.budget, charge, None).expected_abs)
 
 
 def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:

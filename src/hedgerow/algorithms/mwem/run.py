@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
+from hedgerow.algorithms.mwem.deciding import Decision, decision_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -28,6 +29,7 @@ from hedgerow.algorithms.shared import (
 )
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
+from hedgerow.algorithms.strategies import Strategy
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Model, Proximal, ValueClasses, hypothesis
@@ -62,6 +64,7 @@ class MWEMRun:
         self.noise_counted = 1.0
         self.told = 0
         self.rounds: int | None = None
+        self.decision: Decision | None = None
 
     def run(self) -> Release:
         """Run to the end and make the release.
@@ -124,7 +127,12 @@ class MWEMRun:
             self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
-        """All rounds: a planned number, or as many as the noisy answers ask for."""
+        """A fixed strategy, or rounds: a planned number, or as many as the noisy answers ask for."""
+        budget, amount = self.curator.budget, self.charges.rounds
+        self.decision = decision_of(self.config, self.workload, budget, amount, self.total)
+        if self.decision is not None and self.decision.takes_fixed:
+            self._measure_fixed(self.decision.fixed)
+            return
         self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
         if self.rounds is not None:
             self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
@@ -133,6 +141,12 @@ class MWEMRun:
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
         else:
             self._run_annealed(self.charges.rounds)
+
+    def _measure_fixed(self, strategy: Strategy) -> None:
+        """Every measurement of a strategy; the hypothesis is fitted to all of them at the end."""
+        self.rounds = strategy.n_measurements
+        for target, charge in strategy.steps_without_total():
+            self._told(target, self._learn(target, charge, lazy=True))
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):
@@ -222,14 +236,19 @@ class MWEMRun:
         target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        residuals = np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0))
-        told = residuals[possible_values(target)]
+        told = self._told(target, self._learn(target, charge.measurement, lazy=charge.selection == 0.0))
         residual = float(told.sum())
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
-        self.told += 1
-        tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
         expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
         return residual > told.size * expected
+
+    def _told(self, target: Measurable, residuals: Floats) -> Floats:
+        """Report a measurement. Returns the sizes of the residuals that can differ from 0."""
+        told = np.abs(residuals)[possible_values(target)]
+        self.told += 1
+        residual = float(told.sum())
+        tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
+        return told
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
         """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
@@ -255,12 +274,13 @@ class MWEMRun:
         if self.averager is None and isinstance(self.config.refit, Proximal):
             counted = self._recount()
             model = concluded(self.learner, self.config.refit, largest_tree=self.config.largest_tree)
+        decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,
             self.workload,
             model,
             name="MWEM",
-            parameters=plain_parameters(self.config),
+            parameters=plain_parameters(self.config) | decided,
             measurements=[*self.bought_first, *self.learner.measurements],
             error_charge=self.charges.error,
             counted=counted,

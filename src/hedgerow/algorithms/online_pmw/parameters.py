@@ -26,10 +26,11 @@ lies on the right side; the step ``4 a`` then lowers the potential by ``4 a**2 -
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeGuard
 
 from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, epsilon_of_budget, shared_watch
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ApproxDP, Budget, PureDP, Regime, SparseVector
+from hedgerow.privacy import ApproxDP, Budget, Regime, SparseVector
 from hedgerow.queries import NoiseKind
 
 _ROUNDING = 1.0 + 1e-12
@@ -231,12 +232,13 @@ def sparse_error(stream: Stream, budget: Budget, updates: int, epsilon: float | 
         epsilon: Epsilon to spend; the budget's unless given.
 
     Example:
+        >>> from hedgerow import PureDP
         >>> f"{sparse_error(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 24_953):.4f}"
         '0.0331'
     """
     spent = epsilon_of_budget(budget) if epsilon is None else epsilon
     logs = math.log(2.0 * stream.queries) + math.log(4.0 * updates / stream.beta)
-    if isinstance(budget, ApproxDP):
+    if _composes_in_delta(budget):
         factor = (_DWORK_ROTH + 1.0) * math.sqrt(updates * math.log(2.0 / budget.delta))
     else:
         factor = 9.0 * updates
@@ -257,10 +259,11 @@ def two_sided_scales(stream: Stream, budget: Budget, updates: int, epsilon: floa
     """sigma_1 and sigma_2 of theory.md section 4, in counts: of the threshold and of the answers; tests have 2 sigma_1.
 
     Example:
+        >>> from hedgerow import PureDP
         >>> two_sided_scales(Stream(1e8, math.log(1024), 1000), PureDP(1.0), 4, 1.0)
         (9.0, 36.0)
     """
-    if isinstance(budget, ApproxDP):
+    if _composes_in_delta(budget):
         root = stream.sensitivity * math.sqrt(32.0 * updates * math.log(2.0 / budget.delta))
         share = epsilon / (_DWORK_ROTH + 1.0)
         return root / (_DWORK_ROTH * share), root / (2.0 * share)
@@ -284,6 +287,7 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
         ConfigError: The budget is zCDP, or an (epsilon, delta) budget of which too little is left.
 
     Example:
+        >>> from hedgerow import PureDP
         >>> rules = two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0, 1 / 30)
         >>> rules.updates, round(rules.error / 1.5e8, 3)
         (24953, 0.1)
@@ -324,6 +328,7 @@ def best_two_sided_rules(stream: Stream, budget: Budget, amount: float) -> Rules
         ConfigError: See `two_sided_rules`.
 
     Example:
+        >>> from hedgerow import PureDP
         >>> rules = best_two_sided_rules(Stream(1.5e8, math.log(1024), 1000), PureDP(1.0), 1.0)
         >>> round(rules.error / 1.5e8, 3)
         0.1
@@ -339,4 +344,9 @@ def best_two_sided_rules(stream: Stream, budget: Budget, amount: float) -> Rules
 
 def _spendable(budget: Budget, amount: float) -> float:
     """The scales of an (epsilon, delta) budget follow from its whole epsilon, whatever is left of it."""
-    return min(epsilon_of_budget(budget), amount) if isinstance(budget, PureDP) else epsilon_of_budget(budget)
+    return epsilon_of_budget(budget) if _composes_in_delta(budget) else min(epsilon_of_budget(budget), amount)
+
+
+def _composes_in_delta(budget: Budget) -> TypeGuard[ApproxDP]:
+    """Whether the source's composition in (epsilon, delta) is covered by what the ledger adds up."""
+    return isinstance(budget, ApproxDP) and budget.regime is not Regime.PURE

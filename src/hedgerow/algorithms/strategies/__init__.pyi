@@ -1,5 +1,6 @@
 from .choice import strategies as strategies
 from .parts import Aim as Aim
+from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
 from .strategy import Step as Step, Strategy as Strategy
 from .tables import residual_error as residual_error
 from .telling import predicted as predicted, prediction_lines as prediction_lines

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import math
+
 from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.strategies.levels import from_levels, from_mixes
 from hedgerow.algorithms.strategies.parts import Aim, Goal, Part
@@ -25,8 +27,10 @@ _FROM_LEVELS = 2
 """Most attributes of boxes that are answered from levels."""
 
 
-def strategies(workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean") -> list[Strategy]:
-    """All strategies that fit a workload, the best first: fixed measurements, and exact errors in closed form.
+def strategies(
+    workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean", total: float = math.inf
+) -> list[Strategy]:
+    """All strategies that fit a workload, the best first: fixed measurements, and errors in closed form.
 
     Of several families some may be measured on their own, each in the way that is best for it; what they tell about
     others is then left out.
@@ -37,6 +41,8 @@ def strategies(workload: Workload, budget: Budget, charge: float | None = None, 
         charge: epsilon, rho or mu^2/2 for all measurements together; the whole budget unless given.
         aim: Error that is to be small: the ``"mean"`` of the candidates, weighted; the sum of ``"squares"`` of the
             errors of all queries; or the ``"largest"`` of a candidate.
+        total: Number of records (noisy) for which the errors of a fit are predicted, which knows that counts are not
+            negative and associations mostly weak; unless it is given, errors are those of the best unbiased estimate.
 
     Raises:
         ConfigError: The aim is unknown, or the charge so small that the noise cannot be drawn.
@@ -51,7 +57,8 @@ def strategies(workload: Workload, budget: Budget, charge: float | None = None, 
         [('income', 0.43), ('income.16', 0.57)]
     """
     check_choice("aim", aim, Aim)
-    goal, amount = Goal(workload, budget, aim), budget.limit if charge is None else charge
+    amount = budget.limit if charge is None else charge
+    goal = Goal(workload, budget, amount, aim, total)
     groups = _groups(goal)
     found = [[part] for part in [*from_cells(goal), *_together(goal)]]
     if len(groups) == 1:

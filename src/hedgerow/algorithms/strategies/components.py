@@ -13,9 +13,10 @@ e_A / tau_A``, the *energy* e_A being the mean over all cells of the square of q
 over T has ``m_A / n_T^2`` for A in T; a parity over A has 1; a product over attributes of 0 and 1, with means f_i, has
 ``prod over A of f_i (1 - f_i)`` times ``prod over the others of f_i^2``.
 
-Under "replace" the number of records is public: the component of no attribute has no error. Levels of an attribute
-split its part further, each level into what it adds to the next coarser one, as long as all blocks of a level are
-equally large. Constraints are not used: they can only lower errors.
+What is guessed of a component before anything is measured adds ``pi_A`` to its precision (`Closure.guessed`). Under
+"replace" the number of records is public: the component of no attribute has no error. Levels of an attribute split its
+part further, each level into what it adds to the next coarser one, as long as all blocks of a level are equally large.
+Constraints are not used: they can only lower errors.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ from hedgerow.errors import QueryError
 
 Sparse: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 
+_SKEW = 0.5
+"""Size of the components of one attribute with two values, as a share of the largest possible, squared."""
+
+_TIED = 0.5
+"""The same for each further attribute of a component, beside what attributes that are not tied would have."""
+
 LARGEST_INCIDENCE = 2**22
 """Most pairs of a measured marginal and a component of it."""
 
@@ -48,6 +55,7 @@ class Components:
     Attributes:
         measured: Precision of each component for one of each measurement, shape ``(measurements, components)``.
         asked: Energies of each question, shape ``(questions, components)``; no entry is 0.
+        known: Precision of each component before anything is measured; 0 for the best unbiased estimate.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -61,6 +69,7 @@ class Components:
 
     measured: Sparse
     asked: Sparse
+    known: Floats | float = 0.0
 
     def variances(self, inverse_variances: Floats) -> Floats:
         """Variance of one value of each question, in squared counts; infinite where it is not told.
@@ -68,7 +77,10 @@ class Components:
         Args:
             inverse_variances: 1 over the variance of one value of each measurement, in counts.
         """
-        return self._variances(_times(self.measured.T, inverse_variances))
+        return self._variances(self._precisions(inverse_variances))
+
+    def _precisions(self, inverse_variances: Floats) -> Floats:
+        return _times(self.measured.T, inverse_variances) + self.known
 
     def _variances(self, precisions: Floats) -> Floats:
         with np.errstate(divide="ignore"):
@@ -80,7 +92,7 @@ class Components:
         Args:
             inverse_variances: 1 over the variance of one value of each measurement, in counts.
         """
-        precisions = _times(self.measured.T, inverse_variances)
+        precisions = self._precisions(inverse_variances)
 
         def slopes(weights: Floats) -> Floats:
             wanted = _times(self.asked.T, weights)
@@ -170,6 +182,30 @@ class Closure:
     def places(self, scopes: Iterable[Clique]) -> Ints:
         """Numbers of components."""
         return np.array([self._place[scope] for scope in scopes], dtype=np.int64)
+
+    def guessed(self, total: float) -> Floats:
+        """The guessed precision of each component before anything is measured (theory.md section 13).
+
+        A typical table is taken to have components of variance ``n^2 / 2 sqrt(d - 1)`` for an attribute of d values,
+        times a half and the same for each further attribute. The number of records is learnt before the rest.
+
+        Args:
+            total: Number of records (noisy), in counts; infinite where nothing is guessed.
+
+        Returns:
+            Inverse variances in counts, shape ``(components,)``.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 4)))
+            >>> (1.0 / Closure.of(domain, [("a", "b")], public_total=False).guessed(10.0)).round(6)
+            array([25.  , 50.  ,  6.25,  0.  ])
+        """
+        if not math.isfinite(total):
+            return np.zeros(len(self.dimensions))
+        spread = {name: _SKEW / math.sqrt(_added(self.domain, (name,))) for scope in self.scopes for name in scope}
+        shares = [math.prod(spread[name] for name in scope) * _TIED ** (len(scope) - 1) for scope in self.scopes]
+        return np.array([*(1.0 / (total**2 * share) for share in shares), math.inf])
 
     def cells(self, scopes: Sequence[Clique]) -> Sparse:
         """Energies of one cell of each marginal.

@@ -30,6 +30,9 @@ _LITTLE = 1e-4
 _WORSE = 1.001
 """Most that it may cost."""
 
+_LEAST = 1e-9
+"""Standard deviation, in counts, that stands for noise which never moves a count."""
+
 
 @final
 @dataclass(frozen=True)
@@ -39,12 +42,16 @@ class Goal:
     Attributes:
         workload: Queries that are answered.
         budget: Budget of the run.
+        charge: epsilon, rho or mu^2/2 of all measurements together.
         aim: See `Aim`.
+        total: Number of records (noisy) that fits are told of; infinite for the best unbiased estimate.
     """
 
     workload: Workload
     budget: Budget
-    aim: Aim
+    charge: float
+    aim: Aim = "mean"
+    total: float = math.inf
 
     @property
     def public_total(self) -> bool:
@@ -95,8 +102,10 @@ class Measurements:
         return cls(lambda number: Marginal(domain, scopes[number]), sensitivity.l1 * every, sensitivity.l2 * every)
 
     def precisions(self, goal: Goal) -> Floats:
-        """Precision of each with the whole budget, for continuous noise, up to a common factor."""
-        return 1.0 / (self.l1**2 if goal.growth == 2.0 else self.l2**2)
+        """Precision of each with the whole charge, for continuous noise."""
+        if goal.growth == 2.0:
+            return np.asarray(0.5 * (goal.charge / self.l1) ** 2)
+        return np.asarray(2.0 * goal.charge / self.l2**2)
 
     def noises(self, budget: Budget, charges: Floats) -> tuple[Floats, Floats]:
         """Standard deviation and mean absolute value of the noise; infinite where nothing is measured.
@@ -245,6 +254,10 @@ class Part:
             charge: Charge of the part.
         """
         deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
+        deviations = np.maximum(deviations, _LEAST)
         found = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
-        errors = np.asarray(_NORMAL * found) if self.single is None else magnitudes[self.single]
+        errors = np.asarray(_NORMAL * found)
+        if self.single is not None:  # the noise of one measurement, less what was known without it
+            alone = deviations[self.single]
+            errors = np.where(alone < math.inf, np.minimum(magnitudes[self.single], errors), errors)
         return errors[self.asked.question_of], found[self.asked.question_of]

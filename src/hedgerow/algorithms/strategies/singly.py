@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, diags_array
 
 from hedgerow.algorithms.strategies.components import Components, single
 from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.tables import from_one_table
 from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError
 from hedgerow.queries import Boxes, Conjunctions, ExplicitMatrix, Family, LinearQuery, Parities
@@ -45,26 +46,29 @@ def from_cells(goal: Goal) -> Iterator[Part]:
     """All queries from one table of the attributes of the workload, if these are columns and have few cells.
 
     A query q over N cells, each with noise of variance v, has the variance ``v N mean(q^2)``; where the number of
-    records is public, ``v N (mean(q^2) - mean(q)^2)``.
+    records is public, ``v N (mean(q^2) - mean(q)^2)``. Queries that have components are told by these.
     """
     workload, scopes = goal.workload, goal.workload.scopes
     domain, core = workload.domain, workload.domain.clique(name for scope in scopes for name in scope)
     cells = math.prod(domain.shape_of(core))
     if not core or cells > LARGEST_TABLE or any(domain.index(name) >= len(domain) for name in core):
         return
-    squares, means = (np.concatenate(each) for each in zip(*map(_moments, workload.families), strict=True))
-    every = np.arange(workload.n_candidates)
-    factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
-    estimate = Components(csr_array(np.ones((1, len(every)))), factors)
+    try:
+        asked, estimate = from_one_table(goal, cells)
+    except QueryError:
+        asked, estimate = _by_moments(goal, cells)
     whole = scopes == (core,) and all(family.tabular for family in workload.families) and not goal.public_total
-    yield Part(
-        "cells",
-        Asked.of(workload, range(len(workload.families)), every),
-        Measurements.of_marginals(domain, [core], goal.budget),
-        np.ones(1),
-        estimate,
-        np.zeros(len(every), dtype=np.int64) if whole else None,
-    )
+    noise = np.zeros(estimate.asked.shape[0], dtype=np.int64) if whole else None
+    yield Part("cells", asked, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise)
+
+
+def _by_moments(goal: Goal, cells: int) -> tuple[Asked, Components]:
+    families = goal.workload.families
+    squares, means = (np.concatenate(each) for each in zip(*map(_moments, families), strict=True))
+    every = np.arange(len(squares))
+    factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
+    asked = Asked.of(goal.workload, range(len(families)), every)
+    return asked, Components(csr_array(np.ones((1, len(every)))), factors)
 
 
 def _moments(family: Family) -> tuple[Floats, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 
 from hedgerow.algorithms.strategies.parts import Goal, Part
 from hedgerow.arrays import Floats
-from hedgerow.queries import Measurable
+from hedgerow.queries import Measurable, Workload
 
 
 @final
@@ -129,6 +130,19 @@ class Strategy:
             for number in np.flatnonzero(part.shares).tolist():
                 charge = self.charge * share * float(part.shares[number]) * _BELOW
                 yield Step(part.measurements.target(number), charge)
+
+    @cached_property
+    def tables(self) -> Workload:
+        """The marginals that hold all that is measured."""
+        scopes = dict.fromkeys(target.scope for target, _ in self.steps_without_total())
+        return Workload.marginals(self.goal.workload.domain, cliques=list(scopes))
+
+    def steps_without_total(self) -> Iterator[tuple[Measurable, float]]:
+        """The measurements where the number of records is learnt otherwise, with charges that have its share too."""
+        steps = [(step.target, step.charge) for step in self.steps()]
+        told = math.fsum(charge for target, charge in steps if target is not None)
+        more = math.fsum(charge for _, charge in steps) / told * _BELOW
+        yield from ((target, more * charge) for target, charge in steps if target is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.sparse import vstack
+from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
 from hedgerow.algorithms.strategies.parts import Aim, Asked, Goal, Measurements, Part
@@ -36,11 +36,26 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
     marginals = Measurements.of_marginals(domain, scopes, goal.budget)
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
-    estimate = Components(closure.marginals, energies)
+    estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
     found = [Part.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
     if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
         found.append(_from_parities(goal, closure, asked, energies))
     return found
+
+
+def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
+    """All queries from the table of all their attributes.
+
+    Args:
+        goal: Error that is to be small.
+        cells: Cells of that table.
+
+    Raises:
+        QueryError: See `from_tables`.
+    """
+    closure, asked, energies = _asked(goal, range(len(goal.workload.families)))
+    row: Sparse = csr_array(np.full((1, len(closure.dimensions)), 1.0 / cells))
+    return asked, Components(row, energies, closure.guessed(goal.total))
 
 
 def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse) -> Part:
@@ -53,7 +68,7 @@ def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse)
 
     lows = [-1.0 if scopes[place] else 0.0 for place in needed.tolist()]
     sensitive = np.array([of_query(low, 1.0, goal.budget.neighbours).l1 for low in lows])
-    estimate = Components(single(len(scopes), needed), energies)
+    estimate = Components(single(len(scopes), needed), energies, closure.guessed(goal.total))
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
     return Part.divided("parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise)
@@ -86,7 +101,7 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
         >>> round(strategies(workload, ZCDP(0.5))[0].mean_error / residual_error(workload, ZCDP(0.5)), 3)
         1.06
     """
-    goal = Goal(workload, budget, aim)
+    goal = Goal(workload, budget, budget.limit if charge is None else charge, aim)
     if goal.growth != 1.0 or budget.neighbours is not Neighbours.ADD_REMOVE:
         raise ConfigError("residuals are planned for zCDP under add-remove alone", remedy="give ZCDP(rho)")
     for family in workload.families:
@@ -97,7 +112,7 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     roots = np.sqrt(closure.dimensions[needed])
     estimate = Components(single(len(closure.dimensions), needed), energies)
     part = Part.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
-    return Strategy.of([part], goal, budget.limit if charge is None else charge).mean_error
+    return Strategy.of([part], goal, goal.charge).mean_error
 
 
 def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]:

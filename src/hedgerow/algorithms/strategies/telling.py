@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from hedgerow.algorithms.shared import Line, says_nothing
@@ -15,12 +16,16 @@ MOST_CANDIDATES = 2**20
 """Largest workload whose errors a plan predicts."""
 
 
-def predicted(workload: Workload, budget: Budget) -> list[Strategy]:
+def predicted(
+    workload: Workload, budget: Budget, charge: float | None = None, total: float = math.inf
+) -> list[Strategy]:
     """The strategies for a plan, the best first; none for huge workloads, or families that do not say enough.
 
     Args:
         workload: Queries that should be answered well.
         budget: Budget of the run.
+        charge: See `strategies`.
+        total: See `strategies`.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange, PureDP
@@ -31,7 +36,7 @@ def predicted(workload: Workload, budget: Budget) -> list[Strategy]:
     if workload.n_candidates > MOST_CANDIDATES:
         return []
     try:
-        return strategies(workload, budget)
+        return strategies(workload, budget, charge, total=total)
     except (ConfigError, QueryError):  # noise too wide to be drawn, or a family that says too little
         return []
 

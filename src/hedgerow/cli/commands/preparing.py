@@ -226,6 +226,7 @@ def plan(
     n = total if data is None else reading.read_data(shown, data).total()
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
+    budget = algorithm.accounted(asked, budget)
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")

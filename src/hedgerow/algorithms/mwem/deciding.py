@@ -1,0 +1,213 @@
+"""Automatic rounds: a fixed strategy that is measured step by step, or rounds that adapt to noisy answers.
+
+The decision compares predicted errors of the two. It is a function of the domain, the workload, the budget and the
+number of records, which is noisy and paid for before it is looked at, or public. The error of a fixed strategy follows
+from its noise and from a guess of what tables are like (theory.md section 13). That of adaptive rounds is a formula
+fitted to public tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+from hedgerow.algorithms.mwem.candidates import Limit
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, limit_of
+from hedgerow.algorithms.shared import Line
+from hedgerow.algorithms.strategies import Strategy, predicted, with_least_error, with_least_noise
+from hedgerow.domain import Clique
+from hedgerow.models import Proximal
+from hedgerow.privacy import Budget
+from hedgerow.queries import Workload
+
+_ADAPTED, _FALL = 0.1, 0.4
+"""Error of adaptive rounds where a fixed strategy errs by all records, and the power that it falls with."""
+
+_ONE_TABLE = 1.25
+"""Factor by which one table of everything must be better than smaller ones."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Predicted errors of a fixed strategy and of adaptive rounds; the smaller one is taken.
+
+    Attributes:
+        fixed: The best fixed strategy that the hypothesis can hold.
+        total: Number of records (noisy), in counts.
+        adaptive_error: Predicted mean error of adaptive rounds, as a share of the records.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 3) for name in "abc"), 2)
+        >>> found = decision_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
+        >>> found.takes_fixed, found.fixed.name, found.fixed.n_measurements
+        (True, 'cells', 1)
+    """
+
+    fixed: Strategy
+    total: float
+    adaptive_error: float
+
+    @property
+    def fixed_error(self) -> float:
+        """Predicted mean error of the fixed strategy, as a share of the records."""
+        return self.fixed.mean_error / self.total
+
+    @property
+    def takes_fixed(self) -> bool:
+        """Whether the fixed strategy is taken."""
+        return self.fixed_error <= self.adaptive_error
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: what is taken, and from which numbers; None for an infinite error."""
+        return {
+            "taken": "fixed" if self.takes_fixed else "adaptive",
+            "fixed": self.fixed.name,
+            "fixed_measurements": self.fixed.n_measurements,
+            "fixed_error": self.fixed_error,
+            "adaptive_error": self.adaptive_error if math.isfinite(self.adaptive_error) else None,
+            "total": self.total,
+        }
+
+    def lines(self) -> list[Line]:
+        """The decision as a plan tells it."""
+        number = self.fixed.n_measurements
+        measured = f"{self.fixed.name}, {number:,} measurement{'' if number == 1 else 's'}"
+        adaptive = f"{self.adaptive_error:.3g} if rounds adapt"
+        if math.isinf(self.adaptive_error):
+            adaptive = "and no candidate tells anything about another"
+        errors = f"{self.fixed_error:.3g} if fixed ({measured}), {adaptive}"
+        taken = "fixed measurements" if self.takes_fixed else "adaptive rounds"
+        return [("decision", f"{taken}: predicted mean error, as a share of the records, {errors}")]
+
+
+def decision_of(
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
+) -> Decision | None:
+    """Decide between a fixed strategy and adaptive rounds.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all measurements together.
+        total: Number of records (noisy), in counts.
+
+    Returns:
+        None where the configuration leaves no choice, or no fixed strategy can be run.
+    """
+    if not may_be_fixed(config, workload):
+        return None
+    records = max(1.0, total)
+    found = predicted(workload, budget, amount, records)
+    fixed = min((each for each in found if holds(config, each)), key=_handicapped, default=None)
+    if fixed is None:
+        return None
+    return Decision(fixed, records, adaptive_error(config, predicted(workload, budget, amount)[0], records))
+
+
+def _handicapped(strategy: Strategy) -> float:
+    """The predicted error, more of it for one table of everything: fits to such tables take noise for records."""
+    return strategy.mean_error * (_ONE_TABLE if strategy.name == "cells" else 1.0)
+
+
+def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:
+    """Whether automatic rounds may be a fixed strategy: whose noisy answers a hypothesis is fitted to, all together.
+
+    Ranges alone keep to the levels that annealed rounds choose.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
+        >>> may_be_fixed(MWEM(), workload), may_be_fixed(MWEM(rounds=3), workload)
+        (True, False)
+    """
+    fitted = isinstance(config.refit, Proximal) and config.output == "last" and config.initial == "uniform"
+    free = config.rounds == "auto" and config.noise is None and config.law == "exponential" and not config.repeats
+    return fitted and free and not all(family.ordered for family in workload.families)
+
+
+def holds(config: MWEMSettings, strategy: Strategy) -> bool:
+    """Whether the hypothesis of a run can hold all that a strategy measures.
+
+    Args:
+        config: The configuration.
+        strategy: The strategy.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+        >>> each = [Workload.marginals(domain, order) for order in (1, 2)]
+        >>> [holds(MWEM(), predicted(workload, PureDP(1.0))[0]) for workload in each]
+        [True, False]
+    """
+    workload = strategy.goal.workload
+    limit = limit_of(config, workload)
+    if not limit.binds:
+        return True
+    if limit.in_classes:
+        return False
+    return Limit(strategy.tables, config.largest_tree).allows_all()
+
+
+def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> float:
+    """Predicted mean error of adaptive rounds, as a share of the records; a heuristic with two public constants.
+
+    Adaptive rounds measure little of what a fixed strategy measures, and guess the rest from it. So their error is
+    smaller where noise is large, and falls slowly with the budget: measured on public tables (docs/measurements.md) it
+    is about ``0.1 U**0.4``, U being the unbiased error of the best fixed strategy. Added is what selections miss: the
+    exponential mechanism picks one of m candidates whose score is about ``ln(m) / epsilon`` below the best one's, with
+    epsilon that of one selection.
+
+    Args:
+        config: The configuration.
+        unbiased: The best fixed strategy, with its unbiased error, for the same workload, budget and charge.
+        total: Number of records (noisy), in counts.
+
+    Returns:
+        Infinite where no candidate tells anything about another.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
+        >>> best = predicted(workload, ZCDP(0.5))[0]
+        >>> [round(adaptive_error(MWEM(), best, n), 3) for n in (500.0, 50_000.0)]
+        [0.118, 0.004]
+    """
+    workload, regime = unbiased.goal.workload, unbiased.goal.budget.regime
+    scopes = [workload.domain.base(scope) for scope in workload.scopes]
+    if workload.n_candidates == 1 or (workload.n_candidates == len(scopes) and _are_disjoint(scopes)):
+        return math.inf
+    charge = config.selecting(annealed=True) * unbiased.charge / first_rounds(workload, annealed=True)
+    missed = math.log(workload.n_candidates) / (regime.bounded_range_epsilon(charge) * total)
+    return float(_ADAPTED * (unbiased.mean_error / total) ** _FALL + missed)
+
+
+def _are_disjoint(scopes: Sequence[Clique]) -> bool:
+    return sum(map(len, scopes)) == len({name for scope in scopes for name in scope})
+
+
+def accounted(config: MWEMSettings, workload: Workload, budget: Budget) -> Budget:
+    """An (epsilon, delta) budget in the regime with the least predicted error; others stay as they are.
+
+    The number of records is not known yet, so that errors are those of unbiased estimates.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+
+    Example:
+        >>> from hedgerow import MWEM, ApproxDP, Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 4) for name in "abc"), 1)
+        >>> accounted(MWEM(), workload, ApproxDP(1.0, 1e-9)).regime.value
+        'pure'
+    """
+    if config.rounds != "auto" or config.noise is not None or config.law != "exponential":
+        return budget
+    if may_be_fixed(config, workload):
+        return with_least_error(budget, workload, lambda each: holds(config, each))
+    return with_least_noise(budget, None, workload.n_candidates)

@@ -1,0 +1,184 @@
+"""Automatic rounds: a fixed strategy or adaptive rounds, from public and noisy numbers alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, may_be_fixed
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.strategies.choice import strategies
+from hedgerow.audit.auditing import audit_files
+from hedgerow.data.table import Table
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.models.fit.rules import Proximal, Sweeps
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.privacy.register.register import Register
+from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.workload import Workload
+from hedgerow.release import Release
+
+DOMAIN = Domain(IntegerRange(name, 0, size) for name, size in zip("abcd", (1, 2, 3, 4), strict=True))
+PAIRS = Workload.marginals(DOMAIN, 2)
+MIXED = Workload.parse("marginals:2; where: a = 1 and b < 2, c = 0; prefixes:d", DOMAIN)
+APPROXIMATE = ApproxDP(1.0, 1e-9)
+
+
+def table(records: int = 3000, seed: int = 0) -> Table:
+    rng = np.random.default_rng(seed)
+    first = rng.integers(2, size=records)
+    others = [np.minimum(rng.integers(size, size=records) + first, size - 1) for size in (3, 4, 5)]
+    return Table(DOMAIN, [first, *others])
+
+
+def run(workload: Workload = PAIRS, budget: Budget = APPROXIMATE, config: MWEM | None = None) -> Release:
+    return (config or MWEM()).run(table(), workload, budget, noise=SeededNoise(1))
+
+
+@pytest.mark.parametrize("workload", [PAIRS, MIXED, Workload.marginals(DOMAIN, 1), Workload.parse("cells:2", DOMAIN)])
+@pytest.mark.parametrize("budget", [APPROXIMATE, PureDP(0.5), ZCDP(0.05, "replace"), GDP(0.3)], ids=repr)
+def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budget: Budget) -> None:
+    release = run(workload, budget)
+    decided = release.provenance.parameters["decided"]
+    assert decided["taken"] == "fixed"
+    assert not [event for event in release.events if event.label == "select"]
+    charge = MWEM().charges(release.budget.limit, release.budget.neighbours).rounds
+    found = strategies(workload, release.budget, charge, total=decided["total"])
+    taken = next(each for each in found if each.name == decided["fixed"])
+    steps = list(taken.steps_without_total())
+    assert math.fsum(step for _, step in steps) == pytest.approx(charge)
+    measured = [event for event in release.events if event.label == "measure"]
+    assert [event.target for event in measured] == [target.text for target, _ in steps]
+    assert [event.charge for event in measured] == pytest.approx([each for _, each in steps])
+    assert math.fsum(event.charge for event in release.events) <= release.budget.limit
+    assert decided["fixed_error"] == pytest.approx(taken.mean_error / decided["total"])
+
+
+def test_the_decision_rests_on_the_noisy_number_of_records_that_was_paid_for() -> None:
+    """Tables of the same noisy number are treated alike, and nothing is decided before it is in the ledger."""
+    release = run()
+    first = release.events[0]
+    assert first.label == "total"
+    assert first.charge > 0.0
+    decided = release.provenance.parameters["decided"]
+    assert decided["total"] != 3000.0
+    other = MWEM().run(table(seed=5), PAIRS, APPROXIMATE, noise=SeededNoise(1))
+    assert other.provenance.parameters["decided"] == decided
+    assert json.loads(json.dumps(decided)) == decided
+
+
+def test_a_plan_with_the_same_number_decides_the_same() -> None:
+    for workload in (PAIRS, MIXED):
+        decided = run(workload).provenance.parameters["decided"]
+        plan = MWEM().plan(workload, APPROXIMATE, decided["total"])
+        assert plan.to_dict()["decision"] == decided
+        assert "fixed measurements" in dict(plan.lines(decided["total"]))["decision"]
+        assert json.dumps(plan.to_dict())
+
+
+def test_predicted_errors_are_those_of_runs() -> None:
+    """On a table that no constant was fitted to, with fits that go on to the end."""
+    config = MWEM(refit=Proximal(c=1000.0))
+    for epsilon in (0.3, 1.0, 3.0):
+        budget = ApproxDP(epsilon, 1e-9)
+        errors, predicted = [], []
+        for seed in range(4):
+            release = config.run(table(), PAIRS, budget, noise=SeededNoise(seed))
+            off = PAIRS.answers(release.model) / release.total - PAIRS.answers(table()) / 3000
+            errors.append(PAIRS.candidate_errors(off).mean() / 2.0)  # half the sum of a table is its distance
+            predicted.append(release.provenance.parameters["decided"]["fixed_error"])
+        assert 0.75 < np.mean(errors) / np.mean(predicted) < 1.33
+
+
+def test_no_choice_is_left_by_a_configuration_that_says_what_is_wanted() -> None:
+    chosen = [
+        MWEM(rounds=3),
+        MWEM(rounds="annealed"),
+        MWEM(rounds="adaptive"),
+        MWEM(rounds="bound"),
+        MWEM(refit=None),
+        MWEM(refit=Sweeps(2)),
+        MWEM(output="average"),
+        MWEM(initial="one-way"),
+        MWEM(noise=NoiseKind.LAPLACE),
+        MWEM(repeats=True),
+    ]
+    assert not any(may_be_fixed(config, PAIRS) for config in chosen)
+    assert all(decision_of(config, PAIRS, APPROXIMATE, 0.01, 1000.0) is None for config in chosen)
+    assert not may_be_fixed(MWEM(), Workload.prefixes(DOMAIN, "d"))
+    release = run(config=MWEM(rounds=3))
+    assert "decided" not in release.provenance.parameters
+    assert release.budget.regime is Regime.ZCDP
+
+
+def test_what_a_tree_cannot_hold_is_not_taken() -> None:
+    wide = Domain(IntegerRange(f"x{place}", 0, 9) for place in range(30))
+    single, pairs = (Workload.marginals(wide, order) for order in (1, 2))
+    assert holds(MWEM(), strategies(single, PureDP(1.0))[0])
+    assert not holds(MWEM(), strategies(pairs, ZCDP(0.1))[0])
+    assert holds(MWEM(largest_tree=10**40), strategies(pairs, ZCDP(0.1))[0])
+    assert decision_of(MWEM(), pairs, ZCDP(0.1), 0.1, 1e5) is None
+
+
+def test_single_attributes_are_always_measured_all() -> None:
+    for records in (10.0, 1e3, 1e7):
+        found = decision_of(MWEM(), Workload.marginals(DOMAIN, 1), ZCDP(0.1), 0.1, records)
+        assert found is not None
+        assert found.takes_fixed
+        assert found.adaptive_error == math.inf
+
+
+def test_more_records_never_make_predictions_worse() -> None:
+    found = [decision_of(MWEM(), PAIRS, ZCDP(0.1), 0.1, 10.0**power) for power in range(1, 8)]
+    for errors in zip(*((each.fixed_error, each.adaptive_error) for each in found if each is not None), strict=True):
+        assert list(errors) == sorted(errors, reverse=True)
+
+
+def test_a_tiny_budget_or_a_negative_count_is_no_error() -> None:
+    for records in (-50.0, 0.0, 0.5):
+        assert decision_of(MWEM(), PAIRS, ZCDP(1e-6), 1e-6, records) is not None
+    assert run(budget=PureDP(1e-4)).spent <= 1e-4
+
+
+# ---- the regime of an (epsilon, delta) budget ------------------------------------------------------------------------
+
+
+def test_few_measurements_are_counted_as_pure_and_many_in_gaussian_privacy() -> None:
+    wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(16))
+    few, many = Workload.marginals(DOMAIN, 1), Workload.marginals(wide, 3)
+    assert accounted(MWEM(), few, APPROXIMATE).regime is Regime.PURE
+    assert accounted(MWEM(), many, APPROXIMATE).regime is Regime.GDP
+    assert accounted(MWEM(), many, replace(APPROXIMATE, regime=Regime.PURE)).regime is Regime.GDP
+    for kept in (PureDP(1.0), ZCDP(0.1), GDP(0.3)):
+        assert accounted(MWEM(), few, kept) is kept
+    for config in (MWEM(rounds=2), MWEM(noise=NoiseKind.GAUSSIAN)):
+        assert accounted(config, few, APPROXIMATE) is APPROXIMATE
+
+
+def test_a_release_counted_as_pure_keeps_the_promise_in_every_book(tmp_path: Path) -> None:
+    release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), APPROXIMATE)
+    assert (release.budget.regime, release.budget.unit) == (Regime.PURE, "epsilon")
+    assert release.budget.approximate() == (1.0, 1e-9)
+    assert release.spent <= 1.0
+    assert {event.unit for event in release.events} == {"epsilon"}
+    assert {measured.noise for measured in release.measurements} == {NoiseKind.LAPLACE}
+    release.save(tmp_path / "people.release")
+    back = Release.load(tmp_path / "people.release")
+    assert back.budget == release.budget
+    assert "accounted as pure differential privacy with epsilon = 1" in back.budget.statement()
+    assert audit_files([tmp_path / "people.release"]).verdict.value == "holds"
+
+
+def test_a_register_keeps_the_regime_that_was_given(tmp_path: Path) -> None:
+    register = Register(tmp_path / "people.register", limit=ApproxDP(3.0, 1e-9))
+    few = Workload.marginals(DOMAIN, 1)
+    release = MWEM().run(table(), few, APPROXIMATE, register=register)
+    assert release.budget.regime is Regime.ZCDP
