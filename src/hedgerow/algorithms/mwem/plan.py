@@ -1,7 +1,7 @@
 """The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
@@ -10,6 +10,7 @@ from hedgerow.algorithms.mwem.settings import (
     annealed_rounds,
     candidates_of,
     first_rounds,
+    in_grids,
     is_annealed,
     limit_of,
     planned_rounds,
@@ -18,6 +19,7 @@ from hedgerow.algorithms.mwem.settings import (
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, noisy_values, total_error
+from hedgerow.algorithms.strategies import Step, grid_steps
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
 from hedgerow.queries import Parities, Workload
@@ -48,7 +50,7 @@ class Plan:
         rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
         adaptive: Whether noisy values decide the number of rounds.
         charges: Charges of the parts of the run, in ``unit``.
-        round: Charge of one round (of an adaptive run: the first), in ``unit``.
+        round: Charge of one round (the first, where they differ), in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         limit: The budget.
         noise: Text of every family of the workload, with the expected absolute noise of one value, in counts.
@@ -121,7 +123,9 @@ class Plan:
         each, most = self.round, "at most " if self.adaptive else ""
         if not each.selection:
             note = "(everything is measured, so nothing is spent on selecting)"
-            return f"{most}{self.rounds}, each {each.measurement:.4g} {self.unit} to measure {note}"
+            alike = math.isclose(self.rounds * each.measurement, self.charges.rounds, rel_tol=1e-9)
+            charge = f"each {each.measurement:.4g}" if alike else f"together {self.charges.rounds:.4g}"
+            return f"{most}{self.rounds}, {charge} {self.unit} to measure {note}"
         parts = f"{each.selection:.4g} {self.unit} to select and {each.measurement:.4g} {self.unit} to measure"
         return f"{most}{self.rounds}, {'at first each' if self.adaptive else 'each'} {parts}"
 
@@ -175,8 +179,11 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if adaptive and annealed:
         rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
     candidates = candidates_of(config, workload)
+    steps = grid_steps(workload, budget, charges.rounds, total) if in_grids(config, workload) else []
     each = round_charge(config, candidates, charges.rounds, rounds)
-    if annealed and adaptive:
+    if steps:
+        each = RoundCharge(0.0, steps[0].charge)
+    elif annealed and adaptive:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = limit_of(config, workload)
     if not config.needs_histogram:
@@ -190,7 +197,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         round=each,
         unit=budget.unit,
         limit=budget.limit,
-        noise=tuple(_noise(config, candidates, budget, each)),
+        noise=tuple(_noise_of(config, steps, budget) if steps else _noise(config, candidates, budget, each)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
@@ -236,6 +243,15 @@ def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: Round
     for family in workload.families:
         yield family.spec, float(expected[first] / noisy_values(family)[0])
         first += family.n_candidates
+
+
+def _noise_of(config: MWEMSettings, steps: Sequence[Step], budget: Budget) -> Iterator[tuple[str, float]]:
+    """The same of tables that are chosen beforehand."""
+    for step in steps:
+        if step.target is not None:
+            table = Workload.marginals(step.target.domain, cliques=[step.target.scope])
+            for _, noise in _noise(config, table, budget, RoundCharge(0.0, step.charge)):
+                yield step.target.text, noise
 
 
 def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:

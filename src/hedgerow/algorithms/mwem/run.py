@@ -4,6 +4,7 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
@@ -14,12 +15,14 @@ from hedgerow.algorithms.mwem.settings import (
     annealed_rounds,
     candidates_of,
     first_rounds,
+    in_grids,
     planned_rounds,
     round_charge,
 )
 from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
+from hedgerow.algorithms.strategies import Step, grid_steps
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
@@ -116,7 +119,10 @@ class MWEMRun:
             self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
-        """All rounds: a planned number, or as many as the noisy answers ask for."""
+        """All rounds: tables of grids, a planned number, or as many as the noisy answers ask for."""
+        if in_grids(self.config, self.workload):
+            self._run_steps(grid_steps(self.workload, self.curator.budget, self.charges.rounds, self.total))
+            return
         self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
         if self.rounds is not None:
             self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
@@ -125,6 +131,13 @@ class MWEMRun:
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
         else:
             self._run_annealed(self.charges.rounds)
+
+    def _run_steps(self, steps: Sequence[Step]) -> None:
+        """Measure what was chosen beforehand."""
+        self.rounds = len(steps)
+        for step in steps:
+            if step.target is not None:
+                self._measure(step.target, step.charge, lazy=True)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):
@@ -211,16 +224,20 @@ class MWEMRun:
 
     def _look(self, chosen: int, charge: RoundCharge) -> bool:
         """Measure a candidate and update."""
-        target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        residuals = np.abs(self._learn(target, charge.measurement, lazy=charge.selection == 0.0))
+        progressed = self._measure(self.candidates.candidate(chosen), charge.measurement, lazy=charge.selection == 0.0)
+        self.finest[chosen] = max(self.finest[chosen], charge.measurement)
+        return progressed
+
+    def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> bool:
+        """Learn the answer and tell about it. Returns whether it was off by more than its noise."""
+        residuals = np.abs(self._learn(target, charge, lazy=lazy))
         told = residuals[possible_values(target)]
         residual = float(told.sum())
-        self.finest[chosen] = max(self.finest[chosen], charge.measurement)
         self.told += 1
         tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
-        expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
+        expected = self.curator.noise_for(target, charge, self.config.noise).expected_abs
         return residual > told.size * expected
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:

@@ -1,4 +1,5 @@
 from .choice import strategies as strategies
+from .grids import grid_steps as grid_steps
 from .parts import Aim as Aim
 from .strategy import Step as Step, Strategy as Strategy
 from .tables import residual_error as residual_error
