@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.strategies import grids
-from hedgerow.algorithms.strategies.grids import Grids, grid_steps
+from hedgerow.algorithms.strategies.grids import Grids, grid_steps, has_levels
 from hedgerow.algorithms.strategies.strategy import Step
 from hedgerow.algorithms.strategies.trees import tree_levels
 from hedgerow.arrays import Floats
@@ -161,6 +161,26 @@ def test_coarse_tables_get_more_where_counts_are_noise() -> None:
     finest = [grid_steps(workload, budget, 0.1, total)[-1].charge for total in (1e3, 1e5, 1e7)]
     assert finest == sorted(finest)
     assert 0.014 < finest[0] < 0.6 * finest[-1]  # never far below half of its share
+
+
+@pytest.mark.parametrize(("total", "coarse"), [(40.0, True), (60.0, False)])
+def test_a_table_gets_a_coarser_one_where_noise_hides_its_cells(total: float, coarse: bool) -> None:
+    """48 cells and noise of standard deviation about 1 for the whole charge."""
+    workload, charge = Workload.marginals(PLANE, 2), 1.32
+    steps = grid_steps(workload, PureDP(2.0), charge, total)
+    assert [step.target.text for step in steps if step.target] == (["a.2 * b.2"] if coarse else []) + ["a * b"]
+    assert sum(step.charge for step in steps) == pytest.approx(charge)
+
+
+def test_which_tables_have_levels() -> None:
+    mixed = Domain([*PLANE.attributes, IntegerRange("c", 0, 2)], PLANE.derived)
+    yes = [PLANE, mixed]
+    assert all(has_levels(Workload.marginals(domain, cliques=[domain.names])) for domain in yes)
+    assert not has_levels(Workload.marginals(LINE, 1))
+    assert not has_levels(Workload.marginals(mixed, 2))
+    assert not has_levels(TASKS["plane"])
+    assert not has_levels(Workload.marginals(PLANE, 2, whole=False))
+    assert not has_levels(Workload.marginals(PLANE, 2) + TASKS["plane"])
 
 
 def test_single_grid_is_noise_of_cells() -> None:

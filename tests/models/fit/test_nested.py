@@ -123,7 +123,7 @@ def test_grids_end_at_the_optimum_over_listed_cells(ruled: bool) -> None:
         rows.append((place.reshape(-1)[possible] == np.arange(exact.size)[:, None]).astype(np.float64))
     start = possible / possible.sum()
     sizes = [np.count_nonzero(each.any(axis=1)) for each in rows]
-    c, steps = 6.0 * 0.6, Nested().steps
+    c, steps = 1.3 * 0.6, Nested().steps
     lengths = [
         c / steps * TOTAL / each.std * math.sqrt(sizes[0] / size) for each, size in zip(known, sizes, strict=True)
     ]

@@ -16,6 +16,7 @@ from hedgerow.algorithms.mwem.settings import (
     candidates_of,
     first_rounds,
     in_grids,
+    last_refit,
     planned_rounds,
     round_charge,
 )
@@ -259,10 +260,10 @@ class MWEMRun:
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
-        counted = None
-        if self.averager is None and isinstance(self.config.refit, Proximal):
+        counted, rule = None, last_refit(self.config, self.workload)
+        if self.averager is None and isinstance(rule, Proximal):
             counted = self._recount()
-            self.learner.fit(self.config.refit)
+            self.learner.fit(rule)
         return make_release(
             self.curator,
             self.workload,

@@ -1,5 +1,5 @@
 from .choice import strategies as strategies
-from .grids import grid_steps as grid_steps
+from .grids import grid_steps as grid_steps, has_levels as has_levels
 from .parts import Aim as Aim
 from .strategy import Step as Step, Strategy as Strategy
 from .tables import residual_error as residual_error

@@ -56,6 +56,9 @@ _WORTH = 0.99
 _LITTLE = 0.01
 """Tables with a smaller share are left out."""
 
+_COARSE = 0.3
+"""Share of the coarser table where the cells of a table are lost in the noise."""
+
 _BELOW = 1.0 - 2.0**-40
 """Shares are rounded: their sum must not pass the charge."""
 
@@ -180,13 +183,29 @@ class _Choice:
         return {grid: share for grid, share in reversed(list(pairs)) if share > 0.0}
 
 
-def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) -> list[Step]:
-    """Measurements for boxes over one clique: tables over its attributes and over levels of these, coarsest first.
+def has_levels(workload: Workload) -> bool:
+    """Whether a workload is one whole table over attributes with levels, several of them in order.
 
-    Tables are added to the finest one by one while the predicted error falls; then the charge is divided among them.
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99), IntegerRange("hours", 0, 99)))
+        >>> [has_levels(Workload.parse(text, domain)) for text in ("marginals:sex*age", "marginals:age*hours")]
+        [False, True]
+    """
+    if not all(family.whole for family in workload.families) or workload.n_candidates != 1:
+        return False
+    return sum(len(tree_levels(workload.domain, name)) > 1 for name in workload.scopes[0]) > 1
+
+
+def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) -> list[Step]:
+    """Measurements for one table, or boxes over it: it, and tables over levels of its attributes, coarsest first.
+
+    For boxes, tables are added to the finest one by one while the predicted error falls; then the charge is divided
+    among them. A table that is asked for itself is measured alone, unless its cells are lost in the noise: then a
+    coarser one shows where the records are.
 
     Args:
-        workload: Boxes over one clique.
+        workload: Boxes over one clique, or one table that ``has_levels``.
         budget: Budget of the run; its regime and neighbours matter.
         charge: epsilon, rho or mu^2/2 of all of them together.
         total: Number of records (noisy), in counts.
@@ -200,8 +219,26 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
         [('income.256', 0.045), ('income.16', 0.037), ('income', 0.018)]
         [('income.256', 0.032), ('income.16', 0.033), ('income', 0.036)]
     """
-    family = workload.families[0]
-    levels = [tree_levels(workload.domain, name) for name in family.scopes[0]]
+    domain = workload.domain
+    levels = [tree_levels(domain, name) for name in workload.scopes[0]]
+    divide = _of_boxes if isinstance(workload.families[0], Boxes) else _of_table
+    shares = divide(workload, levels, budget, charge, total)
+    return [Step(Marginal(domain, _names(levels, grid)), charge * _BELOW * share) for grid, share in shares.items()]
+
+
+def _of_table(
+    workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
+) -> dict[Grid, float]:
+    finest = (0,) * len(levels)
+    size = math.prod(workload.domain.shape_of(workload.scopes[0]))
+    if _noise(workload, budget, charge) < total / size:
+        return {finest: 1.0}
+    return {tuple(min(1, len(each) - 1) for each in levels): _COARSE, finest: 1.0 - _COARSE}
+
+
+def _of_boxes(
+    workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
+) -> dict[Grid, float]:
     choice = _choice(workload, levels, budget, charge, total)
     shares = {(0,) * len(levels): 1.0}
     error = choice.error(shares)
@@ -210,10 +247,13 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
         if choice.error(best) > _WORTH * error:
             break
         shares, error = best, choice.error(best)
-    return [
-        Step(Marginal(workload.domain, _names(levels, grid)), charge * _BELOW * share)
-        for grid, share in choice.divided(shares).items()
-    ]
+    return choice.divided(shares)
+
+
+def _noise(workload: Workload, budget: Budget, charge: float) -> float:
+    """Standard deviation of a count of the table, if the whole charge goes to it."""
+    table = Measurements.of_marginals(workload.domain, [workload.scopes[0]], budget)
+    return float(table.noises(budget, np.array([charge]))[0][0])
 
 
 def _longer(shares: Mapping[Grid, float], grids: Sequence[Grid]) -> Iterator[dict[Grid, float]]:
@@ -240,14 +280,13 @@ def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge
     count = min(_TUNED, workload.n_candidates)
     some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)
     lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))
-    noise, _ = Measurements.of_marginals(domain, [families[0].clique], budget).noises(budget, np.array([charge]))
     return _Choice(
         tuple(_sums(domain, each, lows[:, axis], highs[:, axis]) for axis, each in enumerate(levels)),
         tuple(np.array([float(domain[name].size) for name in each]) for each in levels),
         weights[some],
         power,
         goal.growth,
-        float(noise[0]) ** -2.0,
+        _noise(workload, budget, charge) ** -2.0,
         total,
     )
 

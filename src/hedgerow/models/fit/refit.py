@@ -34,9 +34,7 @@ from hedgerow.queries import LinearQuery, Measurable, Measurement
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
 _NESTED = 1.3
-"""The same of tables over levels of one attribute."""
-_GRIDS = 6.0
-"""The same of several: many cells share a coarser one, and what holds each of them back a little adds up."""
+"""The same of tables over levels of the same attributes."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
@@ -144,13 +142,13 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     bases = [domain.base(measured.target.scope) for measured in measurements]
     start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
     connected = [*bases, *start, *(each.scope for each in domain.constraints)] if uniform else [domain.names]
-    c = (rule.rule if isinstance(rule, Stretched) else rule).c
+    fit = Nested(_NESTED * (rule.rule if isinstance(rule, Stretched) else rule).c)
     left = list(range(len(measurements)))
     for group in components(domain, connected):
         inside = [place for place in left if bases[place] and bases[place][0] in group]
         known = [measurements[place] for place in inside]
         if nested(known):
-            Nested((_NESTED if len(bases[inside[0]]) == 1 else _GRIDS) * c).fit(model, known)
+            fit.fit(model, known)
             left = [place for place in left if place not in inside]
     return [measurements[place] for place in left]
 
