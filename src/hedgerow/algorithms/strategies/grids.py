@@ -56,7 +56,7 @@ _WORTH = 0.99
 _LITTLE = 0.01
 """Tables with a smaller share are left out."""
 
-_COARSE = 0.3
+_COARSE = 0.15
 """Share of the coarser table where the cells of a table are lost in the noise."""
 
 _BELOW = 1.0 - 2.0**-40
