@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.derived import width_level
+from hedgerow.domain.domain import Domain
 from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
@@ -24,6 +27,8 @@ PAIR, TRIPLE = binary(2), binary(3)
 CELLS = Workload.marginals(PAIR, 2, whole=False)
 PARITIES = Workload.parities(TRIPLE, 3)
 WHOLE = Workload.marginals(TRIPLE, 2)
+QUARTERS = IntegerRange("a", 0, 3)
+LINE = Domain([QUARTERS], [width_level(QUARTERS, 2)])
 MIXED = Workload.marginals(TRIPLE, 2).weighted(0.5) + Workload.parities(TRIPLE, 2)
 PAPER = MWEM(rounds=2, refit=None, output="average", offsets=False, repeats=True)
 
@@ -40,6 +45,7 @@ VARIANTS = {
     "adaptive": (MWEM(rounds="adaptive"), WHOLE),
     "bound": (MWEM(rounds="bound"), CELLS),
     "auto": (MWEM(rounds="auto"), PARITIES),
+    "levels of a line": (MWEM(), Workload.prefixes(LINE, "a")),
     "permute-and-flip": (MWEM(rounds=2, law="permute-and-flip"), CELLS),
     "mostly selection": (MWEM(rounds=2, selection_share=0.9, error_share=0.2, total_share=0.2), WHOLE),
 }

@@ -105,6 +105,38 @@ def test_refits_of_every_form_are_this_one(form: str, domain: Domain) -> None:
         np.testing.assert_allclose(found / TOTAL, wanted / TOTAL, rtol=0.0, atol=1e-10)
 
 
+@pytest.mark.parametrize("ruled", [False, True])
+def test_grids_end_at_the_optimum_over_listed_cells(ruled: bool) -> None:
+    """Tables over two attributes, in every form, and by the rule of a refit."""
+    ages, hours = IntegerRange("age", 0, 11), IntegerRange("hours", 0, 5)
+    domain = Domain([ages, hours], [width_level(ages, 4), width_level(hours, 3)])
+    domain = Domain(domain.attributes, domain.derived, [impossible(domain, "age < 4 and hours > 2")] if ruled else [])
+    rng, cells = np.random.default_rng(8), np.arange(72).reshape(12, 6)
+    possible = FeasibleModel(domain, TOTAL).marginal(("age", "hours")).reshape(-1) > 0.0
+    places = [cells, (cells // 6) * 2 + (cells % 6) // 3, (cells // 24) * 2 + (cells % 6) // 3]
+    scopes = [("age", "hours"), ("age", "hours.3"), ("age.4", "hours.3")]
+    truth, known, rows = rng.dirichlet(np.full(72, 0.4)) * possible * TOTAL, list[Measurement](), list[Floats]()
+    for scope, place, scale in zip(scopes, places, (1.0, 3.0, 2.0), strict=True):
+        exact = np.bincount(place.reshape(-1), truth, math.prod(domain.shape_of(scope)))
+        noisy = exact + rng.laplace(0.0, scale, exact.size)
+        known.append(Measurement(Marginal(domain, scope), noisy, NoiseKind.LAPLACE, scale))
+        rows.append((place.reshape(-1)[possible] == np.arange(exact.size)[:, None]).astype(np.float64))
+    start = possible / possible.sum()
+    sizes = [np.count_nonzero(each.any(axis=1)) for each in rows]
+    c, steps = 1.3 * 0.6, Nested().steps
+    lengths = [
+        c / steps * TOTAL / each.std * math.sqrt(sizes[0] / size) for each, size in zip(known, sizes, strict=True)
+    ]
+    p = start[possible]
+    for _ in range(steps):
+        p = optimum(p, rows, consistent(known, TOTAL), lengths)
+    for model in (Histogram(domain, TOTAL), Markov(domain, TOTAL)):
+        refit(model, known, Proximal())
+        (found,) = model.marginals([("age", "hours")])
+        np.testing.assert_allclose(found.reshape(-1)[possible] / TOTAL, p, rtol=0.0, atol=1e-10)
+        assert (found.reshape(-1)[~possible] == 0.0).all()
+
+
 def test_a_part_beside_others_is_fitted_alone() -> None:
     """Whether it is worth while to cut a histogram into parts, and whether trees connected them before, or not."""
     for sizes in ([2], [3, 4]):
@@ -167,6 +199,10 @@ def table(*names: str) -> Marginal:
         ([table("age"), table("age.5"), table("age.odd")], False),
         ([table("age"), table("sex")], False),
         ([table("sex", "age"), table("age.5")], False),
+        ([table("sex", "age"), table("sex", "age.5")], True),
+        ([table("sex", "age"), table("sex", "age.20"), table("sex", "age.5")], True),
+        ([table("sex", "age.5"), table("sex", "age.odd")], False),
+        ([table("sex", "age"), table("sex", "age.5"), table("age.20")], False),
         ([table("age"), table("age.5"), Conjunction.where(WIDE, {"age": [3]})], False),
         ([Marginal(WIDE, ("age",), Conjunction.where(WIDE, {"age": [3, 4]})), table("age.5")], False),
         ([], False),
@@ -177,7 +213,7 @@ def test_what_is_nested(known: list[Measurable], expected: bool) -> None:
 
 
 def test_other_tables_are_refused() -> None:
-    with pytest.raises(ConfigError, match="levels of one attribute"):
+    with pytest.raises(ConfigError, match="next finer one"):
         Nested().fit(Histogram(WIDE, TOTAL), measured(table("age"), table("sex")))
 
 

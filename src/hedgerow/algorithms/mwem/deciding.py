@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, limit_of
+from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, in_grids, limit_of
 from hedgerow.algorithms.shared import Line
-from hedgerow.algorithms.strategies import Strategy, predicted, with_least_error, with_least_noise
+from hedgerow.algorithms.strategies import Strategy, grid_steps, predicted, with_least_error, with_least_noise
 from hedgerow.domain import Clique
 from hedgerow.models import Proximal
 from hedgerow.privacy import Budget
-from hedgerow.queries import Workload
+from hedgerow.queries import Measurable, Workload
 
 _ADAPTED, _FALL = 0.1, 0.4
 """Error of adaptive rounds where a fixed strategy errs by all records, and the power that it falls with."""
@@ -109,6 +109,33 @@ def decision_of(
     return Decision(fixed, records, adaptive_error(config, predicted(workload, budget, amount)[0], records))
 
 
+def steps_of(
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
+) -> tuple[Decision | None, list[tuple[Measurable, float]]]:
+    """The decision, and what is measured in turn where nothing is selected: targets with their charges.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of all measurements together.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
+        >>> decision, steps = steps_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
+        >>> decision, [target.text for target, _ in steps]
+        (None, ['age.10', 'age'])
+    """
+    if in_grids(config, workload):
+        steps = grid_steps(workload, budget, amount, total)
+        return None, [(step.target, step.charge) for step in steps if step.target is not None]
+    decision = decision_of(config, workload, budget, amount, total)
+    fixed = decision is not None and decision.takes_fixed
+    return decision, list(decision.fixed.steps_without_total()) if decision is not None and fixed else []
+
+
 def _handicapped(strategy: Strategy) -> float:
     """The predicted error, more of it for one table of everything: fits to such tables take noise for records."""
     return strategy.mean_error * (_ONE_TABLE if strategy.name == "cells" else 1.0)
@@ -127,7 +154,8 @@ def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:
     """
     fitted = isinstance(config.refit, Proximal) and config.output == "last" and config.initial == "uniform"
     free = config.rounds == "auto" and config.noise is None and config.law == "exponential" and not config.repeats
-    return fitted and free and not all(family.ordered for family in workload.families)
+    ranges = all(family.ordered for family in workload.families)
+    return fitted and free and not ranges and not in_grids(config, workload)
 
 
 def holds(config: MWEMSettings, strategy: Strategy) -> bool:

@@ -10,7 +10,8 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
   100 sweeps, ours stops where the noise would be fitted);
 - the last hypothesis is returned (``output``), the theorem speaks of the average;
 - the number of records is measured under "add-remove", where the paper takes it as known;
-- where there are as many rounds as candidates nothing is left to select, and no budget is spent on it;
+- where there are as many rounds as candidates nothing is left to select, and no budget is spent on it; ranges of one
+  table are answered from tables that are chosen beforehand, by variances in closed form (`strategies/grids.py`);
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
@@ -45,9 +46,10 @@ class MWEM(MWEMSettings, Algorithm):
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
             of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``:
-            a fixed strategy with its best division of the budget, or where its predicted error is larger a number of
-            rounds, or annealed ones over large domains. An (epsilon, delta) budget is counted in the regime with the
-            least predicted error then. All of it follows from public and noisy numbers, which the release states.
+            for one table or its ranges, tables over levels of their attributes; else a fixed strategy with its best
+            division of the budget, or where its predicted error is larger a number of rounds, or annealed ones over
+            large domains and for ranges of several tables. An (epsilon, delta) budget is counted in the regime with
+            the least predicted error then. All of it follows from public and noisy numbers, which the release states.
         selection_share: Share of a round's charge that goes to selection; None means a tenth in annealed rounds, else
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.

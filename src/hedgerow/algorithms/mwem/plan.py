@@ -1,12 +1,12 @@
 """The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.deciding import Decision, decision_of
+from hedgerow.algorithms.mwem.deciding import Decision, steps_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -20,10 +20,9 @@ from hedgerow.algorithms.mwem.settings import (
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
-from hedgerow.algorithms.strategies import Strategy
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
-from hedgerow.queries import Parities, Workload
+from hedgerow.queries import Measurable, Parities, Workload
 
 _BETA_TOTAL = 0.1 * BETA
 """Part of the failure probability that goes to the noisy number of records."""
@@ -51,7 +50,7 @@ class Plan:
         rounds: Number of rounds; for adaptive rounds the most that there can be before the charge doubles.
         adaptive: Whether noisy values decide the number of rounds.
         charges: Charges of the parts of the run, in ``unit``.
-        round: Charge of one round (of an adaptive run: the first), in ``unit``.
+        round: Charge of one round (the first, where they differ), in ``unit``.
         unit: ``"epsilon"`` or ``"rho"``.
         limit: The budget.
         noise: Text of every family of the workload, with the expected absolute noise of one value, in counts.
@@ -63,6 +62,7 @@ class Plan:
         bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
         decision: Whether rounds adapt or a fixed strategy is measured, with the predicted errors; None where the
             configuration leaves no choice.
+        in_turn: Whether what is measured is chosen beforehand, with charges that may differ.
 
     Example:
         >>> from hedgerow import MWEM
@@ -87,11 +87,7 @@ class Plan:
     seconds: float
     bound: Bound
     decision: Decision | None = None
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether a fixed strategy is measured."""
-        return self.decision is not None and self.decision.takes_fixed
+    in_turn: bool = False
 
     @property
     def fits(self) -> bool:
@@ -132,7 +128,7 @@ class Plan:
 
     def _rounds_sentence(self) -> str:
         each, most = self.round, "at most " if self.adaptive else ""
-        if self.is_fixed:
+        if self.in_turn:
             mean = f"on average {each.measurement:.4g} {self.unit} each"
             return f"{self.rounds}, in turn, {mean} (nothing is spent on selecting)"
         if not each.selection:
@@ -143,7 +139,7 @@ class Plan:
 
     def _bound_lines(self, total: float) -> list[Line]:
         bound = self.bound
-        if self.is_fixed:
+        if self.in_turn:
             about = "theorem 2.3 is about rounds that select, and nothing is selected"
             return [("bound", f"none: {about}; the release estimates its own error")]
         if bound.error >= total:
@@ -188,16 +184,15 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     charges = config.charges(budget.limit, budget.neighbours)
-    decision = decision_of(config, workload, budget, charges.rounds, total)
-    fixed = decision.fixed if decision is not None and decision.takes_fixed else None
-    planned = planned_rounds(config, workload, budget, charges.rounds, total) if fixed is None else fixed.n_measurements
+    decision, steps = steps_of(config, workload, budget, charges.rounds, total)
+    planned = len(steps) or planned_rounds(config, workload, budget, charges.rounds, total)
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)
     if adaptive and annealed:
         rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
     candidates = candidates_of(config, workload)
     each = round_charge(config, candidates, charges.rounds, rounds)
-    if fixed is not None:
+    if steps:
         each = RoundCharge(0.0, charges.rounds / rounds)
     elif annealed and adaptive:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
@@ -213,7 +208,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         round=each,
         unit=budget.unit,
         limit=budget.limit,
-        noise=tuple(_noise(config, candidates, budget, each) if fixed is None else _fixed_noise(fixed)),
+        noise=tuple(_noise_of(config, steps, budget) if steps else _noise(config, candidates, budget, each)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
@@ -221,6 +216,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
         decision=decision,
+        in_turn=bool(steps),
     )
 
 
@@ -262,11 +258,13 @@ def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: Round
         first += family.n_candidates
 
 
-def _fixed_noise(strategy: Strategy) -> Iterator[tuple[str, float]]:
-    """The measurements with the least and with the most noise."""
-    ordered = sorted(strategy.steps_without_total(), key=itemgetter(1), reverse=True)
+def _noise_of(
+    config: MWEMSettings, steps: Sequence[tuple[Measurable, float]], budget: Budget
+) -> Iterator[tuple[str, float]]:
+    """The measurements with the least and with the most noise, of those that are chosen beforehand."""
+    ordered = sorted(steps, key=itemgetter(1), reverse=True)
     for target, charge in ordered if len(ordered) == 1 else (ordered[0], ordered[-1]):
-        yield target.text, float(noise_of(target, strategy.goal.budget, charge, None).expected_abs)
+        yield target.text, float(noise_of(target, budget, charge, config.noise).expected_abs)
 
 
 def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:

@@ -4,17 +4,19 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
+from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
-from hedgerow.algorithms.mwem.deciding import Decision, decision_of
+from hedgerow.algorithms.mwem.deciding import Decision, steps_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
     candidates_of,
     first_rounds,
+    last_refit,
     planned_rounds,
     round_charge,
 )
@@ -29,7 +31,6 @@ from hedgerow.algorithms.shared import (
 )
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
-from hedgerow.algorithms.strategies import Strategy
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Markov, Model, Proximal, ValueClasses, hypothesis
@@ -127,13 +128,13 @@ class MWEMRun:
             self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
-        """A fixed strategy, or rounds: a planned number, or as many as the noisy answers ask for."""
+        """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
-        self.decision = decision_of(self.config, self.workload, budget, amount, self.total)
-        if self.decision is not None and self.decision.takes_fixed:
-            self._measure_fixed(self.decision.fixed)
+        self.decision, steps = steps_of(self.config, self.workload, budget, amount, self.total)
+        if steps:
+            self._run_steps(steps)
             return
-        self.rounds = planned_rounds(self.config, self.workload, self.curator.budget, self.charges.rounds, self.total)
+        self.rounds = planned_rounds(self.config, self.workload, budget, amount, self.total)
         if self.rounds is not None:
             self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
         elif self.config.rounds == "adaptive":
@@ -142,11 +143,11 @@ class MWEMRun:
         else:
             self._run_annealed(self.charges.rounds)
 
-    def _measure_fixed(self, strategy: Strategy) -> None:
-        """Every measurement of a strategy; the hypothesis is fitted to all of them at the end."""
-        self.rounds = strategy.n_measurements
-        for target, charge in strategy.steps_without_total():
-            self._told(target, self._learn(target, charge, lazy=True))
+    def _run_steps(self, steps: Sequence[tuple[Measurable, float]]) -> None:
+        """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end."""
+        self.rounds = len(steps)
+        for target, charge in steps:
+            self._measure(target, charge, lazy=True)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):
@@ -233,22 +234,21 @@ class MWEMRun:
 
     def _look(self, chosen: int, charge: RoundCharge) -> bool:
         """Measure a candidate and update."""
-        target = self.candidates.candidate(chosen)
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        told = self._told(target, self._learn(target, charge.measurement, lazy=charge.selection == 0.0))
-        residual = float(told.sum())
+        progressed = self._measure(self.candidates.candidate(chosen), charge.measurement, lazy=charge.selection == 0.0)
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
-        expected = self.curator.noise_for(target, charge.measurement, self.config.noise).expected_abs
-        return residual > told.size * expected
+        return progressed
 
-    def _told(self, target: Measurable, residuals: Floats) -> Floats:
-        """Report a measurement. Returns the sizes of the residuals that can differ from 0."""
-        told = np.abs(residuals)[possible_values(target)]
-        self.told += 1
+    def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> bool:
+        """Learn the answer and tell about it. Returns whether it was off by more than its noise."""
+        residuals = np.abs(self._learn(target, charge, lazy=lazy))
+        told = residuals[possible_values(target)]
         residual = float(told.sum())
+        self.told += 1
         tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
-        return told
+        expected = self.curator.noise_for(target, charge, self.config.noise).expected_abs
+        return residual > told.size * expected
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
         """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
@@ -269,11 +269,11 @@ class MWEMRun:
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
-        counted = None
+        counted, rule = None, last_refit(self.config, self.workload)
         model: Model = self.model if self.averager is None else self.averager.result()
-        if self.averager is None and isinstance(self.config.refit, Proximal):
+        if self.averager is None and isinstance(rule, Proximal):
             counted = self._recount()
-            model = concluded(self.learner, self.config.refit, largest_tree=self.config.largest_tree)
+            model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,

@@ -6,7 +6,7 @@ records.
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
 from hedgerow.algorithms.shared import Charges, Output, RoundCharge, Task, bound_of, expected_noise, task_of
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
+from hedgerow.algorithms.strategies import grid_steps, has_levels
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.errors import ConfigError
@@ -38,6 +39,9 @@ _PER_ATTRIBUTE = 4
 
 _MOSTLY_NOISE = 0.03
 """Noise of a table of the coarsest levels, as a share of the records, above which annealed rounds are half as many."""
+
+_LONGER = 4.6
+"""Fits for boxes over several attributes are as much longer: what is held back a little in many cells adds up."""
 
 _NOISE = 0.44
 """Error per noise of one measurement: fits share noise between overlapping measurements."""
@@ -183,9 +187,10 @@ def annealed_rounds(config: MWEMSettings, workload: Workload, budget: Budget, am
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
-        >>> workload = Workload.parse("ranges:a,b:100:0", Domain(IntegerRange(name, 0, 99) for name in "ab"))
+        >>> domain = Domain(IntegerRange(name, 0, 99) for name in "abc")
+        >>> workload = Workload.parse("ranges:a,b:100:0; ranges:b,c:100:0", domain)
         >>> [annealed_rounds(MWEM(), workload, PureDP(epsilon), epsilon, 50_000) for epsilon in (0.1, 1.0)]
-        [4, 8]
+        [6, 12]
     """
     rounds = first_rounds(workload, annealed=True)
     if candidates_of(config, workload) is workload or not all(family.ordered for family in workload.families):
@@ -197,8 +202,45 @@ def annealed_rounds(config: MWEMSettings, workload: Workload, budget: Budget, am
     return rounds // 2 if float(noise.max()) > _MOSTLY_NOISE * total else rounds
 
 
+def in_grids(config: MWEMSettings, workload: Workload) -> bool:
+    """Whether a run measures tables from coarse to fine and selects nothing: automatic for one table, or its ranges.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 99) for name in "ab")
+        >>> texts = "ranges:a,b:9:0", "marginals:2", "prefixes:a; prefixes:b"
+        >>> [in_grids(MWEM(), Workload.parse(text, domain)) for text in texts]
+        [True, True, False]
+    """
+    if config.rounds != "auto" or config.needs_histogram or len(set(workload.scopes)) > 1:
+        return False
+    small = math.prod(workload.domain.shape_of(workload.scopes[0])) <= config.largest_tree
+    boxes = all(family.ordered for family in workload.families)
+    return small and (boxes or has_levels(workload)) and closure(workload) is not None
+
+
+def last_refit(config: MWEMSettings, workload: Workload) -> Refit | None:
+    """The fit at the end of a run.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 99) for name in "ab")
+        >>> [round(last_refit(MWEM(), Workload.parse(text, domain)).c, 2) for text in ("ranges:a,b:9:0", "marginals:2")]
+        [2.76, 0.6]
+    """
+    several = in_grids(config, workload) and len(workload.scopes[0]) > 1
+    boxes = several and all(family.ordered for family in workload.families)
+    return (
+        replace(config.refit, c=_LONGER * config.refit.c)
+        if boxes and isinstance(config.refit, Proximal)
+        else config.refit
+    )
+
+
 def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
     """Whether a run anneals the charge of its rounds: asked for; or automatic for ranges, and over very large domains.
+
+    Ranges of one table are the exception (`in_grids`).
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange
@@ -207,14 +249,14 @@ def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
         >>> is_annealed(MWEM(), workload), is_annealed(MWEM(rounds=5), workload)
         (True, False)
     """
-    if config.rounds != "auto" or config.needs_histogram:
+    if config.rounds != "auto" or config.needs_histogram or in_grids(config, workload):
         return config.rounds == "annealed"
     ranges = any(family.ordered for family in workload.families)
     return (ranges or Limit(workload, config.largest_tree).binds) and closure(workload) is not None
 
 
 def candidates_of(config: MWEMSettings, workload: Workload) -> Workload:
-    """The candidates of a run: those of the workload, or in annealed rounds its marginals and those below them.
+    """The candidates of a run: those of the workload, or marginals of it and those below them (annealed, in grids).
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange
@@ -222,7 +264,7 @@ def candidates_of(config: MWEMSettings, workload: Workload) -> Workload:
         >>> candidates_of(MWEM(), workload).spec, candidates_of(MWEM(rounds=5), workload).spec
         ('marginals:1 @levels', 'prefixes:age')
     """
-    if not is_annealed(config, workload):
+    if not (is_annealed(config, workload) or in_grids(config, workload)):
         return workload
     return closure(workload, levels=True) or closure(workload) or workload
 
@@ -259,8 +301,10 @@ def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amo
         return config.rounds
     if config.rounds in ("adaptive", "annealed"):
         return None
-    if is_annealed(config, workload):  # the levels of one attribute alone are all measured
-        return candidates_of(config, workload).n_candidates if len(attributes_of(workload)) == 1 else None
+    if in_grids(config, workload):
+        return len(grid_steps(workload, budget, amount, total))
+    if is_annealed(config, workload):
+        return None
     most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
     if config.rounds == "auto":
         return automatic_rounds(config, workload, budget, amount, total)

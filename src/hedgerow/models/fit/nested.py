@@ -1,6 +1,7 @@
-"""Tables over levels of one attribute, fitted together to the optimum by Newton's method.
+"""Tables over levels of the same attributes, each coarser than the last, fitted to the optimum by Newton's method.
 
-Each table holds sums of the next finer one. An implicit step of all of them at once, from a distribution ``mu`` over
+Each table holds sums of the next finer one: counts at levels of a line, or of coarser and coarser grids on a plane. An
+implicit step of all of them at once, from a distribution ``mu`` over
 the finest, ends at the p that minimises
 
     KL(p || mu) + sum over tables l of t_l |y_l - p_l|**2 / 2
@@ -42,7 +43,7 @@ _HALVINGS = 40
 @final
 @dataclass(frozen=True)
 class Nested:
-    """A few long implicit steps towards all tables over levels of one attribute together, each solved exactly.
+    """A few long implicit steps towards all tables over levels of the same attributes, each solved exactly.
 
     The lengths of the steps of the finest table add up to ``c / sigma``, where sigma is the standard deviation of its
     noise as a fraction of the total; of coarser ones to as much times the root of the cells in a block.
@@ -88,9 +89,10 @@ class Nested:
             ConfigError: They are not.
         """
         if not nested(measurements):
-            raise ConfigError("the tables are not over levels of one attribute", remedy="use Proximal() or Sweeps()")
+            raise ConfigError("no table is the sum of the next finer one", remedy="use Proximal() or Sweeps()")
         finest = _chain(measurements)[0]
-        masses = model.marginals([finest])[0]
+        found = model.marginals([finest])[0]
+        masses = found.reshape(-1)
         possible = masses > 0.0
         start: Floats = np.log(masses[possible] / model.total)
         task = _Task.of(measurements, model.total, possible, self.c / self.steps)
@@ -99,7 +101,7 @@ class Nested:
             logits = self._solved(task, logits)
         table = np.zeros(len(masses))
         table[possible] = logits - start
-        model.reweigh(finest, table)
+        model.reweigh(finest, table.reshape(found.shape))
 
     def _solved(self, task: _Task, anchor: Floats) -> Floats:
         state = task.at(anchor, anchor)
@@ -115,7 +117,7 @@ class Nested:
 
 
 def nested(measurements: Sequence[Measurement]) -> bool:
-    """Whether they are tables over two levels of one attribute or more, each of which determines the next coarser one.
+    """Whether they are two tables or more over levels of the same attributes, each of them sums of the next finer one.
 
     Args:
         measurements: Measurements over one domain.
@@ -133,18 +135,23 @@ def nested(measurements: Sequence[Measurement]) -> bool:
         return False
     scopes = _chain(measurements)
     return len(scopes) > 1 and all(
-        measurements[0].target.domain.lookup(fine[0], coarse[0]) is not None for fine, coarse in pairwise(scopes)
+        _is_coarser(measurements[0].target.domain, fine, coarse) for fine, coarse in pairwise(scopes)
     )
 
 
+def _is_coarser(domain: Domain, fine: Clique, coarse: Clique) -> bool:
+    same = domain.base(fine) == domain.base(coarse)
+    return same and all(domain.determines(fine, name) for name in coarse)
+
+
 def _is_table(target: Measurable) -> bool:
-    return isinstance(target, Marginal) and target.within is None and len(target.scope) == 1
+    return isinstance(target, Marginal) and target.within is None
 
 
 def _chain(measurements: Sequence[Measurement]) -> list[Clique]:
     """The scopes, finest first."""
     scopes = dict.fromkeys(each.target.scope for each in measurements)
-    return sorted(scopes, key=lambda scope: -measurements[0].target.domain[scope[0]].size)
+    return sorted(scopes, key=lambda scope: -math.prod(measurements[0].target.domain.shape_of(scope)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +192,7 @@ class _Task:
             answers[scope] = values
             lengths[scope] = lengths.get(scope, 0.0) + c / max(sigma, c / _LONGEST)
         scopes = _chain(measurements)
-        above = [np.maximum(places_in(domain, fine, coarse), 0) for fine, coarse in pairwise(scopes)]
+        above = [np.maximum(places_in(domain, fine, coarse), 0).reshape(-1) for fine, coarse in pairwise(scopes)]
         above[0] = above[0][possible]
         targets = [answers[scope] for scope in scopes]
         targets[0] = targets[0][possible]

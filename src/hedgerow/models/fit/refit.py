@@ -34,7 +34,7 @@ from hedgerow.queries import LinearQuery, Measurable, Measurement
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
 _NESTED = 1.3
-"""The same of tables over levels of one attribute."""
+"""The same of tables over levels of the same attributes."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
@@ -154,8 +154,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
 
 
 def _is_level(measured: Measurement) -> bool:
-    scope = measured.target.scope
-    return len(scope) == 1 and measured.target.domain.function(scope[0]) is not None
+    return any(measured.target.domain.function(name) is not None for name in measured.target.scope)
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,312 @@
+"""Boxes from a chain of tables, each the sums of the next finer one: levels of a line, grids on a plane.
+
+The tables are a tree of sums, as in ``trees.py``; here all counts of a level have the same noise, and its nodes nearly
+the same number n of children. So the best estimate follows an error in the count of a node by the part f of the node's
+cells that a box covers. With U_l the variance of a node of level l from its subtree alone,
+
+    variance = sum over levels l of U_l (sum of f^2 over level l - sum of n f^2 over level l + 1),
+    1 / U_(l+1) = x_(l+1) + 1 / (n U_l),
+
+where x is the precision of what is measured, and the last level is one node with all records, whose number is taken as
+known. Parts of boxes are products of those of their ranges, and the sums are products of a sum for each attribute.
+
+Counts are not negative, so something is known of each without measuring: most are no farther from their mean than some
+times the mean. Tables that are mostly noise then say little. Where records crowd in a few places they say more, so half
+of the budget is divided as if this were not known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import final
+
+import numpy as np
+
+from hedgerow.algorithms.strategies.division import divided
+from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements
+from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.strategies.trees import Numbers, tree_levels
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, Domain
+from hedgerow.privacy import Budget
+from hedgerow.queries import Boxes, Marginal, Workload
+
+Grid = tuple[int, ...]
+"""A mix of levels: for each attribute the place of its level, 0 for the finest."""
+
+_TINY = 1e-100
+"""Imaginary step of the derivatives: without cancellation, they are exact to rounding."""
+
+_TUNED = 256
+"""Most boxes that a chain is chosen for."""
+
+_FAR = 4.0
+"""Standard deviation of a count about the mean count, as a multiple of it."""
+
+_ADDED = (0.2, 0.35, 0.5)
+"""Shares of the budget that a further table is tried with."""
+
+_WORTH = 0.99
+"""A further table must lower the predicted error to this part of it."""
+
+_LITTLE = 0.01
+"""Tables with a smaller share are left out."""
+
+_COARSE = 0.15
+"""Share of the coarser table where the cells of a table are lost in the noise."""
+
+_BELOW = 1.0 - 2.0**-40
+"""Shares are rounded: their sum must not pass the charge."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Grids:
+    """Variances of boxes from a chain of grids; fits the protocol `Estimate`.
+
+    Attributes:
+        covered: Sum of f^2 over each grid, finest first, shape ``(boxes, grids)``.
+        above: Sum of n f^2 over the next coarser one, or over the one node of all records, of the same shape.
+        children: Mean number of children of a node of the next coarser grid.
+        known: Precision of the knowledge of a count of each grid before anything is measured.
+
+    Example:
+        >>> three_of_four = np.array([[3.0, 1.25]]), np.array([[2.5, 1.125]])
+        >>> grids = Grids(*three_of_four, children=np.array([2.0, 2.0]), known=np.zeros(2))
+        >>> grids.variances(np.array([1.0, 1.0])).round(6)
+        array([0.583333])
+    """
+
+    covered: Floats
+    above: Floats
+    children: Floats
+    known: Floats
+
+    def variances(self, inverse_variances: Floats) -> Floats:
+        """Variance of each box in squared counts.
+
+        Args:
+            inverse_variances: 1 over the variance of one count of each grid, finest first.
+        """
+        return np.asarray(self._variances(inverse_variances), dtype=np.float64)
+
+    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+        """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
+
+        def slopes(weights: Floats) -> Floats:
+            moved = inverse_variances + 1j * _TINY * np.eye(len(inverse_variances))
+            return np.array([-(weights @ self._variances(row).imag) / _TINY for row in moved])
+
+        return self.variances(inverse_variances), slopes
+
+    def _variances(self, precisions: Numbers) -> Numbers:
+        lefts = []
+        below: Numbers = np.zeros((), dtype=precisions.dtype)
+        for precision, known, children in zip(precisions, self.known, self.children, strict=True):
+            lefts.append(1.0 / (precision + known + below))
+            below = 1.0 / (children * lefts[-1])
+        return np.asarray(np.maximum(self.covered - self.above, 0.0) @ np.array(lefts))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """The boxes, the levels and the budget that a chain is chosen for.
+
+    Attributes:
+        sums: For each attribute the sums of n f^2 over a level, n being the values of a finer level (or of the same)
+            in each of its values, by the places of both; the place after the last is the one node of all records.
+        sizes: Number of values of each level of each attribute.
+        weights: Weight of each box.
+        power: Power of its variance that is summed.
+        growth: Power of the charge that precision grows with.
+        precision: Precision that the whole charge buys.
+        total: Number of records.
+    """
+
+    sums: tuple[Mapping[tuple[int, int], Floats], ...]
+    sizes: tuple[Floats, ...]
+    weights: Floats
+    power: float
+    growth: float
+    precision: float
+    total: float
+
+    @property
+    def grids(self) -> list[Grid]:
+        """All mixes of levels."""
+        return list(product(*(range(len(sizes)) for sizes in self.sizes)))
+
+    def cells(self, grid: Grid) -> float:
+        """Number of cells."""
+        return float(np.prod([sizes[at] for sizes, at in zip(self.sizes, grid, strict=True)]))
+
+    def estimate(self, chain: Sequence[Grid], far: float) -> Grids:
+        """The variances that a chain leads to, finest grid first.
+
+        Args:
+            chain: Grids, finest first.
+            far: Standard deviation of a count about the mean, as a multiple of it.
+        """
+        root = tuple(len(sizes) for sizes in self.sizes)
+        cells = np.array([self.cells(grid) for grid in chain])
+        return Grids(
+            np.stack([self._sums(grid, grid) for grid in chain], axis=1),
+            np.stack([self._sums(*pair) for pair in zip(chain, [*chain[1:], root], strict=True)], axis=1),
+            cells / np.append(cells[1:], 1.0),
+            (cells / (far * self.total)) ** 2,
+        )
+
+    def _sums(self, fine: Grid, coarse: Grid) -> Floats:
+        found = [sums[places] for sums, places in zip(self.sums, zip(fine, coarse, strict=True), strict=True)]
+        return np.asarray(np.prod(found, axis=0))
+
+    def error(self, shares: Mapping[Grid, float]) -> float:
+        """The predicted error of a chain, if nothing is known of the counts."""
+        chain = sorted(shares, key=sum)
+        precisions = self.precision * np.array([shares[grid] for grid in chain]) ** self.growth
+        variances = self.estimate(chain, math.inf).variances(precisions)
+        return float(((self.weights * variances) ** self.power).sum())
+
+    def divided(self, shares: Mapping[Grid, float]) -> dict[Grid, float]:
+        """Better shares of the same grids, coarsest first."""
+        chain = sorted(shares, key=sum)
+        precisions, start = np.full(len(chain), self.precision), np.array([shares[grid] for grid in chain])
+        divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
+        found = sum(divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)) / 2.0
+        found = np.where(found > _LITTLE, found, 0.0)
+        pairs = zip(chain, (found / found.sum()).tolist(), strict=True)
+        return {grid: share for grid, share in reversed(list(pairs)) if share > 0.0}
+
+
+def has_levels(workload: Workload) -> bool:
+    """Whether a workload is one whole table over attributes with levels, several of them in order.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99), IntegerRange("hours", 0, 99)))
+        >>> [has_levels(Workload.parse(text, domain)) for text in ("marginals:sex*age", "marginals:age*hours")]
+        [False, True]
+    """
+    if not all(family.whole for family in workload.families) or workload.n_candidates != 1:
+        return False
+    return sum(len(tree_levels(workload.domain, name)) > 1 for name in workload.scopes[0]) > 1
+
+
+def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) -> list[Step]:
+    """Measurements for one table, or boxes over it: it, and tables over levels of its attributes, coarsest first.
+
+    For boxes, tables are added to the finest one by one while the predicted error falls; then the charge is divided
+    among them. A table that is asked for itself is measured alone, unless its cells are lost in the noise: then a
+    coarser one shows where the records are.
+
+    Args:
+        workload: Boxes over one clique, or one table that ``has_levels``.
+        budget: Budget of the run; its regime and neighbours matter.
+        charge: epsilon, rho or mu^2/2 of all of them together.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import IntegerRange, PureDP
+        >>> workload = Workload.prefixes(Domain((IntegerRange("income", 0, 4095),)), "income")
+        >>> for total in (1e4, 1e6):
+        ...     steps = grid_steps(workload, PureDP(0.1), 0.1, total)
+        ...     print([(step.target.text, round(step.charge, 3)) for step in steps])
+        [('income.256', 0.045), ('income.16', 0.037), ('income', 0.018)]
+        [('income.256', 0.032), ('income.16', 0.033), ('income', 0.036)]
+    """
+    domain = workload.domain
+    levels = [tree_levels(domain, name) for name in workload.scopes[0]]
+    divide = _of_boxes if isinstance(workload.families[0], Boxes) else _of_table
+    shares = divide(workload, levels, budget, charge, total)
+    return [Step(Marginal(domain, _names(levels, grid)), charge * _BELOW * share) for grid, share in shares.items()]
+
+
+def _of_table(
+    workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
+) -> dict[Grid, float]:
+    finest = (0,) * len(levels)
+    size = math.prod(workload.domain.shape_of(workload.scopes[0]))
+    if _noise(workload, budget, charge) < total / size:
+        return {finest: 1.0}
+    return {tuple(min(1, len(each) - 1) for each in levels): _COARSE, finest: 1.0 - _COARSE}
+
+
+def _of_boxes(
+    workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
+) -> dict[Grid, float]:
+    choice = _choice(workload, levels, budget, charge, total)
+    shares = {(0,) * len(levels): 1.0}
+    error = choice.error(shares)
+    while longer := list(_longer(shares, choice.grids)):
+        best = min(longer, key=choice.error)
+        if choice.error(best) > _WORTH * error:
+            break
+        shares, error = best, choice.error(best)
+    return choice.divided(shares)
+
+
+def _noise(workload: Workload, budget: Budget, charge: float) -> float:
+    """Standard deviation of a count of the table, if the whole charge goes to it."""
+    table = Measurements.of_marginals(workload.domain, [workload.scopes[0]], budget)
+    return float(table.noises(budget, np.array([charge]))[0][0])
+
+
+def _longer(shares: Mapping[Grid, float], grids: Sequence[Grid]) -> Iterator[dict[Grid, float]]:
+    """The chains with one more grid, each with several shares."""
+    for grid in grids:
+        if grid not in shares and all(_is_finer(grid, each) or _is_finer(each, grid) for each in shares):
+            for added in _ADDED:
+                yield {**{each: (1.0 - added) * share for each, share in shares.items()}, grid: added}
+
+
+def _is_finer(one: Grid, other: Grid) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _names(levels: Sequence[Clique], grid: Grid) -> Clique:
+    return tuple(each[at] for each, at in zip(levels, grid, strict=True))
+
+
+def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
+    families = [family for family in workload.families if isinstance(family, Boxes)]
+    domain, goal = workload.domain, Goal(workload, budget, "mean")
+    asked = Asked.of(workload, range(len(families)), np.arange(workload.n_candidates))
+    power, weights = asked.division(goal.aim)
+    count = min(_TUNED, workload.n_candidates)
+    some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)
+    lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))
+    return _Choice(
+        tuple(_sums(domain, each, lows[:, axis], highs[:, axis]) for axis, each in enumerate(levels)),
+        tuple(np.array([float(domain[name].size) for name in each]) for each in levels),
+        weights[some],
+        power,
+        goal.growth,
+        _noise(workload, budget, charge) ** -2.0,
+        total,
+    )
+
+
+def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple[int, int], Floats]:
+    """Sums of n f^2 over the values of a level, by the places of a finer level and of this one, for each range."""
+    codes = [np.asarray(domain.lookup(levels[0], level)) for level in levels]
+    codes.append(np.zeros(len(codes[0]), dtype=np.int64))
+    found = {}
+    for coarse, above in enumerate(codes):
+        counts = np.bincount(above)
+        ends, first, last = np.cumsum(counts), above[lows], above[highs]
+        one = first == last
+        lower = np.where(one, highs + 1, ends[first]) - lows
+        upper = np.where(one, 0, highs + 1 - ends[last] + counts[last])
+        for fine in range(min(coarse + 1, len(levels))):
+            pairs = np.unique(np.stack([codes[fine], above]), axis=1)[1]
+            children = np.bincount(pairs)
+            before = np.cumsum(children)
+            inside = np.where(one, 0, before[last] - children[last] - before[first])
+            parts = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
+            found[fine, coarse] = inside + parts
+    return found

@@ -1,0 +1,226 @@
+"""Chains of grids: variances against dense least squares, the chain that is chosen, and the run that measures it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.linalg import null_space
+
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.strategies import grids
+from hedgerow.algorithms.strategies.grids import Grids, grid_steps, has_levels
+from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.strategies.trees import tree_levels
+from hedgerow.arrays import Floats
+from hedgerow.data.table import Table
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.derived import width_level
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.tables import places_in
+from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
+from hedgerow.privacy.curator import Curator
+from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.query import Marginal
+from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from tests.reference.least_squares import estimated_variances, rows_of
+
+
+def domain_of(*sizes: int, widths: tuple[int, ...] = ()) -> Domain:
+    attributes = [IntegerRange(name, 0, size - 1) for name, size in zip("abc", sizes, strict=False)]
+    return Domain(
+        attributes, [width_level(each, width) for each in attributes for width in widths if each.size > width]
+    )
+
+
+LINE = domain_of(24, widths=(2, 8))
+PLANE = domain_of(8, 6, widths=(2,))
+BOX = domain_of(4, 2, 4, widths=(2,))
+UNEVEN = domain_of(19, 7, widths=(3,))
+TASKS = {
+    "prefixes": Workload.prefixes(LINE, "a"),
+    "ranges": Workload.ranges(LINE, ["a"]),
+    "two families": Workload.prefixes(LINE, "a").weighted(3.0) + Workload.ranges(LINE, ["a"], 40, seed=1),
+    "plane": Workload.ranges(PLANE, ["a", "b"], 60, seed=2),
+    "box": Workload.ranges(BOX, ["a", "b", "c"], 60, seed=3),
+    "uneven": Workload.ranges(UNEVEN, ["a", "b"], 60, seed=4),
+}
+EVEN = [name for name in TASKS if name != "uneven"]
+CHAINS = {1: [(0,), (1,), (2,)], 2: [(0, 0), (1, 0), (1, 1)], 3: [(0, 0, 0), (1, 0, 1)]}
+
+
+def chosen(workload: Workload, budget: Budget, total: float = 1e9) -> grids._Choice:
+    levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
+    return grids._choice(workload, levels, budget, 1.0, total)
+
+
+def asked_by(workload: Workload) -> Floats:
+    """The values of all boxes on the cells."""
+    return np.concatenate([rows_of(workload.candidate(each), workload.domain) for each in range(workload.n_candidates)])
+
+
+def reference(workload: Workload, chain: list[tuple[int, ...]], precisions: Floats) -> Floats:
+    """Variances of all boxes by least squares over all cells, the number of records being known."""
+    domain = workload.domain
+    levels = [tree_levels(domain, name) for name in workload.scopes[0]]
+    known = np.zeros((domain.size, domain.size))
+    for grid, precision in zip(chain, precisions, strict=True):
+        target = Marginal(domain, tuple(each[at] for each, at in zip(levels, grid, strict=True)))
+        rows = rows_of(target, domain)
+        known += precision * rows.T @ rows
+    asked = asked_by(workload)
+    free = null_space(np.ones((1, domain.size)))
+    inverse = free @ np.linalg.inv(free.T @ known @ free) @ free.T
+    return np.asarray(np.einsum("ij,jk,ik->i", asked, inverse, asked))
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("scale", [0.1, 1.0, 20.0])
+def test_variances_are_those_of_least_squares(name: str, scale: float) -> None:
+    """Exactly where blocks are even; nearly where the last ones are shorter."""
+    workload = TASKS[name]
+    chain = CHAINS[len(workload.scopes[0])]
+    precisions = np.array([1.0, scale, 0.3])[: len(chain)]
+    some = np.linspace(0, workload.n_candidates - 1, min(256, workload.n_candidates)).astype(int)
+    expected = reference(workload, chain, precisions)[some]
+    found = chosen(workload, PureDP(1.0)).estimate(chain, np.inf).variances(precisions)
+    if name in EVEN:
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    else:
+        assert np.average(found) == pytest.approx(np.average(expected), rel=0.1)
+
+
+def test_what_is_known_counts_like_another_measurement() -> None:
+    choice, chain, precisions = chosen(TASKS["plane"], PureDP(1.0), total=10.0), CHAINS[2], np.array([1.0, 0.5, 2.0])
+    known = (np.array([48.0, 24.0, 12.0]) / (4.0 * 10.0)) ** 2
+    np.testing.assert_allclose(choice.estimate(chain, 4.0).known, known)
+    blank = choice.estimate(chain, np.inf).variances(precisions + known)
+    np.testing.assert_allclose(choice.estimate(chain, 4.0).variances(precisions), blank, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_slopes_are_differences(name: str) -> None:
+    chain = CHAINS[len(TASKS[name].scopes[0])]
+    estimate = chosen(TASKS[name], PureDP(1.0)).estimate(chain, np.inf)
+    given = np.array([1.0, 0.4, 3.0])[: len(chain)]
+    weights = np.random.default_rng(0).random(len(estimate.covered))
+    _, slopes = estimate.look(given)
+    for at, slope in enumerate(slopes(weights)):
+        moved = 1e-5 * np.eye(len(given))[at]
+        fall = weights @ (estimate.variances(given - moved) - estimate.variances(given + moved)) / 2e-5
+        assert slope == pytest.approx(fall, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("budget", [PureDP(0.3), ZCDP(0.05, Neighbours.REPLACE)], ids=["pure", "zcdp"])
+@pytest.mark.parametrize("total", [10.0, 1e3, 1e7])
+def test_steps_are_a_chain_that_costs_the_charge(name: str, budget: Budget, total: float) -> None:
+    workload = TASKS[name]
+    steps = grid_steps(workload, budget, 0.25, total)
+    targets = [step.target for step in steps if isinstance(step.target, Marginal)]
+    assert len(targets) == len(steps)
+    assert targets[-1].scope == workload.scopes[0]
+    for coarse, fine in pairwise(targets):
+        assert coarse.size < fine.size
+        places_in(workload.domain, fine.scope, coarse.scope)  # raises where it is not determined
+    spent = sum(step.charge for step in steps)
+    assert 0.25 * (1.0 - 1e-9) < spent <= 0.25
+    assert min(step.charge for step in steps) > 0.0
+
+
+def by_least_squares(workload: Workload, steps: list[Step], budget: Budget) -> float:
+    asked = np.concatenate(
+        [rows_of(workload.candidate(each), workload.domain) for each in range(workload.n_candidates)]
+    )
+    return float(np.sqrt(estimated_variances(steps, asked, workload.domain, budget)).mean())
+
+
+@pytest.mark.parametrize("name", ["prefixes", "ranges", "plane"])
+@pytest.mark.parametrize("regime", [PureDP, ZCDP], ids=["pure", "zcdp"])
+def test_no_chain_with_simple_shares_is_better(name: str, regime: type[PureDP] | type[ZCDP]) -> None:
+    """Where counts are large beside the noise; by exact variances of all chains, with shares of tenths."""
+    workload, budget = TASKS[name], regime(1.0, Neighbours.REPLACE)
+    found = by_least_squares(workload, grid_steps(workload, budget, 1.0, 1e9), budget)
+    levels = [tree_levels(workload.domain, each) for each in workload.scopes[0]]
+    choice = chosen(workload, budget)
+    finest = (0,) * len(levels)
+    rivals = [[finest], *([finest, grid] for grid in choice.grids if grid != finest)]
+    for chain in rivals:
+        for part in (0.1, 0.3, 0.5, 0.7) if len(chain) > 1 else (0.0,):
+            steps = [
+                Step(Marginal(workload.domain, grids._names(levels, grid)), share)
+                for grid, share in zip(chain, (1.0 - part, part), strict=False)
+            ]
+            assert found <= 1.02 * by_least_squares(workload, steps, budget)
+
+
+def test_coarse_tables_get_more_where_counts_are_noise() -> None:
+    workload, budget = Workload.prefixes(domain_of(4096), "a"), PureDP(0.1)
+    finest = [grid_steps(workload, budget, 0.1, total)[-1].charge for total in (1e3, 1e5, 1e7)]
+    assert finest == sorted(finest)
+    assert 0.014 < finest[0] < 0.6 * finest[-1]  # never far below half of its share
+
+
+@pytest.mark.parametrize(("total", "coarse"), [(40.0, True), (60.0, False)])
+def test_a_table_gets_a_coarser_one_where_noise_hides_its_cells(total: float, coarse: bool) -> None:
+    """48 cells and noise of standard deviation about 1 for the whole charge."""
+    workload, charge = Workload.marginals(PLANE, 2), 1.32
+    steps = grid_steps(workload, PureDP(2.0), charge, total)
+    assert [step.target.text for step in steps if step.target] == (["a.2 * b.2"] if coarse else []) + ["a * b"]
+    assert sum(step.charge for step in steps) == pytest.approx(charge)
+
+
+def test_which_tables_have_levels() -> None:
+    mixed = Domain([*PLANE.attributes, IntegerRange("c", 0, 2)], PLANE.derived)
+    yes = [PLANE, mixed]
+    assert all(has_levels(Workload.marginals(domain, cliques=[domain.names])) for domain in yes)
+    assert not has_levels(Workload.marginals(LINE, 1))
+    assert not has_levels(Workload.marginals(mixed, 2))
+    assert not has_levels(TASKS["plane"])
+    assert not has_levels(Workload.marginals(PLANE, 2, whole=False))
+    assert not has_levels(Workload.marginals(PLANE, 2) + TASKS["plane"])
+
+
+def test_single_grid_is_noise_of_cells() -> None:
+    """Three of four cells with unit noise, the sum of all four being known: 3 - 3^2 / 4."""
+    one = Grids(np.array([[3.0]]), np.array([[2.25]]), np.array([4.0]), np.zeros(1))
+    assert one.variances(np.ones(1)).tolist() == [0.75]
+
+
+def towns(seed: int) -> Table:
+    """Records around three places of a plane."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(8.0, 56.0, (3, 2))[rng.integers(3, size=20_000)] + rng.normal(0.0, 4.0, (20_000, 2))
+    return Table(domain_of(64, 64), list(np.clip(places, 0, 63).astype(np.int64).T))
+
+
+def mean_error(config: MWEM, table: Table, seed: int) -> float:
+    workload = Workload.ranges(table.domain, ["a", "b"], 400, seed=9)
+    release = config.run(table, workload, PureDP(1.0), noise=SeededNoise(seed))
+    exact, told = workload.answers(table), workload.answers(release.model)
+    return float(np.abs(exact / 20_000.0 - told / release.total).mean())
+
+
+def test_planes_are_better_told_by_grids_than_by_rounds() -> None:
+    """Fixed seeds; half the error of annealed rounds and of one whole table is far beyond chance."""
+    table = towns(5)
+    ours = np.mean([mean_error(MWEM(), table, seed) for seed in range(4)])
+    assert ours < 0.8 * np.mean([mean_error(MWEM(rounds="annealed"), table, seed) for seed in range(4)])
+
+
+def test_tables_of_a_run_are_those_of_the_plan_whatever_the_records() -> None:
+    workload, budget = Workload.ranges(domain_of(64, 64), ["a", "b"], 400, seed=9), PureDP(1.0, Neighbours.REPLACE)
+    told = []
+    for seed in (1, 2):
+        curator = Curator(towns(seed), budget, noise=SeededNoise(seed))
+        MWEM().run_with(curator, workload)
+        told.append([(each.target, each.charge) for each in curator.ledger.events if each.label == "measure"])
+        assert curator.ledger.spent == pytest.approx(1.0, rel=1e-9)
+        assert curator.ledger.spent <= 1.0
+    assert told[0] == told[1]
+    plan = MWEM().plan(workload, budget, total=20_000)
+    assert plan.rounds == len(plan.noise) == len(told[0])
+    assert not plan.adaptive
+    assert [text for text, _ in plan.noise] == ["a.8 * b.8", "a * b"]
