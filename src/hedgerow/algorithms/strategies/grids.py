@@ -274,7 +274,7 @@ def _names(levels: Sequence[Clique], grid: Grid) -> Clique:
 
 def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
     families = [family for family in workload.families if isinstance(family, Boxes)]
-    domain, goal = workload.domain, Goal(workload, budget, "mean")
+    domain, goal = workload.domain, Goal(workload, budget, charge)
     asked = Asked.of(workload, range(len(families)), np.arange(workload.n_candidates))
     power, weights = asked.division(goal.aim)
     count = min(_TUNED, workload.n_candidates)
