@@ -4,6 +4,7 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
+from dataclasses import replace
 from typing import final
 
 import numpy as np
@@ -31,6 +32,8 @@ from hedgerow.release import Release
 
 _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
+_TO_THE_END = 1000.0
+"""Factor of the length of a fit that ends where noise is met as well as can be."""
 _GROWTH = 2.0
 """Factor by which the charge of a round grows once a measurement taught nothing."""
 
@@ -264,7 +267,7 @@ class MWEMRun:
         counted = None
         if self.averager is None and isinstance(self.config.refit, Proximal):
             counted = self._recount()
-            self.learner.fit(self.config.refit)
+            self.learner.fit(self._last_fit(self.config.refit))
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,
@@ -276,6 +279,12 @@ class MWEMRun:
             error_charge=self.charges.error,
             counted=counted,
         )
+
+    def _last_fit(self, rule: Proximal) -> Proximal:
+        """The rule of the last fit: one table of everything is fitted to the end, for no other could say more."""
+        fixed = None if self.decision is None or not self.decision.takes_fixed else self.decision.fixed
+        alone = fixed is not None and fixed.n_measurements == 1
+        return replace(rule, c=_TO_THE_END * rule.c) if alone else rule
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""
