@@ -23,8 +23,11 @@ from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.shared.whole_runs import losses
+from tests.privacy.tables import binary
 
 DOMAIN = Domain(IntegerRange(name, 0, size) for name, size in zip("abcd", (1, 2, 3, 4), strict=True))
 PAIRS = Workload.marginals(DOMAIN, 2)
@@ -181,3 +184,16 @@ def test_a_register_keeps_the_regime_that_was_given(tmp_path: Path) -> None:
     few = Workload.marginals(DOMAIN, 1)
     release = MWEM().run(table(), few, APPROXIMATE, register=register)
     assert release.budget.regime is Regime.ZCDP
+
+
+# ---- privacy ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
+@pytest.mark.parametrize("workload", [Workload.marginals(binary(2), 1), Workload.parse("cells:2", binary(2))])
+def test_no_transcript_of_a_fixed_strategy_loses_more_than_epsilon(workload: Workload, relation: Neighbours) -> None:
+    """The noisy number of records, which the decision rests on, and all that is measured."""
+    assert may_be_fixed(MWEM(), workload)
+    for budget in (PureDP(0.5, relation), ApproxDP(0.5, 1e-9, relation, Regime.PURE)):
+        worst = max(abs(loss) for loss in losses(MWEM(), workload, budget, range(6)))
+        assert 0.2 * 0.5 < worst <= 0.5 + 1e-9
