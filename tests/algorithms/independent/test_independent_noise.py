@@ -20,6 +20,7 @@ from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.charging import pure_rho
 from hedgerow.privacy.budgets.conversion import epsilon_of
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.privacy.register.register import Register
@@ -385,3 +386,37 @@ def test_a_refusal_comes_before_anything_is_spent(case: str) -> None:
     with pytest.raises(error):
         IndependentNoise().run_with(curator, workload)
     assert (curator.ledger.spent, source.reads) == (0.0, 0)
+
+
+def test_the_best_division_is_measured_and_planned() -> None:
+    """Its ledger is that of the strategy, its error what the plan says, and less than that of equal shares."""
+    workload = Workload.parse("marginals:1 @ 4; marginals:2", TRIPLE)
+    for budget in (PureDP(1.0), ZCDP(0.02), ApproxDP(1.0, 1e-6, REPLACE)):
+        errors: dict[str, list[float]] = {"equal": [], "best": []}
+        for shares, found in errors.items():
+            config = IndependentNoise(shares=shares, fit=None)  # type: ignore[arg-type]
+            release = config.run(DenseCounts(TRIPLE, [9] * 8), workload, budget, noise=SeededNoise(2))
+            assert release.spent <= release.budget.limit
+            assert release.spent == pytest.approx(release.budget.limit, rel=1e-9)
+            plan = config.plan(workload, budget, 72.0)
+            facts = plan.facts
+            counted = facts.get("name") == "parities" and not budget.neighbours.public_total  # the number of records
+            assert len(release.measurements) == facts.get("measured", facts.get("measurements")) - counted
+            found.append(facts.get("mean_error", math.nan))
+            assert plan.lines(72.0)
+        assert errors["best"][0] > 0.0
+    with pytest.raises(ConfigError, match="other measurements"):
+        noisy_answers(release)
+
+
+def test_the_best_division_wants_the_usual_noise() -> None:
+    workload = Workload.marginals(PAIR, 1)
+    laplace = IndependentNoise(shares="best", noise=NoiseKind.LAPLACE)
+    for budget in (ZCDP(0.1), ApproxDP(1.0, 1e-6)):
+        with pytest.raises(ConfigError, match="no best division"):
+            laplace.plan(workload, budget, 30.0)
+    assert laplace.run(DenseCounts(PAIR, [9, 8, 7, 6]), workload, PureDP(1.0), noise=SeededNoise(0)).measurements
+    counted = IndependentNoise(shares="best").accounted(workload, ApproxDP(1.0, 1e-9))
+    assert counted.regime is Regime.PURE
+    with pytest.raises(ConfigError, match="shares"):
+        IndependentNoise(shares="some")  # type: ignore[arg-type]

@@ -34,6 +34,9 @@ _TOUR_SECONDS = 5e-9
 """One sweep over junction trees, per cell of their cliques, with the answers that follow; half of what trees that fill
 up to the end need, for they are smaller before."""
 
+_SHOWN = 4
+"""Measurements chosen beforehand whose noise is told one by one."""
+
 _CALL_SECONDS = 60e-6
 """Fixed cost of a pass, however small the hypothesis."""
 
@@ -261,9 +264,9 @@ def _noise(config: MWEMSettings, workload: Workload, budget: Budget, each: Round
 def _noise_of(
     config: MWEMSettings, steps: Sequence[tuple[Measurable, float]], budget: Budget
 ) -> Iterator[tuple[str, float]]:
-    """The measurements with the least and with the most noise, of those that are chosen beforehand."""
+    """Measurements chosen beforehand; of more than a few those with the least and with the most noise."""
     ordered = sorted(steps, key=itemgetter(1), reverse=True)
-    for target, charge in ordered if len(ordered) == 1 else (ordered[0], ordered[-1]):
+    for target, charge in steps if len(steps) <= _SHOWN else (ordered[0], ordered[-1]):
         yield target.text, float(noise_of(target, budget, charge, config.noise).expected_abs)
 
 
