@@ -1,8 +1,8 @@
 """Run all benchmarks, or those named: ``python -m benchmarks [NAME ...]``; prints ratios, not times to trust.
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
-be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`.
+be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` and ``... prior`` are of
+another kind, with options of their own and hours of work: see `benchmarks.regret` and `benchmarks.prior`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _table(name: str, rows: list[Row]) -> Table:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["regret"]:
-        importlib.import_module("benchmarks.regret.__main__").main(sys.argv[2:])
+    if sys.argv[1:2] in (["regret"], ["prior"]):
+        importlib.import_module(f"benchmarks.{sys.argv[1]}.__main__").main(sys.argv[2:])
     else:
         main(sys.argv[1:])

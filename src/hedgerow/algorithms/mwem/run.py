@@ -17,7 +17,15 @@ from hedgerow.algorithms.mwem.settings import (
     planned_rounds,
     round_charge,
 )
-from hedgerow.algorithms.shared import Averager, Learner, ProgressCallback, RoundCharge, expected_noise, make_release
+from hedgerow.algorithms.shared import (
+    AnchoredLearner,
+    Averager,
+    Learner,
+    ProgressCallback,
+    RoundCharge,
+    expected_noise,
+    make_release,
+)
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
@@ -31,6 +39,8 @@ _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
 _GROWTH = 2.0
 """Factor by which the charge of a round grows once a measurement taught nothing."""
+_PRIOR_PART = 64
+"""The cells that a prior may fill are this part of the largest tree, so that there is room to correct it."""
 
 
 @final
@@ -70,14 +80,22 @@ class MWEMRun:
         self.total = number_of_records(self.curator, self.charges.total)
         domain = self.workload.domain
         self.averager = None
+        self.learner: Learner | AnchoredLearner
         if self.config.needs_histogram:
             model = Histogram(domain, self.total, base=self._histogram())
             self.averager = Averager(model) if self.config.output == "average" else None
             self.learner = Learner(model, keeps_form=True)
+        elif factors := self._public_factors():
+            least = min(2, max(map(len, self.candidates.scopes)))
+            self.learner = AnchoredLearner(domain, self.total, factors, least=least)
         else:
             self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":
             self._measure_one_way(self._names, self.charges.initial / len(self._names))
+
+    def _public_factors(self) -> dict[Clique, Floats]:
+        prior = self.config.prior
+        return {} if prior is None else prior.factors(self.workload, self.config.largest_tree // _PRIOR_PART)
 
     @property
     def model(self) -> Hypothesis:
