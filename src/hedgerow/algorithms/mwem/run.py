@@ -30,7 +30,7 @@ from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parame
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
-from hedgerow.models import Histogram, Hypothesis, Markov, Proximal, ValueClasses, hypothesis
+from hedgerow.models import Histogram, Hypothesis, Proximal, ValueClasses, hypothesis
 from hedgerow.privacy import LARGEST_MASS, Curator
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
@@ -193,8 +193,7 @@ class MWEMRun:
         A candidate can be measured again: that leaves the hypothesis as large as it is.
         """
         ledger = self.curator.ledger
-        scopes = [measured.target.scope for measured in self.learner.measurements]
-        trees = self.model.trees if isinstance(self.model, Markov) else None
+        scopes, trees = self.learner.scopes, self.learner.trees
         held = self.model.classes.items() if isinstance(self.model, ValueClasses) else ()
         classes = {name: each.count for name, each in held}
         spent = (ledger.spent + charge.selection + charge.measurement) / ledger.limit

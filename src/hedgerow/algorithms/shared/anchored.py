@@ -23,12 +23,13 @@ from typing import final
 
 import numpy as np
 
-from hedgerow.algorithms.shared.learning import Learner
+from hedgerow.algorithms.shared.learning import Learner, trees_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import (
     Histogram,
     Hypothesis,
+    JunctionTree,
     Markov,
     Potentials,
     Proximal,
@@ -127,6 +128,16 @@ class AnchoredLearner:
         return self._public.model if self.trusts else self._flat.model
 
     @property
+    def scopes(self) -> list[Clique]:
+        """The scopes that a hypothesis connects: the public one, while it may still be needed."""
+        return [*(self._public.scopes if self._may_be_public else ()), *self._flat.scopes]
+
+    @property
+    def trees(self) -> Sequence[JunctionTree] | None:
+        """The junction trees of that hypothesis; None where it has none."""
+        return trees_of(self._public.model) if self._may_be_public else self._flat.trees
+
+    @property
     def trusts(self) -> bool:
         """Whether it rests on the public factors."""
         return self._lead >= 0.0
@@ -135,6 +146,10 @@ class AnchoredLearner:
     def is_sure(self) -> bool:
         """Whether the other hypothesis is given up."""
         return abs(self._lead) > _SURE * math.sqrt(self._chance)
+
+    @property
+    def _may_be_public(self) -> bool:
+        return self.trusts or not self.is_sure
 
     def worth(self, *, wide: bool) -> float:
         """Number of records that the public tables are worth.
@@ -157,7 +172,7 @@ class AnchoredLearner:
         new, self._seen = told[self._seen :], len(told)
         self._public.model.rescale(total)
         self._flat.model.rescale(total)
-        if self.trusts or not self.is_sure:
+        if self._may_be_public:
             for measured in new:
                 self._compare(measured, total)
         both = bool(new) and not self.is_sure
@@ -196,6 +211,11 @@ class _Public:
         self._factors = factors
         self._base: Floats | None = None
         self.model = self._made(domain, total, ())
+
+    @property
+    def scopes(self) -> list[Clique]:
+        """The scopes of the public factors."""
+        return list(self._factors)
 
     def fit(self, rule: Refit | Stretched, told: Sequence[Measurement]) -> None:
         """Fit it anew, in the form that costs less."""

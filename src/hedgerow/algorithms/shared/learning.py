@@ -13,8 +13,20 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats
-from hedgerow.domain import possible_cells
-from hedgerow.models import CELL_RATES, Histogram, Hypothesis, Model, Refit, Step, query_rate, refit, suited
+from hedgerow.domain import Clique, possible_cells
+from hedgerow.models import (
+    CELL_RATES,
+    Histogram,
+    Hypothesis,
+    JunctionTree,
+    Markov,
+    Model,
+    Refit,
+    Step,
+    query_rate,
+    refit,
+    suited,
+)
 from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
 
 Output = Literal["last", "average"]
@@ -54,6 +66,16 @@ class Learner:
         self.measurements: list[Measurement] = []
         self._keeps_form = keeps_form
 
+    @property
+    def scopes(self) -> list[Clique]:
+        """The scopes that the hypothesis connects."""
+        return [measured.target.scope for measured in self.measurements]
+
+    @property
+    def trees(self) -> Sequence[JunctionTree] | None:
+        """The junction trees that grow with what is measured; None where the hypothesis has none."""
+        return trees_of(self.model)
+
     def suit(self, told: Sequence[Measurement] | None = None) -> None:
         """Take the form that costs less for some measurements; for all of them unless they are given."""
         if not self._keeps_form:
@@ -64,6 +86,17 @@ class Learner:
         """Fit the hypothesis to some measurements; to all of them unless they are given."""
         self.suit(told)
         refit(self.model, self.measurements if told is None else told, rule)
+
+
+def trees_of(model: Hypothesis) -> Sequence[JunctionTree] | None:
+    """The junction trees of a hypothesis, if it has any.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> trees_of(Histogram(Domain((IntegerRange("a", 0, 1),)), 8.0)) is None
+        True
+    """
+    return model.trees if isinstance(model, Markov) else None
 
 
 def possible_values(target: Measurable) -> slice | Bools:
