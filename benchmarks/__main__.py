@@ -2,8 +2,8 @@
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`. So are ``python -m benchmarks intervals`` and
-``python -m benchmarks targets``, which compare estimates with the truth.
+options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), and ``intervals``
+and ``targets``, which compare estimates with the truth.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from benchmarks.row import Row
 
 _PROGRAMS = {
     "regret": "benchmarks.regret.__main__",
+    "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
     "targets": "benchmarks.targets",
 }

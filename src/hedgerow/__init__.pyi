@@ -7,11 +7,13 @@ from .algorithms.offline_pmw.offline_pmw import OfflinePMW as OfflinePMW
 from .algorithms.online_pmw.file import SessionFile as SessionFile
 from .algorithms.online_pmw.online_pmw import OnlinePMW as OnlinePMW
 from .algorithms.online_pmw.session import OnlineSession as OnlineSession
+from .algorithms.shared.prior import Prior as Prior
 from .algorithms.small_db.small_db import SmallDB as SmallDB
 from .algorithms.yardsticks.game import GameSolution as GameSolution, solve_game as solve_game
 from .algorithms.yardsticks.matrix_bound import svd_bound as svd_bound
 from .algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
 from .comparison import Comparison as Comparison, compare as compare
+from .data.public import read_public as read_public
 from .data.scanning.chunks import scan_table as scan_table
 from .data.scanning.scan import ScannedTable as ScannedTable
 from .data.table import Table as Table, read_table as read_table

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.algorithms.shared import Algorithm, Prior
     from hedgerow.domain import Domain
     from hedgerow.privacy import Budget, Limit
     from hedgerow.queries import Workload
@@ -166,6 +167,19 @@ Alpha = Annotated[
     ),
 ]
 
+PriorFile = Annotated[
+    Path | None,
+    algorithm_option(
+        "--prior",
+        metavar="FILE",
+        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .parquet) with "
+        "some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record of DATA may be "
+        "in the table.",
+    ),
+]
+TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
+"""A prior with another ending is a release."""
+
 
 def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
     """The output of this call, with its options set."""
@@ -295,7 +309,49 @@ def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
         output.warn(reason)
 
 
-def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None = None) -> Algorithm:
+def prior_of(
+    path: Path | None, domain: Domain, *, count_column: str | None = None, coded: bool = False
+) -> Prior | None:
+    """The public data that ``--prior`` names.
+
+    Args:
+        path: A table, or a release; None for no prior.
+        domain: Domain of the private table.
+        count_column: Column that says how many records a row stands for, if the public table has it.
+        coded: Whether a table holds codes in place of values.
+
+    Raises:
+        DataError: The table cannot be read, or does not fit the domain.
+        ReleaseError: The release cannot be read.
+        ConfigError: There are no records.
+    """
+    if path is None:
+        return None
+    from hedgerow.algorithms.shared import Prior
+
+    if path.name.lower().endswith(TABLE_ENDINGS):
+        from hedgerow.data import read_public
+
+        return Prior.of(read_public(path, domain, count_column=count_column, coded=coded))
+    from hedgerow.release import Release
+
+    return Prior.of(Release.load(path))
+
+
+def check_public(prior: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse the private table as a prior.
+
+    Raises:
+        ConfigError: It is one of the files that the private table is read from.
+    """
+    if prior is not None and prior.resolve() in [each.resolve() for each in inputs]:
+        remedy = "name a public file none of whose records is in the private table, or leave --prior out"
+        raise ConfigError(f"--prior {prior} is the private table", remedy=remedy)
+
+
+def algorithm_of(
+    mechanism: str, rounds: str | None = None, alpha: float | None = None, prior: Prior | None = None
+) -> Algorithm:
     """The configured algorithm.
 
     Raises:
@@ -316,7 +372,18 @@ def algorithm_of(mechanism: str, rounds: str | None = None, alpha: float | None 
     for option in settings:
         if option not in chosen.options:
             raise typer.BadParameter(f"--mechanism {mechanism} takes no --{option}; it takes {takes}")
-    return chosen.make(settings)
+    made = chosen.make(settings)
+    started = with_prior(made, prior)
+    if prior is not None and started is None:
+        raise typer.BadParameter(f"--mechanism {mechanism} takes no --prior; mwem does")
+    return started or made
+
+
+def with_prior(algorithm: Algorithm, prior: Prior | None) -> Algorithm | None:
+    """The algorithm with a prior; None where there is none, or where it takes none."""
+    from hedgerow.algorithms.mwem import MWEM
+
+    return replace(algorithm, prior=prior) if prior is not None and isinstance(algorithm, MWEM) else None
 
 
 def _rounds_of(text: str | None) -> int | str | None:

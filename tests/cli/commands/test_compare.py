@@ -212,3 +212,12 @@ def test_wrong_mechanisms_and_options_are_wrong_usage(
     shown = " ".join(result.stderr.replace("│", " ").split())
     assert message in shown
     assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_mechanisms_that_take_a_prior_run_with_and_without(place: Place) -> None:
+    (place / "public.csv").write_text("sex,job\n" + "F,nurse\nM,clerk\n" * 50)
+    result = call(place, "--mechanisms", "mwem:rounds=1,laplace", "--prior", place / "public.csv")
+    assert result.exit_code == 0, result.output
+    run = {row["mechanism"] for row in rows_of(place / "c.csv")}
+    assert run >= {"mwem:rounds=1", "mwem:rounds=1 with prior", "laplace"}
+    assert "laplace with prior" not in run

@@ -300,3 +300,29 @@ def test_a_table_of_codes_is_read_as_such(place: Place) -> None:
     assert result.exit_code == 0, result.output
     sexes = pyarrow.parquet.read_table(place / "codes.parquet").column("sex").to_pylist()
     assert sexes.count("F") > sexes.count("M") > 50
+
+
+def test_public_data_are_a_prior(place: Place) -> None:
+    rows = (place / "people.csv").read_text().splitlines()
+    (place / "public.csv").write_text("\n".join(row + ",1" for row in rows).replace(",1", ",height", 1) + "\n")
+    assert place.synth("--prior", place / "public.csv").exit_code == 0
+    release = Release.load(place / "out.release")
+    assert release.provenance.parameters["prior"] == {"kind": "Prior", "columns": ["sex", "age", "job"], "records": 400}
+    assert place.synth("--prior", place / "out.release", output="again.csv").exit_code == 0
+    parameters = Release.load(place / "again.release").provenance.parameters
+    assert parameters["prior"]["records"] == pytest.approx(release.total)
+
+
+def test_what_is_no_prior_is_refused_before_anything_is_spent(place: Place) -> None:
+    private = place.synth("--prior", place / "people.csv")
+    assert private.exit_code == 1
+    assert "is the private table" in private.stderr
+    (place / "public.csv").write_text("sex\nF\nX\n")
+    assert "'X'" in place.synth("--prior", place / "public.csv").stderr
+    (place / "public.csv").write_text("height\n180\n")
+    assert "no column of the domain" in place.synth("--prior", place / "public.csv").stderr
+    (place / "public.csv").write_text("sex\nF\n")
+    other = place.synth("--prior", place / "public.csv", "--mechanism", "laplace")
+    assert other.exit_code == 2
+    assert "takes no --prior" in other.stderr
+    assert place.names() == ["people.csv", "people.yaml", "public.csv"]

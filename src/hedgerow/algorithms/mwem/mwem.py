@@ -12,6 +12,8 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 - the number of records is measured under "add-remove", where the paper takes it as known;
 - where there are as many rounds as candidates nothing is left to select, and no budget is spent on it; ranges of one
   table are answered from tables that are chosen beforehand, by variances in closed form (`strategies/grids.py`);
+- a prior of public tables, or an earlier release, may be what the hypothesis starts from (``prior``; the paper starts
+  uniform);
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
@@ -23,9 +25,9 @@ from hedgerow.algorithms.mwem.deciding import accounted
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, expected_error, limit_of
-from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, check_noise
+from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
-from hedgerow.models import check_fits
+from hedgerow.models import check_fits, wants_classes
 from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.quantities import human
 from hedgerow.queries import Workload
@@ -71,6 +73,8 @@ class MWEM(MWEMSettings, Algorithm):
         largest_tree: For domains too large for a histogram: cells that the cliques of the junction trees may
             have. Candidates beyond that are left out; while the budget is being spent the limit grows with the share
             that is spent.
+        prior: Public tables, or an earlier release, that the hypothesis starts from as far as noisy answers bear them
+            out; see `Prior`.
 
     Example:
         >>> MWEM(rounds=10, refit=None, output="average").step
@@ -112,7 +116,7 @@ class MWEM(MWEMSettings, Algorithm):
 
         Raises:
             ConfigError: More rounds than candidates; a histogram of a large domain; permute-and-flip under zCDP;
-                Gaussian noise under pure differential privacy.
+                Gaussian noise under pure differential privacy; a prior that does not fit the domain.
         """
         most = workload.n_candidates
         if isinstance(self.rounds, int) and self.rounds > most and not self.repeats:
@@ -130,6 +134,13 @@ class MWEM(MWEMSettings, Algorithm):
                 "permute-and-flip has no zCDP charge of its own", remedy="use law='exponential', or a PureDP budget"
             )
         check_noise(self.noise, regime)
+        if self.prior is not None:
+            self._check_prior(self.prior, workload)
+
+    def _check_prior(self, prior: Prior, workload: Workload) -> None:
+        prior.check(workload.domain)
+        if wants_classes(workload):
+            raise ConfigError("a prior is about values, not about classes of very many", remedy="leave the prior out")
 
     def accounted(self, workload: Workload, budget: Budget) -> Budget:
         """An (epsilon, delta) in the regime with the least predicted error, if rounds are automatic."""

@@ -247,7 +247,7 @@ def caveats(config: MWEMSettings, *, adaptive: bool) -> tuple[str, ...]:
         "expected noise is taken off the scores": config.offsets,
         "the hypothesis is fitted to all measurements, not moved by one step": config.refit is not None,
         "noisy answers are not clipped": not config.clip,
-        "the hypothesis does not start uniform": config.initial != "uniform",
+        "the hypothesis does not start uniform": config.initial != "uniform" or config.prior is not None,
         "selection is by permute-and-flip": config.law != "exponential",
         "the charge of a round depends on noisy answers": adaptive,
     }

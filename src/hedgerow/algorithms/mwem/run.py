@@ -21,6 +21,7 @@ from hedgerow.algorithms.mwem.settings import (
     round_charge,
 )
 from hedgerow.algorithms.shared import (
+    AnchoredLearner,
     Averager,
     Learner,
     ProgressCallback,
@@ -33,7 +34,7 @@ from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parame
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
-from hedgerow.models import Histogram, Hypothesis, Markov, Model, Proximal, ValueClasses, hypothesis
+from hedgerow.models import Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
 from hedgerow.privacy import LARGEST_MASS, Curator
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
@@ -42,6 +43,8 @@ _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
 _GROWTH = 2.0
 """Factor by which the charge of a round grows once a measurement taught nothing."""
+_PRIOR_PART = 64
+"""The cells that a prior may fill are this part of the largest tree, so that there is room to correct it."""
 
 
 @final
@@ -82,14 +85,22 @@ class MWEMRun:
         self.total = number_of_records(self.curator, self.charges.total)
         domain = self.workload.domain
         self.averager = None
+        self.learner: Learner | AnchoredLearner
         if self.config.needs_histogram:
             model = Histogram(domain, self.total, base=self._histogram())
             self.averager = Averager(model) if self.config.output == "average" else None
             self.learner = Learner(model, keeps_form=True)
+        elif factors := self._public_factors():
+            least = min(2, max(map(len, self.candidates.scopes)))
+            self.learner = AnchoredLearner(domain, self.total, factors, least=least)
         else:
             self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":
             self._measure_one_way(self._names, self.charges.initial / len(self._names))
+
+    def _public_factors(self) -> dict[Clique, Floats]:
+        prior = self.config.prior
+        return {} if prior is None else prior.factors(self.workload, self.config.largest_tree // _PRIOR_PART)
 
     @property
     def model(self) -> Hypothesis:
@@ -198,8 +209,7 @@ class MWEMRun:
         A candidate can be measured again: that leaves the hypothesis as large as it is.
         """
         ledger = self.curator.ledger
-        scopes = [measured.target.scope for measured in self.learner.measurements]
-        trees = self.model.trees if isinstance(self.model, Markov) else None
+        scopes, trees = self.learner.scopes, self.learner.trees
         held = self.model.classes.items() if isinstance(self.model, ValueClasses) else ()
         classes = {name: each.count for name, each in held}
         spent = (ledger.spent + charge.selection + charge.measurement) / ledger.limit

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
-from hedgerow.algorithms.shared import Charges, Output, RoundCharge, Task, bound_of, expected_noise, task_of
+from hedgerow.algorithms.shared import Charges, Output, Prior, RoundCharge, Task, bound_of, expected_noise, task_of
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
 from hedgerow.algorithms.strategies import grid_steps, has_levels
 from hedgerow.arrays import Floats
@@ -71,6 +71,7 @@ class MWEMSettings:
     total_share: float = 0.02
     error_share: float = 0.03
     largest_tree: int = LARGEST_TREE
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         """Check every number.
@@ -90,6 +91,13 @@ class MWEMSettings:
             if getattr(self, name) is not None:
                 check_fraction(name, getattr(self, name))
         check_shares(self.total_share, self.error_share, self.spent_initially)
+        if not (self.prior is None or isinstance(self.prior, Prior)):
+            raise ConfigError(f"a {type(self.prior).__name__} is no prior", remedy="give hedgerow.Prior.of(...)")
+        if self.prior is not None and not (isinstance(self.refit, Proximal) and not self.needs_histogram):
+            raise ConfigError(
+                "a prior is anchored in proximal fits of the last hypothesis",
+                remedy="leave refit, output and initial as they are, or leave the prior out",
+            )
 
     @property
     def refit_between(self) -> Refit | None:
@@ -135,8 +143,12 @@ class MWEMSettings:
 
     @property
     def copies(self) -> int:
-        """Arrays over all cells that a run with a histogram holds at once: that, and its base, an average or tables."""
-        return 2 + (self.output == "average") + 2 * (self.initial == "histogram")
+        """Arrays over all cells that a run with a histogram holds at once: that, and its base, an average or tables.
+
+        With a prior there are two hypotheses, one of which has a base.
+        """
+        one = 2 + (self.output == "average") + 2 * (self.initial == "histogram")
+        return one if self.prior is None else 2 * one + 1
 
 
 def rounds_by_bound(

@@ -9,6 +9,7 @@ from .algorithm import (
     open_curator as open_curator,
     tell as tell,
 )
+from .anchored import AnchoredLearner as AnchoredLearner, Worth as Worth
 from .bounds import (
     BETA as BETA,
     Bound as Bound,
@@ -49,4 +50,5 @@ from .plans import (
     says_nothing as says_nothing,
     total_error as total_error,
 )
+from .prior import Prior as Prior
 from .record_answers import RecordAnswers as RecordAnswers

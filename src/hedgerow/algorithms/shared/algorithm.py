@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, ClassVar, Protocol, final
 
 from hedgerow.algorithms.shared.plans import Outlined
+from hedgerow.algorithms.shared.prior import Prior
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
 from hedgerow.privacy import LARGEST_MASS, Budget, Curator, NoiseSource, Regime, Register, Subsampled, prepare
@@ -250,6 +251,8 @@ def plain_parameters(config: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Prior):
+        return value.parameters()
     if is_dataclass(value) and not isinstance(value, type):
         return {"kind": type(value).__name__, **plain_parameters(value)}
     if isinstance(value, tuple):

@@ -13,12 +13,13 @@ from typing import Literal, final
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats
-from hedgerow.domain import possible_cells
+from hedgerow.domain import Clique, possible_cells
 from hedgerow.models import (
     CELL_RATES,
     LARGEST_TREE,
     Histogram,
     Hypothesis,
+    JunctionTree,
     Markov,
     Model,
     Overlay,
@@ -72,6 +73,16 @@ class Learner:
         self.measurements: list[Measurement] = []
         self.keeps_form = keeps_form
 
+    @property
+    def scopes(self) -> list[Clique]:
+        """The scopes that the hypothesis connects."""
+        return [measured.target.scope for measured in self.measurements]
+
+    @property
+    def trees(self) -> Sequence[JunctionTree] | None:
+        """The junction trees that grow with what is measured; None where the hypothesis has none."""
+        return trees_of(self.model)
+
     def suit(self, told: Sequence[Measurement] | None = None) -> None:
         """Take the form that costs less for some measurements; for all of them unless they are given."""
         if not self.keeps_form:
@@ -114,11 +125,21 @@ def concluded(
     """
     model, measurements = learner.model, learner.measurements
     if isinstance(rule, Proximal) and not (learner.keeps_form or isinstance(model, ValueClasses)):
-        trees = model.trees if isinstance(model, Markov) else ()
-        if over_tables(model.domain, (each.target for each in measurements), largest_tree, trees):
+        if over_tables(model.domain, (each.target for each in measurements), largest_tree, trees_of(model) or ()):
             return overlaid(model.domain, model.total, measurements, rule, largest_tree)
     learner.fit(rule, told)
     return learner.model
+
+
+def trees_of(model: Hypothesis) -> Sequence[JunctionTree] | None:
+    """The junction trees of a hypothesis, if it has any.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> trees_of(Histogram(Domain((IntegerRange("a", 0, 1),)), 8.0)) is None
+        True
+    """
+    return model.trees if isinstance(model, Markov) else None
 
 
 def possible_values(target: Measurable) -> slice | Bools:

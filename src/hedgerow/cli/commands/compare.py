@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hedgerow.algorithms.registry import NAMES
+from hedgerow.algorithms.registry import NAMES, parse
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
@@ -16,6 +17,7 @@ from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Algorithm, Prior
     from hedgerow.comparison import Comparison
     from hedgerow.privacy import Budget
 
@@ -67,6 +69,7 @@ def compare(
     ] = None,
     neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
     workload: options.WorkloadText = None,
+    prior: options.PriorFile = None,
     repeats: Annotated[
         int,
         options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
@@ -111,6 +114,8 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem,mwem:rounds=30,gaussian --repeats 10 \
           -o errors.csv --plot errors.svg --html errors.html
+      hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
+          --mechanisms mwem --prior public.csv -o errors.csv
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     budgets = _budgets_of(epsilon, delta, rho, mu, neighbours)
@@ -123,8 +128,11 @@ def compare(
     check_report("--html", html)
     summary = output.with_suffix(".summary.csv")
     made = {"--output": output, "--output, the summary": summary, "--plot": plot, "--html": html}
-    check_outputs(made, inputs=[*inputs_of(data), domain], force=force or resume)
+    options.check_public(prior, inputs_of(data))
+    inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
+    check_outputs(made, inputs=inputs, force=force or resume)
     asked = options.workload_of(domain, columns, workload)
+    known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     shown.warn(NOT_PRIVATE)
     reading = Reading(
         asked.domain,
@@ -138,7 +146,7 @@ def compare(
 
     from hedgerow.comparison import compare as run
 
-    named = options.split_names(mechanisms) or []
+    named = _named(options.split_names(mechanisms) or [], known)
     kept = f"the runs that were over are in {output}: give the same command with --resume to continue"
     with (
         shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),
@@ -153,6 +161,15 @@ def compare(
         found.write_page(html)
     files = shown.say_files({"rows": output, "summary": summary, "plot": plot, "page": html})
     shown.result({**found.to_dict(), "files": files})
+
+
+def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, Algorithm]:
+    """The mechanisms; those that can start from a prior once more with it, beside themselves."""
+    if prior is None:
+        return list(texts)
+    named = {text: parse(text) for text in texts}
+    started = {f"{text} with prior": options.with_prior(each, prior) for text, each in named.items()}
+    return {**named, **{name: each for name, each in started.items() if each is not None}}
 
 
 def _budgets_of(

@@ -49,6 +49,7 @@ def synth(
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
+    prior: options.PriorFile = None,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
@@ -129,6 +130,8 @@ def synth(
           -o duckdb:synthetic.db#people
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           --register people.register --limit 3 -o synthetic.csv
+      hedgerow synth people.csv --domain people.yaml --epsilon 0.1 --delta 1e-9 \
+          --prior another-region.csv -o synthetic.csv
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     place = RecordsPlace.of(output)
@@ -138,12 +141,14 @@ def synth(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
     budget = options.budget_of(epsilon, delta, rho, neighbours, mu)
-    algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    inputs = [*inputs_of(data), domain, *([] if register is None else [register])]
+    options.check_public(prior, inputs_of(data))
+    inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = _signing_key(shown, sign)
     asked = options.workload_of(domain, columns, workload)
+    known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
+    algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")

@@ -25,7 +25,7 @@ from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
 from hedgerow.models.fit.nested import Nested, nested
 from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.rules import Proximal, Refit, Rule, Stretched, Sweeps
+from hedgerow.models.fit.rules import Proximal, Rule, Stretched, Sweeps
 from hedgerow.models.fit.stretching import stretches
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
@@ -48,14 +48,14 @@ class _Source:
     measurements: Sequence[Measurement]
 
 
-def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> None:
+def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     """Fit a model to noisy measurements, in place.
 
     Args:
         model: The hypothesis.
         measurements: Measurements over the domain of the model; all are used, but for what is known without them:
             queries with one value, and cells of marginals, that constraints leave no choice.
-        rule: The rule of the fit. ``Sweeps`` starts from the model as it is and keeps the order, ``Proximal`` resets it
+        rule: The rule of the fit. ``Sweeps`` starts from the model as it is and keeps the order, the others reset it
             first.
 
     Raises:

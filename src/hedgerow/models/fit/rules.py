@@ -150,7 +150,7 @@ Refit = Sweeps | Proximal
 @final
 @dataclass(frozen=True, eq=False)
 class Stretched:
-    """A rule with longer steps for some measurements.
+    """A rule with longer or shorter steps for some measurements.
 
     Attributes:
         factors: For each measurement the factor of its length, by identity.

@@ -1,0 +1,38 @@
+"""Public tables: those columns of a domain that they have."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from hedgerow.data.public import read_public
+from hedgerow.domain.attribute import Categorical, IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.rules import impossible
+from hedgerow.errors import ColumnError, UnknownValueError
+
+DOMAIN = Domain([IntegerRange("age", 0, 99), Categorical("sex", ("F", "M"))])
+
+
+def test_other_columns_are_left_out_and_missing_ones_may_be() -> None:
+    table = read_public(pa.table({"height": [1, 2], "sex": ["F", "M"]}), DOMAIN)
+    assert table.domain.names == ("sex",)
+    assert read_public(pa.table({"sex": ["M"], "age": [3]}), DOMAIN).domain == DOMAIN
+
+
+def test_counts_are_used_where_there_are_some() -> None:
+    weighted = pa.table({"sex": ["F", "M"], "n": [3, 4]})
+    assert read_public(weighted, DOMAIN, count_column="n").total() == 7
+    assert read_public(weighted.drop_columns("n"), DOMAIN, count_column="n").total() == 2
+
+
+def test_records_that_break_a_rule_are_left_out() -> None:
+    ruled = Domain(DOMAIN.attributes, constraints=[impossible(DOMAIN, "age < 10 and sex = 'M'")])
+    assert read_public(pa.table({"age": [5, 50], "sex": ["M", "M"]}), ruled).total() == 1
+
+
+def test_what_does_not_fit_is_refused_and_shown() -> None:
+    with pytest.raises(UnknownValueError, match="x"):
+        read_public(pa.table({"sex": ["x"]}), DOMAIN)
+    with pytest.raises(ColumnError, match="no column of the domain"):
+        read_public(pa.table({"height": [1]}), DOMAIN)
