@@ -13,7 +13,7 @@ import pytest
 from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
 from hedgerow.algorithms.mwem.plan import caveats
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import automatic_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.mwem.settings import automatic_rounds, candidates_of, planned_rounds, round_charge
 from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
@@ -380,7 +380,8 @@ def test_a_plan_says_what_a_run_then_does(name: str, budget: Budget) -> None:
     assert plan.fits
     assert plan.seconds > 0
     assert plan.bound.error > 0
-    assert [text for text, _ in plan.noise] == [family.spec for family in CELLS.families]
+    candidates = candidates_of(config, CELLS, None if plan.adaptive else plan.rounds)
+    assert [text for text, _ in plan.noise] == [family.spec for family in candidates.families]
 
 
 def test_caveats_name_what_the_theorem_does_not_cover() -> None:

@@ -174,7 +174,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     rounds = planned or first_rounds(workload, annealed=False)
     if adaptive and annealed:
         rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
-    candidates = candidates_of(config, workload)
+    candidates = candidates_of(config, workload, planned)
     each = round_charge(config, candidates, charges.rounds, rounds)
     if annealed and adaptive:
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
