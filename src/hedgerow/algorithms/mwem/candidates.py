@@ -17,7 +17,7 @@ from hedgerow.algorithms.mwem.tables import MOST_BELOW
 from hedgerow.arrays import Bools
 from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
-from hedgerow.models import LARGEST_TREE, Growth, JunctionTree, has_room, usable_bytes
+from hedgerow.models import Growth, JunctionTree, has_room, usable_bytes
 from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
 from hedgerow.queries import Workload

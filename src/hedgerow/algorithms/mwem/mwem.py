@@ -43,8 +43,8 @@ class MWEM(MWEMSettings, Algorithm):
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
-            of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``,
-            from public quantities: a number, or annealed where the domain is too large for a histogram.
+            of single attributes, and the tables that queries are read off, with all tables below them, are measured);
+            or ``"auto"``, from public quantities: all tables that queries are read off once each, or annealed.
         selection_share: Share of a round's charge that goes to selection; None means a tenth in annealed rounds, else
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.

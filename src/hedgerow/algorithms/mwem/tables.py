@@ -117,8 +117,9 @@ def tables_of(workload: Workload) -> Workload | None:
 
     Example:
         >>> from hedgerow import IntegerRange
-        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcdefgh")
-        >>> tables_of(Workload.parse("parities:a*b,c; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0", domain)).spec
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
+        >>> text = "parities:a*b,c; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0"
+        >>> tables_of(Workload.parse(text, domain)).spec
         'marginals:a*b,c @ 0.25; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0 @ 2.0'
     """
     asked = Asked(workload)
