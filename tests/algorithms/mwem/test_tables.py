@@ -79,6 +79,14 @@ def test_candidates_are_all_tables_below_weighted_by_overlap(name: str) -> None:
     assert found == {each: pytest.approx(value, rel=0.05) for each, value in overlap.items()}
 
 
+@pytest.mark.parametrize("text", [*TEXTS.values(), "parities:x0*x1,x2*x3", "parities:x0*x1 @ 0.1; parities:x2*x3 @ 3"])
+def test_no_weight_is_below_those_of_the_workload(text: str) -> None:
+    workload = Workload.parse(text, wide(4) if "parities" in text else DOMAIN)
+    for candidates in (closure(workload), tables_of(workload)):
+        assert candidates is not None
+        assert min(candidates.weights) >= min(workload.weights)
+
+
 def test_equal_weights_are_one_family() -> None:
     candidates = closure(Workload.marginals(wide(12), 3))
     assert candidates is not None

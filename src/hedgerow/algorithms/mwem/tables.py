@@ -50,6 +50,7 @@ class Asked:
     def __init__(self, workload: Workload) -> None:
         """Look at the families."""
         self.domain = workload.domain
+        self._least = min(workload.weights)
         self.others: list[tuple[Family, float]] = []
         tables: Counter[Clique] = Counter()
         for family, weight in zip(workload.families, workload.weights, strict=True):
@@ -60,13 +61,18 @@ class Asked:
         self.tables = dict(tables)
 
     def candidates(self, weights: Mapping[Clique, float]) -> Workload:
-        """Some tables, those of nearly equal weights as one family, and all other queries."""
+        """Some tables, those of nearly equal weights as one family, and all other queries.
+
+        Ratios of weights matter alone. None is below the least of the workload: an audit knows that one, and that no
+        choice is less sensitive.
+        """
         groups: dict[float, list[Clique]] = {}
         for clique, weight in weights.items():
             groups.setdefault(float(f"{weight:.2g}"), []).append(clique)
-        families: list[Family] = [Marginals(self.domain, each) for each in groups.values()]
-        families += [family for family, _ in self.others]
-        return Workload(families, [*groups, *(weight for _, weight in self.others)])
+        families = [*(Marginals(self.domain, each) for each in groups.values()), *(family for family, _ in self.others)]
+        found = [*groups, *(weight for _, weight in self.others)]
+        scale = max(1.0, self._least / min(found))
+        return Workload(families, [scale * weight for weight in found])
 
     def alone(self, names: Sequence[str]) -> Floats:
         """What tables of single attributes are worth: equal parts of each table that is read off them.
@@ -120,7 +126,7 @@ def tables_of(workload: Workload) -> Workload | None:
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcde")
         >>> text = "parities:a*b,c; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0"
         >>> tables_of(Workload.parse(text, domain)).spec
-        'marginals:a*b,c @ 0.25; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0 @ 2.0'
+        'marginals:a*b,c; where: a = 0 and b = 0 and c = 0 and d = 0 and e = 0 @ 8.0'
     """
     asked = Asked(workload)
     return asked.candidates(asked.tables) if asked.tables else None
