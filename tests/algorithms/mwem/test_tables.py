@@ -16,6 +16,8 @@ from hedgerow.domain import Clique
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.sensitivity import Neighbours
+from tests.algorithms.shared.whole_runs import losses
 from tests.privacy.tables import binary
 from tests.reference.dense_tables import DenseTables
 
@@ -200,3 +202,19 @@ def test_the_first_charges_grow_with_noise_up_to_a_share_of_what_is_left() -> No
 def test_ranges_alone_have_equal_first_charges() -> None:
     workload = Workload.parse("ranges:c,d:50:0", DOMAIN)
     assert first_charges(workload, ZCDP(1.0), 1.0, 0.1).tolist() == [0.1, 0.1]
+
+
+# ---- privacy ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("text", ["marginals:2; where: a = 0 and b = 1 @ 0.5", "parities:2; cells:a @ 3"])
+def test_no_transcript_of_rounds_that_choose_among_tables_loses_more_than_epsilon(
+    text: str, relation: Neighbours
+) -> None:
+    workload = Workload.parse(text, binary(3))
+    for epsilon in (0.5, 4.0):
+        config = MWEM(rounds="annealed")
+        worst = max(abs(loss) for loss in losses(config, workload, PureDP(epsilon, relation), range(1)))
+        assert 0.1 * epsilon < worst <= epsilon + 1e-9
