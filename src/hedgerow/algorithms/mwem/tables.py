@@ -75,7 +75,7 @@ class Asked:
         return Workload(families, [scale * weight for weight in found])
 
     def alone(self, names: Sequence[str]) -> Floats:
-        """What tables of single attributes are worth: equal parts of each table that is read off them.
+        """The worth of tables of single attributes: equal parts of that of each table they are below.
 
         Args:
             names: Attributes, or levels of these.
@@ -167,7 +167,7 @@ def closure(workload: Workload, *, levels: bool = False, widest: int | None = No
 
 
 def _worth(family: Family, weight: float) -> dict[Clique, float]:
-    """What the tables of a family are worth."""
+    """The worth of the tables of a family."""
     each = np.ones(family.n_candidates) if family.whole else np.ones(family.n_candidates) / family.spread
     sums = np.bincount(family.scope_of, weights=weight * each, minlength=len(family.scopes))
     return {scope: value for scope, value in zip(family.scopes, sums.tolist(), strict=True) if scope}
