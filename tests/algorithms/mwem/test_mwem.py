@@ -13,7 +13,7 @@ import pytest
 from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
 from hedgerow.algorithms.mwem.plan import caveats
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import automatic_rounds, planned_rounds, round_charge
+from hedgerow.algorithms.mwem.settings import automatic_rounds, candidates_of, planned_rounds, round_charge
 from hedgerow.algorithms.shared.algorithm import RoundReport
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
 from hedgerow.arrays import Floats
@@ -384,7 +384,8 @@ def test_a_plan_says_what_a_run_then_does(name: str, budget: Budget) -> None:
     assert plan.seconds > 0
     assert plan.bound.error > 0
     measured = {each.target.text: each.std for each in release.measurements}
-    assert [text for text, _ in plan.noise] == [family.spec for family in CELLS.families] or fixed
+    candidates = candidates_of(config, CELLS, None if plan.adaptive else plan.rounds)
+    assert [text for text, _ in plan.noise] == [family.spec for family in candidates.families] or fixed
     assert not fixed or all(0.6 * measured[text] < noise < measured[text] for text, noise in plan.noise)
 
 

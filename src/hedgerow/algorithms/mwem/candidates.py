@@ -7,76 +7,26 @@ the budget that is spent.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations, product
 from typing import final
 
 import numpy as np
 
+from hedgerow.algorithms.mwem.tables import MOST_BELOW
 from hedgerow.arrays import Bools
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Clique
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
-from hedgerow.models import LARGEST_TREE, Growth, JunctionTree, has_room, usable_bytes
+from hedgerow.models import Growth, JunctionTree, has_room, usable_bytes
 from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
-from hedgerow.queries import Marginals, Workload
-
-Weighted = tuple[Clique, float]
-
-MOST_BELOW = 1 << 12
-"""Largest number of marginals that a closure may have."""
+from hedgerow.queries import Workload
 
 _SMALLEST_SHARE = 1.0 / 16.0
 """Part of the largest tree that may be filled before anything is spent."""
 
 _ANSWER_BYTES = 48
 """Per query: exact answers, those of the hypothesis, and what scores are computed with."""
-
-
-def closure(workload: Workload, *, levels: bool = False) -> Workload | None:
-    """The marginals of a workload and all marginals below them, weighted by their overlap with the workload.
-
-    The weight of a marginal is the number of attributes that it shares with a marginal of the workload, summed over
-    these, each times its own weight (McKenna, Mullins, Sheldon and Miklau, "AIM", VLDB 2022, section 4.1). Ranges are
-    answered from the marginals of their attributes, at every level of these.
-
-    Args:
-        workload: Queries whose marginals are wanted.
-        levels: Whether marginals over levels are below whole marginals too.
-
-    Returns:
-        None where the workload does not consist of whole marginals and ranges, or where there would be too many.
-
-    Example:
-        >>> from hedgerow import Domain, IntegerRange
-        >>> closure(Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)).spec
-        'marginals:1 @ 2.0; marginals:2 @ 4.0'
-        >>> closure(Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")).spec
-        'marginals:1 @levels'
-    """
-    if not all(family.whole or family.ordered for family in workload.families):
-        return None
-    domain, scopes, found = workload.domain, list(_weighted_scopes(workload)), set[Clique]()
-    for family in workload.families:
-        for scope in family.scopes:
-            if family.ordered and not all(_is_small(domain, (name,)) for name in scope):
-                return None  # values that no table can hold one by one
-            grains = [(name, *(domain.coarser(name) if levels or family.ordered else ())) for name in scope]
-            if len(found) + math.prod(1.0 + len(each) for each in grains) > 8.0 * MOST_BELOW:
-                return None
-            found.update(each for each in _below(domain, grains) if not family.ordered or _is_small(domain, each))
-    below = sorted(found, key=lambda each: (len(each), each))
-    if not 0 < len(below) <= MOST_BELOW:
-        return None
-    groups: dict[float, list[Clique]] = {}
-    for clique, weight in zip(below, _overlaps(workload, below, scopes), strict=True):
-        groups.setdefault(weight, []).append(clique)
-    return Workload([Marginals(workload.domain, each) for each in groups.values()], groups)
-
-
-def _is_small(domain: Domain, clique: Clique) -> bool:
-    return math.prod(domain.shape_of(clique)) <= LARGEST_TREE
 
 
 def attributes_of(workload: Workload) -> Clique:
@@ -237,25 +187,3 @@ class Limit:
     @cached_property
     def _growth(self) -> Growth:
         return Growth(self.workload.domain, self.workload.scope_axes)
-
-
-def _weighted_scopes(workload: Workload) -> Iterator[Weighted]:
-    """The scopes of the families of a workload, with their weights."""
-    for family, weight in zip(workload.families, workload.weights, strict=True):
-        yield from ((scope, weight) for scope in family.scopes)
-
-
-def _below(domain: Domain, grains: Sequence[Clique]) -> Iterator[Clique]:
-    """Every subset of some attributes, each at every level that is given for it."""
-    subsets = chain.from_iterable(combinations(grains, size) for size in range(1, len(grains) + 1))
-    return (domain.clique(each) for each in chain.from_iterable(product(*subset) for subset in subsets))
-
-
-def _overlaps(workload: Workload, below: Sequence[Clique], scopes: Sequence[Weighted]) -> list[float]:
-    """For each marginal, the number of attributes that it shares with those of the workload, weighted."""
-    domain = workload.domain
-    shares = dict.fromkeys(domain.names, 0.0)
-    for scope, weight in scopes:
-        for name in domain.base(scope):
-            shares[name] += weight
-    return [sum(shares[name] for name in domain.base(scope)) for scope in below]

@@ -14,11 +14,19 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.settings import MWEMSettings, first_rounds, in_grids, limit_of
+from hedgerow.algorithms.mwem.settings import (
+    MWEMSettings,
+    first_rounds,
+    formula_error,
+    in_grids,
+    is_annealed,
+    limit_of,
+    planned_rounds,
+)
 from hedgerow.algorithms.shared import Line
 from hedgerow.algorithms.strategies import Strategy, grid_steps, predicted, with_least_error, with_least_noise
 from hedgerow.domain import Clique
-from hedgerow.models import Proximal
+from hedgerow.models import Proximal, over_tables
 from hedgerow.privacy import Budget
 from hedgerow.queries import Measurable, Workload
 
@@ -109,10 +117,24 @@ def decision_of(
     return Decision(fixed, records, adaptive_error(config, predicted(workload, budget, amount)[0], records))
 
 
-def steps_of(
-    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
-) -> tuple[Decision | None, list[tuple[Measurable, float]]]:
-    """The decision, and what is measured in turn where nothing is selected: targets with their charges.
+@final
+@dataclass(frozen=True, eq=False)
+class Course:
+    """The course of a run, as far as it is known once the number of records is.
+
+    Attributes:
+        decision: See `decision_of`.
+        steps: Targets with their charges, measured in turn where nothing is selected; else empty.
+        rounds: Number of measurements; None where noisy values decide.
+    """
+
+    decision: Decision | None
+    steps: list[tuple[Measurable, float]]
+    rounds: int | None
+
+
+def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> Course:
+    """The course of a run: tables of grids, a fixed strategy, a number of equal rounds, or annealed ones.
 
     Args:
         config: The configuration.
@@ -124,16 +146,47 @@ def steps_of(
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
-        >>> decision, steps = steps_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
-        >>> decision, [target.text for target, _ in steps]
+        >>> course = course_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
+        >>> course.decision, [target.text for target, _ in course.steps]
         (None, ['age.10', 'age'])
     """
     if in_grids(config, workload):
-        steps = grid_steps(workload, budget, amount, total)
-        return None, [(step.target, step.charge) for step in steps if step.target is not None]
+        found = grid_steps(workload, budget, amount, total)
+        steps = [(step.target, step.charge) for step in found if step.target is not None]
+        return Course(None, steps, len(steps))
     decision = decision_of(config, workload, budget, amount, total)
-    fixed = decision is not None and decision.takes_fixed
-    return decision, list(decision.fixed.steps_without_total()) if decision is not None and fixed else []
+    if decision is not None and decision.takes_fixed:
+        steps = list(decision.fixed.steps_without_total())
+        return Course(decision, steps, len(steps))
+    adapts = decision is not None and is_annealed(config, workload)
+    return Course(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
+
+
+def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> float | None:
+    """The mean error that is predicted for a run, as a share of the records.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        total: A public guess of the number of records.
+
+    Returns:
+        Total variation distance for a marginal, absolute error for a single query; None where there is no formula.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
+        >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
+        [0.0077, 0.0024]
+    """
+    amount = config.charges(budget.limit, budget.neighbours).rounds
+    course = course_of(config, workload, budget, amount, total)
+    if course.decision is not None:
+        return min(course.decision.fixed_error, course.decision.adaptive_error)
+    if course.steps or course.rounds is None:
+        return None
+    return formula_error(config, workload, budget, amount, total, rounds=course.rounds)
 
 
 def _handicapped(strategy: Strategy) -> float:
@@ -154,8 +207,8 @@ def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:
     """
     fitted = isinstance(config.refit, Proximal) and config.output == "last" and config.initial == "uniform"
     free = config.rounds == "auto" and config.noise is None and config.law == "exponential" and not config.repeats
-    ranges = all(family.ordered for family in workload.families)
-    return fitted and free and not ranges and not in_grids(config, workload)
+    apart = all(family.ordered for family in workload.families) or in_grids(config, workload)
+    return fitted and free and config.prior is None and not apart
 
 
 def holds(config: MWEMSettings, strategy: Strategy) -> bool:
@@ -170,7 +223,7 @@ def holds(config: MWEMSettings, strategy: Strategy) -> bool:
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
         >>> each = [Workload.marginals(domain, order) for order in (1, 2)]
         >>> [holds(MWEM(), predicted(workload, PureDP(1.0))[0]) for workload in each]
-        [True, False]
+        [True, True]
     """
     workload = strategy.goal.workload
     limit = limit_of(config, workload)
@@ -178,7 +231,26 @@ def holds(config: MWEMSettings, strategy: Strategy) -> bool:
         return True
     if limit.in_classes:
         return False
-    return Limit(strategy.tables, config.largest_tree).allows_all()
+    return Limit(strategy.tables, config.largest_tree).allows_all() or is_over_tree(config, strategy)
+
+
+def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
+    """Whether what a strategy measures is held as consistent tables over a tree, from which records are drawn.
+
+    Args:
+        config: The configuration.
+        strategy: The strategy.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(60)), 2)
+        >>> is_over_tree(MWEM(), predicted(workload, PureDP(1.0))[0])
+        True
+    """
+    targets = (target for target, _ in strategy.steps_without_total())
+    return limit_of(config, strategy.goal.workload).binds and over_tables(
+        strategy.goal.workload.domain, targets, config.largest_tree
+    )
 
 
 def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> float:

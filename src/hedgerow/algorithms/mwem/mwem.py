@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from typing import final
 
 from hedgerow.algorithms.mwem.candidates import check_answers
-from hedgerow.algorithms.mwem.deciding import accounted
+from hedgerow.algorithms.mwem.deciding import accounted, expected_error
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, expected_error, limit_of
+from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
 from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits, wants_classes
@@ -47,11 +47,11 @@ class MWEM(MWEMSettings, Algorithm):
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
-            of single attributes, and the marginals of those of the workload may be measured as well); or ``"auto"``:
-            for one table or its ranges, tables over levels of their attributes; else a fixed strategy with its best
-            division of the budget, or where its predicted error is larger a number of rounds, or annealed ones over
-            large domains and for ranges of several tables. An (epsilon, delta) budget is counted in the regime with
-            the least predicted error then. All of it follows from public and noisy numbers, which the release states.
+            of single attributes, and the tables that queries are read off, with all tables below them, are measured);
+            or ``"auto"``: for one table or its ranges, tables over levels of their attributes; else a fixed strategy
+            with its best division of the budget, or annealed rounds where their predicted error is smaller. An
+            (epsilon, delta) budget is counted in the regime with the least predicted error then. All of it follows
+            from public and noisy numbers, which the release states.
         selection_share: Share of a round's charge that goes to selection; None means a tenth in annealed rounds, else
             half.
         step: ``"source"`` (eta = r / 2n) or ``"sharp"`` (eta = 4 r / w**2 n); used where ``refit`` is None.

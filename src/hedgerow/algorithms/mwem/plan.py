@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.deciding import Decision, steps_of
+from hedgerow.algorithms.mwem.deciding import Decision, course_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -14,7 +14,6 @@ from hedgerow.algorithms.mwem.settings import (
     first_rounds,
     is_annealed,
     limit_of,
-    planned_rounds,
     round_charge,
 )
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
@@ -187,13 +186,13 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     charges = config.charges(budget.limit, budget.neighbours)
-    decision, steps = steps_of(config, workload, budget, charges.rounds, total)
-    planned = len(steps) or planned_rounds(config, workload, budget, charges.rounds, total)
+    course = course_of(config, workload, budget, charges.rounds, total)
+    steps, planned = course.steps, course.rounds
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)
     if adaptive and annealed:
         rounds = annealed_rounds(config, workload, budget, charges.rounds, total)
-    candidates = candidates_of(config, workload)
+    candidates = candidates_of(config, workload, planned)
     each = round_charge(config, candidates, charges.rounds, rounds)
     if steps:
         each = RoundCharge(0.0, charges.rounds / rounds)
@@ -218,7 +217,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         available_bytes=usable_bytes(),
         seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
-        decision=decision,
+        decision=course.decision,
         in_turn=bool(steps),
     )
 

@@ -4,22 +4,23 @@ Everything here is a function of public parameters and of what the curator retur
 "post-processing of the ledger" (theory.md section 2).
 """
 
+import math
 from collections.abc import Sequence
 from typing import final
 
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
-from hedgerow.algorithms.mwem.deciding import Decision, steps_of
+from hedgerow.algorithms.mwem.deciding import Decision, course_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
     candidates_of,
     first_rounds,
     last_refit,
-    planned_rounds,
     round_charge,
 )
+from hedgerow.algorithms.mwem.tables import Asked
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
     Averager,
@@ -35,14 +36,28 @@ from hedgerow.algorithms.shared.learning import averaged_total, clipped, possibl
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
-from hedgerow.privacy import LARGEST_MASS, Curator
+from hedgerow.privacy import LARGEST_MASS, Curator, Regime
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
 
 _SHARED_NOISE = 0.25
 """Part of the noise of a measurement that is left in a fit to many others, in annealed rounds."""
+
 _GROWTH = 2.0
-"""Factor by which the charge of a round grows once a measurement taught nothing."""
+"""Factor by which the charge of a round grows once a measurement taught nothing, and falls once it taught very much."""
+
+_VERY_MUCH = 4.0
+"""Size of what a measurement showed, in units of its noise, above which a smaller charge would have shown it too."""
+
+_SLOWEST = 2.0
+"""Rounds that falling charges allow, as a multiple of what they would be otherwise."""
+
+_FIRST_NOISE = 0.02
+"""Noise of tables of single attributes, as total variation distance, that is small beside what these do not say."""
+
+_FIRST_MOST = 0.4
+"""Largest share of the budget for these tables."""
+
 _PRIOR_PART = 64
 """The cells that a prior may fill are this part of the largest tree, so that there is room to correct it."""
 
@@ -61,14 +76,18 @@ class MWEMRun:
         self.progress = progress
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
         self.bought_first: list[Measurement] = []
-        self.candidates = candidates_of(config, workload)
-        self.limit = Limit(self.candidates, config.largest_tree)
-        self.finest = np.zeros(self.candidates.n_candidates)
+        self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
         self.noise_counted = 1.0
         self.told = 0
         self.rounds: int | None = None
         self.decision: Decision | None = None
+
+    def _choose_from(self, candidates: Workload) -> None:
+        """Take candidates, none of which was measured."""
+        self.candidates = candidates
+        self.limit = Limit(candidates, self.config.largest_tree)
+        self.finest = np.zeros(candidates.n_candidates)
 
     def run(self) -> Release:
         """Run to the end and make the release.
@@ -141,12 +160,12 @@ class MWEMRun:
     def run_rounds(self) -> None:
         """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
-        self.decision, steps = steps_of(self.config, self.workload, budget, amount, self.total)
-        if steps:
-            self._run_steps(steps)
-            return
-        self.rounds = planned_rounds(self.config, self.workload, budget, amount, self.total)
-        if self.rounds is not None:
+        course = course_of(self.config, self.workload, budget, amount, self.total)
+        self.decision, self.rounds = course.decision, course.rounds
+        if course.steps:
+            self._run_steps(course.steps)
+        elif self.rounds is not None:
+            self._choose_from(candidates_of(self.config, self.workload, self.rounds))
             self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
         elif self.config.rounds == "adaptive":
             amount = self.charges.rounds / first_rounds(self.workload, annealed=False)
@@ -156,7 +175,6 @@ class MWEMRun:
 
     def _run_steps(self, steps: Sequence[tuple[Measurable, float]]) -> None:
         """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end."""
-        self.rounds = len(steps)
         for target, charge in steps:
             self._measure(target, charge, lazy=True)
 
@@ -168,25 +186,52 @@ class MWEMRun:
                 self._look(index, charge)
 
     def _run_annealed(self, left: float) -> None:
-        """Measure single attributes first, then marginals of the workload and marginals below these (`closure`).
+        """Measure single attributes first, then tables of the workload and tables below these (`closure`).
 
-        The charge of a round is small at first, and grows once a measurement teaches nothing at its noise. Single
-        attributes may be selected and measured once more with the same charge: everything rests on them.
+        The charge of a round is small at first, grows once a measurement teaches nothing at its noise, and falls where
+        it taught very much. Single attributes may be selected and measured once more: everything rests on them.
         """
         share = self.config.selecting(annealed=True)
-        amount = left / annealed_rounds(self.config, self.workload, self.curator.budget, left, self.total)
+        rounds = annealed_rounds(self.config, self.workload, self.curator.budget, left, self.total)
+        amount, least = left / rounds, left / (_SLOWEST * rounds)
+        if self.limit.binds or all(family.ordered for family in self.workload.families):
+            least = math.inf  # many small charges fill the trees
         self.noise_counted = _SHARED_NOISE
         if self.candidates is not self.workload:
-            charge, names = RoundCharge.split(amount, share).measurement, self._narrow
-            self._measure_one_way(names, charge)
-            left -= charge * len(names)
-        self._run_doubling(left, amount, share)
+            first = self._first_charges(left, (1.0 - share) * amount)
+            for name, charge in zip(self._narrow, first.tolist(), strict=True):
+                self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != self._narrow[-1])
+            left -= float(first.sum())
+        self._run_doubling(left, amount, share, least)
 
-    def _run_doubling(self, left: float, amount: float, share: float) -> None:
+    def _first_charges(self, left: float, each: float) -> Floats:
+        """The charges of the tables of single attributes, by what they are worth and by their cells.
+
+        They grow until noise of tables is small, or `_FIRST_MOST` of the budget is spent. Shares are those for which
+        the sum of the expected errors is least: proportional to (worth * cells)^(2/3), under Laplace noise to the root.
+        """
+        workload, names = self.workload, self._narrow
+        equal = np.full(len(names), each)
+        if not names or all(family.ordered for family in workload.families):
+            return equal
+        pure = self.curator.regime is Regime.PURE
+        alone = Workload.marginals(workload.domain, cliques=[(name,) for name in names])
+        shares = (Asked(workload).alone(names) * alone.lengths) ** (1.0 / 2.0 if pure else 2.0 / 3.0)
+        noise = float(np.mean(0.5 * expected_noise(alone, self.curator.budget, each, self.config.noise))) / self.total
+        needed = equal.sum() * (noise / _FIRST_NOISE) ** (1.0 if pure else 2.0)
+        return np.asarray(shares / shares.sum() * max(equal.sum(), min(needed, _FIRST_MOST * left)))
+
+    def _run_doubling(self, left: float, amount: float, share: float, least: float = math.inf) -> None:
         """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
 
         The last round takes what is left, so that the budget is spent exactly. All decisions are functions of noisy
         values; the ledger refuses whatever would pass the limit (theory.md section 2, variation 4).
+
+        Args:
+            left: Charge of all rounds together.
+            amount: Charge of the first.
+            share: Part of a charge that selection takes.
+            least: Charge that rounds fall to where answers show very much more than noise; else they never fall.
         """
         while left > 0.0:
             spend = left if left < 2.0 * amount else amount
@@ -195,9 +240,12 @@ class MWEMRun:
             if spend < left and not (self.config.repeats or (eligible & self._fresh(charge)).any()):
                 amount *= _GROWTH
                 continue
-            progressed = self._round(charge, eligible)
+            told = self._round(charge, eligible)
             left = 0.0 if spend == left else left - spend
-            amount = amount if progressed else _GROWTH * amount
+            if told <= 1.0:
+                amount *= _GROWTH
+            elif told > _VERY_MUCH:
+                amount = min(amount, max(least, amount / _GROWTH))
 
     def _fresh(self, charge: RoundCharge) -> Bools:
         """Candidates that were not yet measured with a charge as large; public."""
@@ -221,8 +269,8 @@ class MWEMRun:
         fresh = self._fresh(charge) & allowed
         return allowed if self.config.repeats or not fresh.any() else fresh
 
-    def _round(self, charge: RoundCharge, eligible: Bools) -> bool:
-        """Select, measure, update. Returns whether the noisy answer was off by more than its noise."""
+    def _round(self, charge: RoundCharge, eligible: Bools) -> float:
+        """Select, measure, update. Returns what the noisy answer showed, in units of its noise."""
         config = self.config
         chosen = self.curator.select(
             self.candidates,
@@ -242,23 +290,23 @@ class MWEMRun:
             self.expected = charge, np.minimum(self.noise_counted * noise, LARGEST_MASS)
         return self.expected[1]
 
-    def _look(self, chosen: int, charge: RoundCharge) -> bool:
-        """Measure a candidate and update."""
+    def _look(self, chosen: int, charge: RoundCharge) -> float:
+        """Measure a candidate and update. Returns what the noisy answer showed, in units of its expected noise."""
         if self.averager is not None and isinstance(self.model, Histogram):
             self.averager.add(self.model)
-        progressed = self._measure(self.candidates.candidate(chosen), charge.measurement, lazy=charge.selection == 0.0)
+        showed = self._measure(self.candidates.candidate(chosen), charge.measurement, lazy=charge.selection == 0.0)
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
-        return progressed
+        return showed
 
-    def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> bool:
-        """Learn the answer and tell about it. Returns whether it was off by more than its noise."""
+    def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> float:
+        """Learn the answer and tell about it. Returns what it showed, in units of its expected noise."""
         residuals = np.abs(self._learn(target, charge, lazy=lazy))
         told = residuals[possible_values(target)]
         residual = float(told.sum())
         self.told += 1
         tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
         expected = self.curator.noise_for(target, charge, self.config.noise).expected_abs
-        return residual > told.size * expected
+        return residual / (told.size * expected) if expected > 0.0 else math.inf
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
         """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.
@@ -283,7 +331,7 @@ class MWEMRun:
         model: Model = self.model if self.averager is None else self.averager.result()
         if self.averager is None and isinstance(rule, Proximal):
             counted = self._recount()
-            model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
+            model = self._concluded(rule)
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,
@@ -295,6 +343,12 @@ class MWEMRun:
             error_charge=self.charges.error,
             counted=counted,
         )
+
+    def _concluded(self, rule: Proximal) -> Model:
+        if isinstance(self.learner, Learner):
+            return concluded(self.learner, rule, largest_tree=self.config.largest_tree)
+        self.learner.fit(rule)
+        return self.model
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""

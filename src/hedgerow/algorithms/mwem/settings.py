@@ -7,14 +7,16 @@ records.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.candidates import Limit, attributes_of, closure
+from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
+from hedgerow.algorithms.mwem.tables import closure, tables_of
 from hedgerow.algorithms.shared import Charges, Output, Prior, RoundCharge, Task, bound_of, expected_noise, task_of
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
-from hedgerow.algorithms.strategies import grid_steps, has_levels
+from hedgerow.algorithms.strategies import has_levels
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.errors import ConfigError
@@ -36,6 +38,12 @@ _MOST = 1 << 10
 
 _PER_ATTRIBUTE = 4
 """Annealed rounds for each attribute at first."""
+
+_KEPT = 4
+"""Workloads whose tables are kept: they are asked for several times in a run."""
+
+_MOST_ANSWERS = 1 << 20
+"""Answers of candidates that annealed rounds may look at before they are fewer than that."""
 
 _MOSTLY_NOISE = 0.03
 """Noise of a table of the coarsest levels, as a share of the records, above which annealed rounds are half as many."""
@@ -176,6 +184,8 @@ def rounds_by_bound(
 def first_rounds(workload: Workload, *, annealed: bool) -> int:
     """Number of rounds that an adaptive or annealed run would make if the charge of a round never grew.
 
+    Where there are very many candidates annealed rounds are fewer: all are answered in each.
+
     Example:
         >>> from hedgerow import Domain, IntegerRange
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 2) for name in "abc"), 2)
@@ -183,7 +193,8 @@ def first_rounds(workload: Workload, *, annealed: bool) -> int:
         (6, 12)
     """
     if annealed:
-        return _PER_ATTRIBUTE * len(attributes_of(workload))
+        attributes, candidates = len(attributes_of(workload)), (tables_below(workload) or workload).n_candidates
+        return max(attributes, min(_PER_ATTRIBUTE * attributes, _MOST_ANSWERS // candidates))
     return max(2, min(2 * workload.n_candidates, 16 * len(workload.domain)))
 
 
@@ -250,35 +261,53 @@ def last_refit(config: MWEMSettings, workload: Workload) -> Refit | None:
 
 
 def is_annealed(config: MWEMSettings, workload: Workload) -> bool:
-    """Whether a run anneals the charge of its rounds: asked for; or automatic for ranges, and over very large domains.
+    """Whether a run anneals the charge of its rounds unless it measures everything: asked for, or automatic.
 
     Ranges of one table are the exception (`in_grids`).
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange
-        >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
-        >>> workload = Workload.marginals(domain, 2)
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30)), 2)
         >>> is_annealed(MWEM(), workload), is_annealed(MWEM(rounds=5), workload)
         (True, False)
     """
-    if config.rounds != "auto" or config.needs_histogram or in_grids(config, workload):
-        return config.rounds == "annealed"
-    ranges = any(family.ordered for family in workload.families)
-    return (ranges or Limit(workload, config.largest_tree).binds) and closure(workload) is not None
+    if config.rounds == "annealed":
+        return True
+    return takes_tables(config) and not in_grids(config, workload) and tables_below(workload) is not None
 
 
-def candidates_of(config: MWEMSettings, workload: Workload) -> Workload:
-    """The candidates of a run: those of the workload, or marginals of it and those below them (annealed, in grids).
+def takes_tables(config: MWEMSettings) -> bool:
+    """Whether candidates are the tables of a workload rather than what it asks for: automatic rounds."""
+    return config.rounds == "auto" and not config.needs_histogram
+
+
+@lru_cache(maxsize=_KEPT)
+def tables_below(workload: Workload) -> Workload | None:
+    """The candidates of annealed rounds: tables over levels too, unless they are too many; then up to pairs alone."""
+    return closure(workload, levels=True) or closure(workload) or closure(workload, widest=2)
+
+
+def candidates_of(config: MWEMSettings, workload: Workload, rounds: int | None = None) -> Workload:
+    """The candidates of a run: those of the workload, its tables, or in annealed rounds these and those below them.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        rounds: Number of equal rounds, if that is known.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange
-        >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
-        >>> candidates_of(MWEM(), workload).spec, candidates_of(MWEM(rounds=5), workload).spec
-        ('marginals:1 @levels', 'prefixes:age')
+        >>> workload = Workload.parse("cells:a*b", Domain(IntegerRange(name, 0, 2) for name in "ab"))
+        >>> [candidates_of(config, workload).spec for config in (MWEM(), MWEM(rounds=5))]
+        ['marginals:1 @ 2.0; marginals:2 @ 4.0', 'cells:2']
+        >>> candidates_of(MWEM(), workload, rounds=1).spec
+        'marginals:2 @ 2.0'
     """
-    if not (is_annealed(config, workload) or in_grids(config, workload)):
+    if config.rounds != "annealed" and not takes_tables(config):
         return workload
-    return closure(workload, levels=True) or closure(workload) or workload
+    alone = len(attributes_of(workload)) == 1
+    below = tables_below(workload) if rounds is None or alone else None
+    return below or tables_of(workload) or workload
 
 
 def limit_of(config: MWEMSettings, workload: Workload) -> Limit:
@@ -289,8 +318,8 @@ def limit_of(config: MWEMSettings, workload: Workload) -> Limit:
         >>> limit_of(MWEM(), Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")).binds
         False
     """
-    ranges = any(family.ordered for family in workload.families)
-    return Limit(candidates_of(config, workload) if ranges else workload, config.largest_tree)
+    whole = all(family.whole for family in workload.families)
+    return Limit(workload if whole else candidates_of(config, workload), config.largest_tree)
 
 
 def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int | None:
@@ -313,16 +342,26 @@ def planned_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amo
         return config.rounds
     if config.rounds in ("adaptive", "annealed"):
         return None
-    if in_grids(config, workload):
-        return len(grid_steps(workload, budget, amount, total))
-    if is_annealed(config, workload):
-        return None
-    most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
     if config.rounds == "auto":
-        return automatic_rounds(config, workload, budget, amount, total)
+        return _automatic_rounds(config, workload, budget, amount, total)
+    most = SCAN if config.repeats else min(SCAN, workload.n_candidates)
     task, regime = task_of(workload, total, budget.neighbours), budget.regime
     share, step = config.selecting(), config.step
     return rounds_by_bound(task, regime, budget.neighbours, amount, share=share, step=step, most=most)
+
+
+def _automatic_rounds(
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
+) -> int | None:
+    """The number of equal rounds where everything is measured, or where nothing can be annealed; else None."""
+    annealed = is_annealed(config, workload)
+    if annealed and len(attributes_of(workload)) == 1:  # all levels are measured
+        return candidates_of(config, workload).n_candidates
+    if annealed and (Limit(workload, config.largest_tree).binds or all(each.ordered for each in workload.families)):
+        return None
+    candidates = candidates_of(config, workload, rounds=1) if takes_tables(config) else workload
+    found = automatic_rounds(config, candidates, budget, amount, total)
+    return None if annealed and found < candidates.n_candidates else found
 
 
 def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> int:
@@ -361,28 +400,26 @@ def automatic_rounds(config: MWEMSettings, workload: Workload, budget: Budget, a
     return min([*few, *everything], key=predicted)
 
 
-def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> float | None:
-    """The mean error that the formula of `automatic_rounds` predicts, as a share of the records.
+def formula_error(
+    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float, *, rounds: int
+) -> float:
+    """The mean error that the formula of `automatic_rounds` predicts for a number of rounds, as a share of the records.
 
     Args:
         config: The configuration.
         workload: Queries that the release should answer well.
         budget: Budget of the run.
-        total: A public guess of the number of records.
-
-    Returns:
-        Total variation distance for a marginal, absolute error for a single query; None where noisy values decide the
-        number of rounds, for which there is no formula.
+        amount: Charge of all rounds together.
+        total: Number of records (noisy), in counts.
+        rounds: The number.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
-        >>> [round(expected_error(MWEM(), workload, ZCDP(rho), 10_000.0), 4) for rho in (0.01, 0.1)]
-        [0.0077, 0.0024]
+        >>> [round(formula_error(MWEM(), workload, ZCDP(1.0), rho, 10_000.0, rounds=120), 4) for rho in (0.01, 0.1)]
+        [0.0075, 0.0024]
     """
-    charged = config.charges(budget.limit, budget.neighbours).rounds
-    rounds = planned_rounds(config, workload, budget, charged, total)
-    return None if rounds is None else _predicted(config, workload, budget, charged, total)[0](rounds)
+    return _predicted(config, workload, budget, amount, total)[0](rounds)
 
 
 def _predicted(

@@ -124,9 +124,10 @@ def concluded(
                [30.,  0.]])
     """
     model, measurements = learner.model, learner.measurements
-    if isinstance(rule, Proximal) and not (learner.keeps_form or isinstance(model, ValueClasses)):
-        if over_tables(model.domain, (each.target for each in measurements), largest_tree, trees_of(model) or ()):
-            return overlaid(model.domain, model.total, measurements, rule, largest_tree)
+    keeps = learner.keeps_form or isinstance(model, ValueClasses)
+    trees, targets = trees_of(model) or (), (each.target for each in measurements)
+    if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
+        return overlaid(model.domain, model.total, measurements, rule, largest_tree)
     learner.fit(rule, told)
     return learner.model
 

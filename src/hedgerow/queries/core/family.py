@@ -134,7 +134,7 @@ class Family(ABC):
     def spread(self) -> float | Floats:
         """Total variation distance of a marginal per L1 noise of measuring it, or a query of its scope.
 
-        One number, or one for each candidate. Only the automatic number of rounds of MWEM looks at it. Queries that
+        One number, or one for each candidate. Only automatic and annealed rounds of MWEM look at it. Queries that
         overlap, as ranges, conditions and parities do, have 4: selection follows their noise sooner, as was measured.
 
         Raises:
