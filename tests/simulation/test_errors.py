@@ -102,7 +102,7 @@ def test_every_mechanism_runs_again(config: Algorithm, budget: Budget) -> None:
     provenance = release.provenance
     assert made_by(provenance.algorithm, json.loads(json.dumps(dict(provenance.parameters)))) == config
     found = simulate_errors(release, 2, seed=0).answer("a = 1 and d > 1")
-    assert 0.0 <= found.low <= found.value <= found.high <= max(release.total, found.value)
+    assert 0.0 <= found.low <= found.value <= found.high <= 2.0 * max(release.total, found.value)  # the total is noisy
     assert found.error > 0.0
 
 

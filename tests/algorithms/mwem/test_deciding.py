@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, may_be_fixed
+from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, is_over_tree, may_be_fixed
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.strategies.choice import strategies
 from hedgerow.audit.auditing import audit_files
@@ -121,13 +121,28 @@ def test_no_choice_is_left_by_a_configuration_that_says_what_is_wanted() -> None
     assert release.budget.regime is Regime.ZCDP
 
 
-def test_what_a_tree_cannot_hold_is_not_taken() -> None:
+def test_what_nothing_can_hold_is_not_taken() -> None:
     wide = Domain(IntegerRange(f"x{place}", 0, 9) for place in range(30))
     single, pairs = (Workload.marginals(wide, order) for order in (1, 2))
     assert holds(MWEM(), strategies(single, PureDP(1.0))[0])
-    assert not holds(MWEM(), strategies(pairs, ZCDP(0.1))[0])
-    assert holds(MWEM(largest_tree=10**40), strategies(pairs, ZCDP(0.1))[0])
-    assert decision_of(MWEM(), pairs, ZCDP(0.1), 0.1, 1e5) is None
+    fixed = strategies(pairs, ZCDP(0.1))[0]
+    assert holds(MWEM(), fixed)
+    assert is_over_tree(MWEM(), fixed)
+    assert holds(MWEM(largest_tree=10**40), fixed)
+    assert not is_over_tree(MWEM(largest_tree=10**40), fixed)
+    levels = Workload.parse("marginals:2 @levels", Domain(IntegerRange(f"x{place}", 0, 99) for place in range(30)))
+    assert not any(holds(MWEM(), each) for each in strategies(levels, ZCDP(0.1)))
+    assert decision_of(MWEM(), levels, ZCDP(0.1), 0.1, 1e5) is None
+
+
+def test_tables_over_a_tree_must_be_worth_it() -> None:
+    """Records are drawn from the tree, which knows less than the tables."""
+    wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(60))
+    pairs = Workload.marginals(wide, 2)
+    for total in np.geomspace(100.0, 1e7, 40):
+        decision = decision_of(MWEM(), pairs, ZCDP(0.1), 0.1, total)
+        assert decision is not None
+        assert decision.takes_fixed == (decision.fixed_error <= 0.5 * decision.adaptive_error)
 
 
 def test_single_attributes_are_always_measured_all() -> None:

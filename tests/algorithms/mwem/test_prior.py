@@ -73,7 +73,7 @@ def test_a_good_prior_saves_more_than_a_quarter_of_the_error() -> None:
 def test_noise_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     noise = Prior.of(Table(DOMAIN, [rng.integers(4, size=5_000) for _ in range(6)]))
-    assert mean_error(noise, 0.1) == mean_error(None, 0.1)
+    assert mean_error(noise, 0.1) <= 1.02 * mean_error(None, 0.1)
 
 
 def test_a_wrong_prior_costs_little() -> None:

@@ -58,6 +58,9 @@ _FIRST_NOISE = 0.02
 _FIRST_MOST = 0.4
 """Largest share of the budget for these tables."""
 
+_FITS = 64
+"""Most fits with a prior while a fixed strategy is measured."""
+
 _PRIOR_PART = 64
 """The cells that a prior may fill are this part of the largest tree, so that there is room to correct it."""
 
@@ -174,9 +177,13 @@ class MWEMRun:
             self._run_annealed(self.charges.rounds)
 
     def _run_steps(self, steps: Sequence[tuple[Measurable, float]]) -> None:
-        """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end."""
-        for target, charge in steps:
-            self._measure(target, charge, lazy=True)
+        """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end.
+
+        With a prior it is also fitted now and then: a prior is judged by what it foretold.
+        """
+        often = math.ceil(len(steps) / _FITS) if isinstance(self.learner, AnchoredLearner) else len(steps) + 1
+        for number, (target, charge) in enumerate(steps, 1):
+            self._measure(target, charge, lazy=number % often > 0)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):
