@@ -28,7 +28,7 @@ from hedgerow.privacy import ApproxDP, Budget, Curator, Regime
 from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 
-_REFIT = Proximal()
+_REFIT = Proximal(adapted=True)
 
 Unit = Literal["candidate", "query"]
 
