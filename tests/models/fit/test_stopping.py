@@ -57,7 +57,7 @@ def test_the_estimate_is_right_on_average(noise: str, length: float) -> None:
     for _ in range(100):
         values = truth + drawn(noise, scale, size, rng)
         measured = Measurement(target, values, NoiseKind(noise), scale)
-        path = Path(model.copy(), [measured], step)
+        path = Path(model.copy(), [measured], [measured], step)
         found = [path.reach(each) for each in (1.0, length)][-1]
         error = np.sum((found.answers - truth / measured.std) ** 2)
         differences.append(found.error - size - error)
@@ -76,7 +76,8 @@ def test_the_sum_of_derivatives_is_that_of_differences() -> None:
         step(model, [Measurement(target, moved, NoiseKind.GAUSSIAN, 2.0)], 0.0, 0.5)
         return model.marginals([("x0",)])[0]
 
-    found = Path(Histogram(domain, total), [Measurement(target, values, NoiseKind.GAUSSIAN, 2.0)], step).reach(0.5)
+    known = [Measurement(target, values, NoiseKind.GAUSSIAN, 2.0)]
+    found = Path(Histogram(domain, total), known, known, step).reach(0.5)
     residual = np.sum((values - answers(values)) ** 2) / 4.0
     moves = 0.6 * signs(6)
     trace = np.sum((answers(values + moves) - answers(values)) / moves)

@@ -99,7 +99,7 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Refit) -> Non
 
 
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
-    """Fit for as long as pays; again with longer steps for queries while noise does not explain what is left of them."""
+    """Fit for as long as pays, and again with longer steps for queries while noise does not explain what is left."""
     length = 1.0
     if measurements and _cells(model) <= _STOPPED:
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))

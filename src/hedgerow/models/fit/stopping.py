@@ -35,6 +35,8 @@ LENGTHS = (0.25, 0.5, 1.0)
 LONGEST = 2.0**12
 DEVIATIONS = 1.0
 """By how many standard deviations of their difference an estimate must be better than that of the usual length."""
+LOUDEST = 1e6
+"""Noise of answers that say nothing, in totals: they are fitted, but no error is estimated."""
 MOVED = 0.3
 """By how much answers are moved, in standard deviations."""
 
@@ -53,9 +55,10 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
     Returns:
         The best length, in units of the usual one; 1 where nothing is noisy.
     """
-    if not any(measured.std > 0.0 for measured in measurements):
+    noisy = [measured for measured in measurements if 0.0 < measured.std < LOUDEST * model.total]
+    if not noisy:
         return 1.0
-    path = Path(model.copy(), measurements, step)
+    path = Path(model.copy(), measurements, noisy, step)
     tried = [path.reach(length) for length in LENGTHS]
     usual = tried[-1]
     while (best := min(tried, key=lambda each: each.score(usual))) is tried[-1] and best.length < LONGEST:
@@ -91,26 +94,29 @@ class Reached:
 class Path:
     """Two fits side by side: to the measurements, and to the same with moved answers."""
 
-    def __init__(self, model: Model, measurements: Sequence[Measurement], step: Step) -> None:
+    def __init__(
+        self, model: Model, measurements: Sequence[Measurement], noisy: Sequence[Measurement], step: Step
+    ) -> None:
         """Start with the hypothesis as it is; no step is taken.
 
         Args:
             model: The hypothesis, which the path keeps.
-            measurements: Noisy answers; one at least has noise.
+            measurements: All that is fitted.
+            noisy: Those of them whose errors count; each has noise.
             step: Takes the steps of the fits.
         """
         self._step, self._length = step, 0.0
         self._fits = model, model.copy()
-        self._noisy = [measured for measured in measurements if measured.std > 0.0]
+        self._noisy = noisy
         sizes = [measured.values.size for measured in self._noisy]
         self._stds = np.repeat([measured.std for measured in self._noisy], sizes)
         self._laplace = np.repeat([measured.noise is NoiseKind.LAPLACE for measured in self._noisy], sizes)
         self._moves = MOVED * signs(self._stds.size)
         self._values = np.concatenate([measured.values for measured in self._noisy]) / self._stds
         self._kernel = np.ones(self._values.size)
-        moves = iter(np.split(self._moves * self._stds, np.cumsum(sizes)))
-        moved = [replace(each, values=each.values + next(moves)) if each.std > 0.0 else each for each in measurements]
-        self._told = measurements, moved
+        moves = np.split(self._moves * self._stds, np.cumsum(sizes)[:-1])
+        moved = {id(each): replace(each, values=each.values + by) for each, by in zip(noisy, moves, strict=True)}
+        self._told = measurements, [moved.get(id(each), each) for each in measurements]
 
     def reach(self, length: float) -> Reached:
         """Go on to a length, longer than before, in units of the usual one."""
