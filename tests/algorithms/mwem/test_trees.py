@@ -14,6 +14,7 @@ from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import automatic_rounds
 from hedgerow.algorithms.mwem.tables import closure
 from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise
+from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError

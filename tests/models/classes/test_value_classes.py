@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import width_level
+from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
 from hedgerow.models.choice import wants_classes
@@ -191,6 +191,20 @@ def test_a_table_over_a_level_makes_classes_of_its_values_alone() -> None:
     assert model.classes["ip"].sizes.tolist() == [2**8, 2**12 - 2**8, *[2**12] * 15]
     assert model.classes["port"].count == 2
     assert model.potentials().scopes == [("port", "ip.4096")]
+
+
+def test_a_level_that_tells_nothing_beside_a_function_of_two_others() -> None:
+    columns = [IntegerRange(name, 0, 5) for name in "abc"]
+    level = Derived(IntegerRange("c.all", 0, 1), ("c",), [0] * 6)
+    larger = Derived(IntegerRange("larger", 0, 1), ("a", "b"), np.add.outer(np.arange(6), np.arange(6)) > 5)
+    domain = Domain(columns, [level, larger])
+    known = [Measurement(Marginal(domain, ("c.all",)), np.array([100.0, 0.0]), NoiseKind.GAUSSIAN, 1.0)]
+    models = ValueClasses(domain, 100.0), Histogram(domain, 100.0)
+    for model in models:
+        refit(model, known, Proximal())
+    scopes = [("c.all", "larger"), ("a", "c.all", "larger"), ("c.all",)]
+    for scope in map(domain.clique, scopes):
+        np.testing.assert_allclose(*(model.marginals([scope])[0] for model in models), atol=1e-10)
 
 
 def test_refits_follow_classes_that_are_refined() -> None:

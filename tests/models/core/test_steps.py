@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.models.core.steps import marginal_step, query_step
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.domain import Domain
+from hedgerow.models.core.model import Model
+from hedgerow.models.core.steps import Run, implicit, marginal_step, query_step
+from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.kernels import implicit_step
+from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.rules import Proximal
+from hedgerow.models.trees.markov import Markov
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind
 
 lengths = st.floats(-6, 12).map(lambda exponent: 10.0**exponent)
 seeds = st.integers(0, 10_000)
@@ -70,6 +80,30 @@ def test_the_compiled_step_is_the_two_valued_one(mu: float, target: float, dt: f
     if abs(other) < 40:
         assert step == pytest.approx(other, rel=1e-6, abs=1e-9)
     assert np.isfinite(step)
+
+
+@pytest.mark.parametrize("mu", [0.0, 1e-200, 1e-150, 1e-30, 0.5, 1.0 - 2.0**-53, 1.0])
+@pytest.mark.parametrize("target", [-0.5, 0.0, 0.5, 1.0, 1.5])
+@pytest.mark.parametrize("dt", [1e-3, 1.0, 1e3, 1e9])
+def test_a_compiled_step_never_turns_round(mu: float, target: float, dt: float) -> None:
+    step = implicit_step(mu, target, dt)
+    assert step * (target - mu) >= 0.0
+    assert abs(step) <= 520.0
+
+
+@pytest.mark.parametrize("make", [Histogram, Markov])
+@pytest.mark.parametrize("adapted", [False, True])
+def test_a_query_that_all_records_satisfy_stays_so(make: Callable[[Domain, float], Model], adapted: bool) -> None:
+    """The number of records was 100 standard deviations too small, so the answer is more than all."""
+    domain = Domain((IntegerRange("a", 0, 3),))
+    query, total = Conjunction.where(domain, {"a": [0, 1]}), 1000.0
+    table = Measurement(Marginal(domain, ("a",)), np.array([1000.0, 1000.0, -1e3, -1e3]), NoiseKind.GAUSSIAN, 10.0)
+    known = [table, Measurement(query, np.array([2000.0]), NoiseKind.GAUSSIAN, 10.0)]
+    model = make(domain, total)
+    refit(model, known, Proximal(adapted=adapted))
+    assert query.on(model)[0] == pytest.approx(total, rel=1e-6)
+    implicit(model, Run([query], [np.array([2.0])], [1e6], [None]))
+    assert query.on(model)[0] == pytest.approx(total, rel=1e-6)
 
 
 def test_a_constant_query_moves_nothing() -> None:

@@ -36,7 +36,7 @@ def measured(domain: Domain, scopes: Sequence[Clique], scales: Sequence[float], 
 
 
 def least_squares(domain: Domain, known: Sequence[Measurement]) -> list[Floats]:
-    """Answers of the table of real numbers that fits all noisy answers best, sums of tables apart."""
+    """Answers of the table of real numbers that fits all noisy answers best."""
     blocks, values = [], []
     for each in known:
         size = each.target.size
@@ -44,11 +44,11 @@ def least_squares(domain: Domain, known: Sequence[Measurement]) -> list[Floats]:
         cell = over_domain(domain, each.target.scope, indices).reshape(-1)
         block = np.zeros((size, domain.size))
         block[cell, np.arange(domain.size)] = 1.0
-        blocks.append(block - block.mean(axis=0))
-        values.append(each.values / TOTAL - each.values.mean() / TOTAL)
+        blocks.append(block)
+        values.append(each.values / TOTAL)
     weights = np.concatenate([np.full(each.target.size, 1.0 / each.std) for each in known])
     table = np.linalg.lstsq(np.vstack(blocks) * weights[:, None], np.concatenate(values) * weights, rcond=None)[0]
-    return [block @ table + each.values.mean() / TOTAL for block, each in zip(blocks, known, strict=True)]
+    return [block @ table for block in blocks]
 
 
 PAIRS = list(itertools.combinations(DOMAIN.names, 2))
@@ -76,13 +76,12 @@ def test_averages_agree_on_what_they_share() -> None:
     }
     for name in DOMAIN.names:
         shared = [table.sum(axis=1 - scope.index(name)) for scope, table in tables.items() if name in scope]
-        centred = [marginal - marginal.mean() for marginal in shared]
-        np.testing.assert_allclose(centred, [centred[0]] * len(centred), atol=1e-13)
+        np.testing.assert_allclose(shared, [shared[0]] * len(shared), atol=1e-13)
 
 
 def test_what_nothing_else_measures_stays() -> None:
     domain = domain_of(2, 3, 4, 2)
-    known = measured(domain, [("x0", "x1"), ("x2", "x3")], [2.0, 5.0])
+    known = measured(domain, [("x0", "x1")], [2.0])
     cell = Conjunction.where(domain, {"x0": [1], "x1": [0]})
     known.append(Measurement(cell, np.array([12.0]), NoiseKind.GAUSSIAN, 0.1))
     known.append(Measurement(Parity(domain, ("x0", "x3")), np.array([-7.0]), NoiseKind.GAUSSIAN, 0.1))
@@ -91,12 +90,21 @@ def test_what_nothing_else_measures_stays() -> None:
     assert consistent([], TOTAL) == []
 
 
+def test_tables_that_share_nothing_else_measure_the_number_of_records() -> None:
+    domain = domain_of(2, 3, 4, 2)
+    known = measured(domain, [("x0", "x1"), ("x2", "x3")], [2.0, 5.0])
+    sums = [found.sum() for found in consistent(known, TOTAL)]
+    weights = np.array([1.0 / (each.values.size * each.std**2) for each in known])
+    expected = weights @ [each.values.sum() / TOTAL for each in known] / weights.sum()
+    np.testing.assert_allclose(sums, expected, rtol=1e-12)
+
+
 def test_wide_marginals_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consistency, "_WIDEST", 1)
     known = measured(DOMAIN, [("x0",), ("x0", "x1"), ("x0",)], [1.0, 2.0, 3.0])
     first, wide, last = consistent(known, TOTAL)
     assert np.array_equal(wide, known[1].values / TOTAL)
-    np.testing.assert_allclose(first - first.mean(), last - last.mean())
+    np.testing.assert_allclose(first, last)
 
 
 def test_answers_without_noise_decide() -> None:
@@ -104,7 +112,7 @@ def test_answers_without_noise_decide() -> None:
     exact, corrected = consistent(known, TOTAL)
     np.testing.assert_allclose(exact, known[0].values / TOTAL, atol=1e-15)
     sums = corrected.reshape(3, 4).sum(axis=1)
-    np.testing.assert_allclose(sums - sums.mean(), exact - exact.mean(), atol=1e-15)
+    np.testing.assert_allclose(sums, exact, atol=1e-12)
 
 
 def test_noisy_answers_are_not_changed() -> None:

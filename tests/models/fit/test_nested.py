@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -254,3 +255,13 @@ def test_tables_that_a_start_connects_to_others_are_fitted_with_them() -> None:
     refit(model, known, Proximal())
     np.testing.assert_allclose(model.marginals([("age.5",)])[0], [35.0, 35.0, 15.0, 15.0], atol=3.0)
     np.testing.assert_allclose(model.marginals([("sex",)])[0], [70.0, 30.0], atol=3.0)
+
+
+@pytest.mark.parametrize("adapted", [False, True])
+def test_answers_that_say_nothing_change_nothing(adapted: bool) -> None:
+    known = tables(PLAIN, (1e308, 5.0, 5.0, 5.0))
+    model = Histogram(PLAIN, TOTAL)
+    refit(model, [replace(known[0], values=np.full(2, 0.5 * TOTAL)), *known[1:]], Proximal(adapted=adapted))
+    without = Histogram(PLAIN, TOTAL)
+    refit(without, known[1:], Proximal(adapted=adapted))
+    np.testing.assert_allclose(*(each.marginals([("age",)])[0] for each in (model, without)), atol=1e-3 * TOTAL)

@@ -40,7 +40,7 @@ from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parities, Workload, walsh_hadamard
 from hedgerow.release import Release
 
-_REFIT = Proximal()
+_REFIT = Proximal(adapted=True)
 
 LARGEST_CLOSURE = 2**18
 """Most parities that are measured."""

@@ -30,7 +30,7 @@ from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 
-_REFIT = Proximal()
+_REFIT = Proximal(adapted=True)
 
 Unit = Literal["candidate", "query"]
 Shares = Literal["equal", "best"]

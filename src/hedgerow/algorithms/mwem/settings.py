@@ -28,7 +28,7 @@ NamedRounds = Literal["auto", "bound", "adaptive", "annealed"]
 Rounds = int | NamedRounds
 Initial = Literal["uniform", "histogram", "one-way"]
 
-_REFIT = Proximal()
+_REFIT = Proximal(adapted=True)
 
 SCAN = 1 << 16
 """Largest number of rounds that is looked at when a bound is minimised."""

@@ -201,7 +201,7 @@ class AnchoredLearner:
             records = self.worth(wide=len(measured.target.scope) > 1)
             part = 1.0 / max(rule.c * sigma * records, 1.0)
             factors.update((id(each), max(part, _SHORTEST)) for each in measured.parts)
-        return Stretched(rule, factors)
+        return Stretched(rule, factors) if any(part < 1.0 for part in factors.values()) else rule
 
 
 class _Public:

@@ -131,7 +131,8 @@ class ClassAnswers:
         if any(len(sources[name]) > 1 and name not in told for name in clique):
             cells = math.prod(self.coarsening.fine.shape_of(base))
             Room().check(base, cells, 3 * 8 * cells)
-            return summed(self.coarsening.fine, self._spread(base, told, table), base, clique)
+            (whole,) = self.tables([base])
+            return summed(self.coarsening.fine, whole, base, clique)
         axes = list(told)
         for attribute in base:
             variables = tuple(name for name in clique if sources[name] == (attribute,))

@@ -146,6 +146,10 @@ class Model(ABC):
     def copy(self) -> Self:
         """An independent model in the same state."""
 
+    def become(self, other: Model) -> None:
+        """Take over the state of another model of the same form and domain, which stays independent."""
+        self.__dict__.update(other.copy().__dict__)
+
     # Records
 
     def sample(

@@ -220,8 +220,11 @@ def slice_add(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints,
 
 @njit(nogil=True, cache=True)
 def implicit_step(mu: float, target: float, rate: float) -> float:
-    """The s with ``s = rate * (target - p)``, where ``logit(p) = logit(mu) + s``; p stays within e**-69 of 0 and 1."""
-    start = math.log(max(mu, _TINY)) - math.log(max(1.0 - mu, _TINY))
+    """The s with ``s = rate * (target - p)``, where ``logit(p) = logit(mu) + s``; p stays within e**-69 of 0 and 1.
+
+    A mu of 1 may be rounded. Where mu is beyond these bounds s is 0 rather than of the other sign.
+    """
+    start = math.log(max(mu, _TINY)) - math.log(max(1.0 - mu, 0.5 * _EPS))
     low, high = rate * (target - 1.0), rate * target
     step = min(max(0.0, low), high)
     for _ in range(200):
@@ -237,7 +240,7 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
             step = following
             break
         step = following
-    return min(max(step, -_FLOOR - start), _FLOOR - start)
+    return min(max(step, min(0.0, -_FLOOR - start)), max(0.0, _FLOOR - start))
 
 
 @njit(nogil=True, cache=True)

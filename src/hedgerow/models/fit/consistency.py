@@ -11,8 +11,8 @@ Accuracy of Differentially Private Histograms Through Consistency", VLDB 2010; D
 Cells that no record can have are known to be 0, and lose their noise first. Where they leave blocks of cells uneven, or
 tables are over levels, components are no longer independent: ``agreement.py`` finds the same estimate otherwise.
 
-A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables stay as they are, or become
-1 among uneven ones.
+A function of noisy answers, so it costs no privacy. Answers may be negative; sums of tables, all of which measure the
+number of records, are averaged too, or become 1 among uneven ones.
 """
 
 import math
@@ -31,6 +31,8 @@ _WIDEST = 6
 """Marginals of more attributes stay as they are: they have too many components."""
 _EXACT = 1e-12
 """Standard deviation, as a fraction of the total, of answers without noise."""
+_NOTHING = 1e6
+"""The same of answers that say nothing: more noise is counted as so much, so that its square is a number."""
 
 
 def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats]:
@@ -103,7 +105,7 @@ def _over_attributes(target: Measurable) -> bool:
 
 
 def _deviation(measured: Measurement, total: float) -> float:
-    return max(measured.std / total, _EXACT)
+    return min(max(measured.std / total, _EXACT), _NOTHING)
 
 
 def _agree(
@@ -199,8 +201,8 @@ def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
 
 
 def _subsets(count: int) -> list[tuple[int, ...]]:
-    """All but the empty one."""
-    return [subset for size in range(1, count + 1) for subset in combinations(range(count), size)]
+    """All of them; the empty one is that of the sum of a table."""
+    return [subset for size in range(count + 1) for subset in combinations(range(count), size)]
 
 
 def _components(stack: _Stack, rows: list[int], places: list[int], kept: tuple[int, ...]) -> _Components:

@@ -44,7 +44,7 @@ class Newton:
     """A few long implicit steps towards all measured parities together, each solved exactly.
 
     The lengths of the steps of a parity add up to ``c / sigma``, where sigma is the standard deviation of its noise as
-    a fraction of the total, as in `Proximal`. Starts from the initial hypothesis.
+    a fraction of the total, as in `Proximal`.
 
     Attributes:
         c: Length of the fit relative to the noise.
@@ -75,7 +75,7 @@ class Newton:
             raise ConfigError(f"{self} cannot be run", remedy="c > 0, steps >= 1, iterations >= 1 and tolerance > 0")
 
     def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
-        """Reset the model and take the steps.
+        """Take the steps from the model as it is.
 
         Raises:
             ConfigError: The model is not a histogram, something else than a parity was measured, or too many were.
@@ -86,7 +86,6 @@ class Newton:
                 f"at most {LARGEST_TRANSFORM:,} cells together",
                 remedy="use Proximal() or Sweeps()",
             )
-        model.reset()
         task = _Task(model, measurements, self.c)
         state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), task.lengths / self.steps)
         for _ in range(self.steps):

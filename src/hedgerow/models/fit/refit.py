@@ -6,6 +6,7 @@ it has parts. Everything is a function of noisy answers, so it costs no privacy.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,8 +26,8 @@ from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
 from hedgerow.models.fit.nested import Nested, nested
 from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.rules import Proximal, Rule, Stretched, Sweeps
-from hedgerow.models.fit.stretching import stretches
+from hedgerow.models.fit.rules import Onward, Proximal, Rule, Stretched, Sweeps
+from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import LinearQuery, Measurable, Measurement
@@ -35,6 +36,10 @@ _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
 _NESTED = 1.3
 """The same of tables over levels of the same attributes."""
+_POLISH = 4
+"""Number of times that each step is repeated while the best length is sought."""
+_STOPPED = 2**22
+"""Cells of the largest hypothesis for which it is: the search holds three of them."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
@@ -94,11 +99,15 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
 
 
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
-    """Once more with longer steps for what was held back, and again while noise does not explain what is left."""
-    _fit(model, measurements, rule)
+    """Fit for as long as pays, and again with longer steps for queries while noise does not explain what is left."""
+    length = 1.0
+    if measurements and _cells(model) <= _STOPPED:
+        length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
+        rule = replace(rule, c=length * rule.c)
+    if length == 1.0:
+        _fit(model, measurements, rule)
     lengths = np.array([rule.longest([measured], model.total) for measured in measurements])
-    longer = np.array(stretches(model, measurements, lambda alike, stretch: rule.steps(alike, model.total, stretch)))
-    longer *= held_back(model, measurements, lengths)
+    longer = held_back(model, measurements, lengths)
     factors = np.ones(len(measurements))
     for _ in range(_REFITS):
         if longer.max(initial=1.0) == 1.0:
@@ -106,6 +115,18 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
         factors *= longer
         _fit(model, measurements, Stretched(rule, dict(zip(map(id, measurements), factors.tolist(), strict=True))))
         longer = held_back(model, measurements, factors * lengths)
+
+
+def _cells(model: Model) -> float:
+    if isinstance(model, Markov):
+        return model.cells
+    return model.domain.size if isinstance(model, Histogram) else math.inf
+
+
+def _go_on(rule: Proximal, model: Model, measurements: Sequence[Measurement], so_far: float, length: float) -> None:
+    """Fit anew, or from one length of the rule to another."""
+    longer = replace(rule, c=length * rule.c)
+    _fit(model, measurements, Onward(longer, so_far * rule.c) if so_far else longer)
 
 
 def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
@@ -123,14 +144,18 @@ def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
 
 def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     """Step by step, as every model can; parities alone and nested tables by Newton's method."""
-    if isinstance(rule, Proximal) and isinstance(model, Histogram) and solvable(measurements):
-        Newton(_PARITIES * rule.c).fit(model, measurements)
-        return
     if rule.anew:
         model.reset()
+    if isinstance(rule, Proximal | Onward) and isinstance(model, Histogram) and solvable(measurements):
+        _newton(rule).fit(model, measurements)
+        return
     left = _beside_nested(model, measurements, rule)
     if left:
         _take_steps(model, left, rule)
+
+
+def _newton(rule: Proximal | Onward) -> Newton:
+    return Newton(_PARITIES * rule.c) if isinstance(rule, Proximal) else Newton(_PARITIES * rule.more, steps=1)
 
 
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
@@ -142,7 +167,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     bases = [domain.base(measured.target.scope) for measured in measurements]
     start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
     connected = [*bases, *start, *(each.scope for each in domain.constraints)] if uniform else [domain.names]
-    fit = Nested(_NESTED * (rule.rule if isinstance(rule, Stretched) else rule).c)
+    fit = Nested(_NESTED * rule.more, steps=2) if isinstance(rule, Onward) else Nested(_NESTED * rule.c)
     left = list(range(len(measurements)))
     for group in components(domain, connected):
         inside = [place for place in left if bases[place] and bases[place][0] in group]
@@ -165,7 +190,7 @@ def _says_nothing(target: Measurable) -> bool:
 
 
 def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
-    groups = grouped(model, measurements, ordered=not rule.anew)
+    groups = grouped(model, measurements, ordered=isinstance(rule, Sweeps))
     ends = list(accumulate(measured.values.size for measured in measurements))
     targets, cells = [measured.target for measured in measurements], [can_be(each.target) for each in measurements]
     for phase in rule.phases(measurements, model.total):
@@ -221,7 +246,7 @@ def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Rule) -
 def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Rule) -> bool:
     """Fit some parts in compiled sweeps, unless probabilities leave the range of floating point."""
     measurements = [measured for _, mine in batch for measured in mine]
-    fit = TreeFit([part for part, _ in batch], measurements, ordered=not rule.anew)
+    fit = TreeFit([part for part, _ in batch], measurements, ordered=isinstance(rule, Sweeps))
     if not (all(fit.run(phase) for phase in rule.phases(measurements, model.total)) and fit.settle()):
         return False
     model.credit(fit.log_factors())

@@ -84,8 +84,8 @@ class Proximal:
         c: Length of the fit relative to the noise; 0.5 to 1 all work well.
         growth: Ratio of the steps of two consecutive sweeps.
         polish: Number of times the last step is repeated.
-        adapted: Whether the fit is made again where some were held back too much, with longer steps for these
-            (``stretching.py`` for marginals, ``discrepancy.py`` for single queries).
+        adapted: Whether c is taken for a first guess: the fit is as long as its estimated error asks for
+            (``stopping.py``), and longer for single queries that noise does not explain (``discrepancy.py``).
 
     Example:
         >>> Proximal(adapted=True).quick()
@@ -127,11 +127,6 @@ class Proximal:
         """Fits with the same number share their sweeps."""
         return max(self._length(measured, total) for measured in measurements)
 
-    def steps(self, alike: Sequence[Measurement], total: float, stretch: float) -> Floats:
-        """Lengths of the steps of some measurements of one target together, if they are all that there are."""
-        length = stretch * sum(self._length(measured, total) for measured in alike)
-        return length * self._shares(length)
-
     def _length(self, measured: Measurement, total: float) -> float:
         sigma = measured.std / total
         return self.c / sigma if sigma * _LONGEST > self.c else _LONGEST
@@ -161,6 +156,11 @@ class Stretched:
 
     anew: ClassVar[bool] = True
 
+    @property
+    def c(self) -> float:
+        """Length of the fit of measurements whose steps are not longer."""
+        return self.rule.c
+
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
         return self.rule.phases_of(measurements, total, [self.factors[id(measured)] for measured in measurements])
@@ -170,7 +170,40 @@ class Stretched:
         return max(self.factors[id(each)] * self.rule.longest([each], total) for each in measurements)
 
 
-Rule = Sweeps | Proximal | Stretched
+@final
+@dataclass(frozen=True, eq=False)
+class Onward:
+    """A fit that goes on from where a shorter one ended, in one step of all measurements together.
+
+    Attributes:
+        rule: The fit to arrive at.
+        since: Length of the fit so far, as ``rule.c`` gives it.
+    """
+
+    rule: Proximal
+    since: float
+
+    anew: ClassVar[bool] = False
+
+    @property
+    def more(self) -> float:
+        """Length of the step."""
+        return self.rule.c - self.since
+
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        rule = self.rule
+        lengths = [self.more / rule.c * rule.longest([measured], total) for measured in measurements]
+        return [
+            Phase("joint", np.concatenate(consistent(measurements, total)), np.array(lengths), np.ones(1 + rule.polish))
+        ]
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps: all that go on do."""
+        return 0.0
+
+
+Rule = Sweeps | Proximal | Stretched | Onward
 
 
 def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:
