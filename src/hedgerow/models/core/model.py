@@ -146,9 +146,9 @@ class Model(ABC):
     def copy(self) -> Self:
         """An independent model in the same state."""
 
-    def become(self, other: Model) -> None:
-        """Take over the state of another model of the same form and domain, which stays independent."""
-        self.__dict__.update(other.copy().__dict__)
+    def take_the_place_of(self, other: Model) -> None:
+        """Hand the state over to another model of the same form and domain; this one is not to be used afterwards."""
+        other.__dict__.update(self.__dict__)
 
     # Records
 

@@ -13,7 +13,7 @@ random signs, gives the sum of the derivatives (Ramani, Blu and Unser, "Monte-Ca
 Processing 17, 2008); the signs are the same on the whole path, so that most of what they add by chance cancels.
 
 The estimate of another length is better than that of the usual one by chance alone: the standard deviation of the
-difference is twice the distance of the two fits. Only what is better by more than that counts.
+difference is about twice the distance of the two fits. Only what is better by more than `DEVIATIONS` of them counts.
 
 All of this is a function of noisy answers and public numbers, so it costs no privacy.
 """
@@ -33,7 +33,7 @@ from hedgerow.queries import LinearQuery, Measurement, NoiseKind
 LENGTHS = (0.25, 0.5, 1.0)
 """Lengths that are always tried, in units of the usual one, which is the last; longer ones double."""
 LONGEST = 2.0**12
-DEVIATIONS = 1.0
+DEVIATIONS = 1.5
 """By how many standard deviations of their difference an estimate must be better than that of the usual length."""
 LOUDEST = 1e6
 """Noise of answers that say nothing, in totals: they are fitted, but no error is estimated."""
@@ -64,7 +64,7 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
     while (best := min(tried, key=lambda each: each.score(usual))) is tried[-1] and best.length < LONGEST:
         tried = [best, path.reach(2.0 * best.length)]
     if best.length != usual.length:
-        model.become(best.model)
+        best.model.take_the_place_of(model)
     return best.length
 
 
