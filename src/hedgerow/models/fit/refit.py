@@ -30,7 +30,7 @@ from hedgerow.models.fit.rules import Onward, Proximal, Rule, Stretched, Sweeps
 from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
-from hedgerow.queries import LinearQuery, Measurable, Measurement
+from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
 
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
@@ -99,13 +99,15 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
 
 
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
-    """Fit for as long as pays, and again with longer steps for queries while noise does not explain what is left."""
+    """Fit to tables for as long as pays, and with longer steps to queries while noise does not explain what is left."""
     length = 1.0
-    if measurements and _cells(model) <= _STOPPED:
+    if measurements and _cells(model) <= _STOPPED and all(isinstance(each.target, Marginal) for each in measurements):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)
     if length == 1.0:
         _fit(model, measurements, rule)
+    if isinstance(model, Histogram) and solvable(measurements):  # parities hold none of the others back
+        return
     lengths = np.array([rule.longest([measured], model.total) for measured in measurements])
     longer = held_back(model, measurements, lengths)
     factors = np.ones(len(measurements))
