@@ -11,10 +11,11 @@ import pytest
 import hedgerow.cli
 
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
-OPENERS = {"read_table", "scan_table", "open_table", "is_place", "files_of", "draft_domain"}
+OPENERS = {"read_table", "scan_table", "open_table", "is_place", "files_of", "draft_domain", "read_public"}
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {
     ("synth.py", "answers"),  # of the model, for the evaluation that is labelled "not private"
+    ("released.py", "answers"),  # of runs that are simulated on tables drawn from a release
     ("ask.py", "conjunctions"),  # the questions of a call as a workload
 }
 

@@ -14,7 +14,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, final
 
 from hedgerow.errors import ConfigError, PlugInError
-from hedgerow.models import Proximal, Sweeps
 from hedgerow.privacy import Regime
 from hedgerow.queries import NoiseKind
 from hedgerow.system import load_plug_in, plug_in_names
@@ -121,12 +120,13 @@ class Entry:
 
 def _restored(value: Any) -> Any:
     """A plain value as the object that it was, where that is a rule of fits; else as it is."""
-    if isinstance(value, Mapping) and value.get("kind") in _RULES:
-        return _RULES[value["kind"]](**{name: given for name, given in value.items() if name != "kind"})
-    return value
+    if not isinstance(value, Mapping):
+        return value
+    from hedgerow.models import Proximal, Sweeps  # help texts load nothing heavy
 
-
-_RULES = {rule.__name__: rule for rule in (Proximal, Sweeps)}
+    rules = {rule.__name__: rule for rule in (Proximal, Sweeps)}
+    rule = rules.get(str(value.get("kind")))
+    return value if rule is None else rule(**{name: given for name, given in value.items() if name != "kind"})
 
 
 ENTRIES = (

@@ -63,7 +63,7 @@ def summed(domain: Domain, table: NDArray[Number], clique: Clique, wanted: Cliqu
 
 @dataclass(frozen=True)
 class _Way:
-    """How a table becomes that of other variables; the same for all tables over these.
+    """The way from a table to that of other variables; the same for all tables over these.
 
     Attributes:
         unneeded: Axes that are summed over.

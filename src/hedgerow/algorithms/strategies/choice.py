@@ -23,6 +23,8 @@ from hedgerow.errors import QueryError
 from hedgerow.privacy import Budget
 from hedgerow.queries import Boxes, Workload
 
+_LARGEST_LINE = 1 << 22
+"""Most cells of boxes that are answered from levels: all are held."""
 _FROM_LEVELS = 2
 """Most attributes of boxes that are answered from levels."""
 
@@ -93,7 +95,8 @@ def _groups(goal: Goal) -> list[list[Part]]:
 def _of_family(goal: Goal, number: int) -> list[Part]:
     """Ways to answer a family that has no components, by itself."""
     family, alone = goal.workload.families[number], each_alone(goal, number)
-    if isinstance(family, Boxes) and len(family.clique) <= _FROM_LEVELS:
+    cells = math.prod(goal.workload.domain.shape_of(family.scopes[0]))
+    if isinstance(family, Boxes) and len(family.clique) <= _FROM_LEVELS and cells <= _LARGEST_LINE:
         build = from_levels if len(family.clique) == 1 else from_mixes
         return [build(goal, number, family), alone]
     return [alone]

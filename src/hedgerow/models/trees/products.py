@@ -98,7 +98,7 @@ def product(first: Labelled, second: Labelled, needed: Collection[str], domain: 
 @final
 @dataclass(frozen=True)
 class _Alignment:
-    """How two tables meet; the same for all tables over these variables.
+    """The way in which two tables meet; the same for all tables over these variables.
 
     Attributes:
         first: Variables of the first table that matter.
