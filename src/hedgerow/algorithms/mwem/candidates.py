@@ -6,6 +6,8 @@ hypothesis too large are left out, by a rule that looks at the domain, at the me
 the budget that is spent.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -20,7 +22,14 @@ from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLar
 from hedgerow.models import Growth, JunctionTree, has_room, usable_bytes
 from hedgerow.models.choice import domain_of_classes, may_be_dense, wants_classes
 from hedgerow.models.trees.markov import cells_bytes, check_tree_fits
+from hedgerow.privacy import Budget, additive_noise
 from hedgerow.queries import Workload
+
+_CELLS_PER_RECORD = 64.0
+"""Cells of trees that pay for each record that stands out from the noise of the whole budget."""
+
+_LEAST_CELLS = float(1 << 16)
+"""Cells of trees that cost next to nothing."""
 
 _SMALLEST_SHARE = 1.0 / 16.0
 """Part of the largest tree that may be filled before anything is spent."""
@@ -130,6 +139,34 @@ class Limit:
             growth = Growth(domain_of_classes(self.workload, classes or {}), self.workload.scope_axes)
         within = growth.within(share * self.largest_tree, measured, trees)
         return np.ones(self.workload.n_candidates, dtype=np.bool_) if within.all() else within[self.workload.scope_of]
+
+    def worth(self, budget: Budget, amount: float, total: float) -> Limit:
+        """The limit on what a budget can tell about: larger trees take longer and know no more.
+
+        A function of public numbers and of the noisy number of records. Where larger trees were allowed than 64 cells
+        for each record that stands out from the noise, errors were the same (docs/measurements.md).
+
+        Args:
+            budget: Budget of the run; its regime matters.
+            amount: Charge of all rounds together.
+            total: Number of records (noisy), in counts.
+
+        Returns:
+            This limit where nothing could be measured otherwise.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange, ZCDP
+            >>> domain = Domain(IntegerRange(f"x{i}", 0, 9) for i in range(30))
+            >>> limit = Limit(Workload.marginals(domain, 2), 4_000_000)
+            >>> [limit.worth(ZCDP(rho), rho, 10_000.0).largest_tree for rho in (1e-4, 0.02, 0.5)]
+            [65836, 128299, 640300]
+        """
+        noise = additive_noise(budget.regime, amount, l1=1.0, l2=1.0, step=1.0, kind=None).std
+        alone = sum(self.workload.domain[name].size for name in attributes_of(self.workload))
+        visible = total / noise if noise > 0.0 else math.inf
+        cells = min(float(self.largest_tree), max(_LEAST_CELLS, _CELLS_PER_RECORD * visible) + alone)
+        found = Limit(self.workload, int(cells))
+        return found if found.allows([], spent=1.0).any() else self
 
     def check(self, alone: Clique = ()) -> None:
         """Refuse a workload none of whose candidates could ever be measured, and trees that do not fit into memory.

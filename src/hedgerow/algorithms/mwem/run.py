@@ -35,7 +35,7 @@ from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parame
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
-from hedgerow.models import Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
+from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
 from hedgerow.privacy import LARGEST_MASS, Curator, Regime
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
@@ -198,6 +198,8 @@ class MWEMRun:
         The charge of a round is small at first, grows once a measurement teaches nothing at its noise, and falls where
         it taught very much. Single attributes may be selected and measured once more: everything rests on them.
         """
+        if self.config.largest_tree == LARGEST_TREE:
+            self.limit = self.limit.worth(self.curator.budget, left, self.total)
         share = self.config.selecting(annealed=True)
         rounds = annealed_rounds(self.config, self.workload, self.curator.budget, left, self.total)
         amount, least = left / rounds, left / (_SLOWEST * rounds)
