@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import typer
 
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.cli.console import Output, showing_steps
 from hedgerow.errors import ConfigError, QueryError
 
@@ -84,6 +83,8 @@ class Wish:
         if self.like is not None:
             model, factor = _stand_in(shown, self.like, workload)
             return Simulated(algorithm, workload, model, total, factor, name=mechanism)
+        from hedgerow.algorithms.mwem import MWEM
+
         if not isinstance(algorithm, MWEM) or self.target.interval is not None:
             return None
         if algorithm.expected_error(workload, self.budget_of(1.0), total) is None:
