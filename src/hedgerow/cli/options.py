@@ -338,15 +338,15 @@ def prior_of(
     return Prior.of(Release.load(path))
 
 
-def check_public(prior: Path | None, inputs: Sequence[Path]) -> None:
-    """Refuse the private table as a prior.
+def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--prior") -> None:
+    """Refuse the private table where a public one is asked for.
 
     Raises:
         ConfigError: It is one of the files that the private table is read from.
     """
-    if prior is not None and prior.resolve() in [each.resolve() for each in inputs]:
-        remedy = "name a public file none of whose records is in the private table, or leave --prior out"
-        raise ConfigError(f"--prior {prior} is the private table", remedy=remedy)
+    if public is not None and public.exists() and any(each.exists() and public.samefile(each) for each in inputs):
+        remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
+        raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
 
 
 def algorithm_of(

@@ -7,9 +7,14 @@ from typing import final
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.models import Codes, Empirical, Model
+from hedgerow.errors import ConfigError
+from hedgerow.models import Codes, Empirical, Model, has_room
+from hedgerow.quantities import human_bytes
 from hedgerow.queries import Conjunction
 from hedgerow.system import Seed
+
+_BYTES = 24
+"""Room for each code: as it is drawn, in order, and as a column."""
 
 
 @final
@@ -46,7 +51,14 @@ class DrawnRecords:
             model: The model.
             n: Number of records, at least 1.
             seed: Seed of the drawing.
+
+        Raises:
+            ConfigError: They do not fit into memory.
         """
+        required = _BYTES * n * len(model.domain)
+        if not has_room(required):
+            remedy = "the noisy number of records is far too large: give the release a larger budget"
+            raise ConfigError(f"{n:,} records take {human_bytes(required)}", remedy=remedy)
         return cls(model.domain, model.sample(n, seed, "independent"))
 
     @property

@@ -249,7 +249,9 @@ def simulate_errors(
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
         drawn = _drawn(release, first, number)
-        curator = open_curator(drawn, workload, release.budget, SeededNoise(numbered(first, 2 * number + 1)))
+        curator = open_curator(
+            drawn, workload, release.budget, SeededNoise(numbered(first, 2 * number + 1)), samples=config.takes_samples
+        )
         again = config.run_with(curator, workload)
         missed = workload.answers(again.model) - workload.answers(drawn)
         squares += np.square(missed) / runs

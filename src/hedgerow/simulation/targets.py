@@ -278,7 +278,10 @@ class Simulated:
         drawn = DrawnRecords.of(self.model, max(1, round(self.total)), numbered(self.seed, 2 * number))
         noise = SeededNoise(numbered(self.seed, 2 * number + 1))
         made = self.algorithm.run_with(
-            open_curator(drawn, workload, self.algorithm.accounted(workload, budget), noise), workload
+            open_curator(
+                drawn, workload, self.algorithm.accounted(workload, budget), noise, samples=self.algorithm.takes_samples
+            ),
+            workload,
         )
         seen = Seen(workload.domain, made.measurements)
         shares = np.array([seen.share(scope) for scope in workload.scopes])[workload.scope_of]

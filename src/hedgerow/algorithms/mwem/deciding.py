@@ -235,7 +235,7 @@ def holds(config: MWEMSettings, strategy: Strategy) -> bool:
     limit = limit_of(config, workload)
     if not limit.binds:
         return True
-    if limit.in_classes:
+    if limit.in_classes or config.prior is not None:  # how large trees over the prior and all this get is not known
         return False
     return Limit(strategy.tables, config.largest_tree).allows_all() or is_over_tree(config, strategy)
 

@@ -220,7 +220,7 @@ class MWEMRun:
         the sum of the expected errors is least: proportional to (worth * cells)^(2/3), under Laplace noise to the root.
         """
         workload, names = self.workload, self._narrow
-        equal = np.full(len(names), each)
+        equal = np.full(len(names), min(each, _FIRST_MOST * left / max(1, len(names))))
         if not names or all(family.ordered for family in workload.families):
             return equal
         pure = self.curator.regime is Regime.PURE

@@ -59,6 +59,9 @@ _LITTLE = 0.01
 _COARSE = 0.15
 """Share of the coarser table where the cells of a table are lost in the noise."""
 
+_LEAST_NOISE = 1e-9
+"""Least standard deviation that shares are computed with, in counts."""
+
 _BELOW = 1.0 - 2.0**-40
 """Shares are rounded: their sum must not pass the charge."""
 
@@ -178,6 +181,8 @@ class _Choice:
         precisions, start = np.full(len(chain), self.precision), np.array([shares[grid] for grid in chain])
         divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
         found = sum(divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)) / 2.0
+        if not found.sum() > 0.0:  # next to no noise: every share is as good
+            return {min(shares): 1.0}
         found = np.where(found > _LITTLE, found, 0.0)
         pairs = zip(chain, (found / found.sum()).tolist(), strict=True)
         return {grid: share for grid, share in reversed(list(pairs)) if share > 0.0}
@@ -286,7 +291,7 @@ def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge
         weights[some],
         power,
         goal.growth,
-        _noise(workload, budget, charge) ** -2.0,
+        max(_noise(workload, budget, charge), _LEAST_NOISE) ** -2.0,
         total,
     )
 

@@ -13,7 +13,7 @@ from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_ending, check_outputs
-from hedgerow.cli.reading import Reading
+from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.domain import MOST_CELLS, cells_in_words, columns_in_words, feasible_records, levels_in_words
 from hedgerow.privacy import Regime
@@ -223,6 +223,8 @@ def plan(
 
     wish = wish_of((target_error, target_interval), like, solve_for, (epsilon, rho, mu), budget_of)
     known_budget = None if wish else budget_of(epsilon, rho, mu)
+    if data is not None:
+        options.check_public(like, inputs_of(data), "--like")
     n = total if data is None else reading.read_data(shown, data).total()
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))

@@ -232,7 +232,8 @@ class Markov(Factored):
         bases = {scope: self._domain.base(scope) for scope in new}
         touched = {id(part): part for names in bases.values() for name in names if (part := self._owners.get(name))}
         inside = {name for part in touched.values() for name in _names(part)}
-        wanted = dict.fromkeys([*(scope for scope in self._scopes if inside.issuperset(scope)), *new])
+        held = (*self._scopes, *unknown)  # some of these only because cliques are larger than what they are made of
+        wanted = dict.fromkeys([*(scope for scope in held if inside.issuperset(scope)), *new])
         bases |= {scope: self._domain.base(scope) for scope in wanted if scope not in bases}
         groups = components(self._domain, (bases[scope] for scope in wanted))
         trees = [
