@@ -25,7 +25,10 @@ def walks(n: int, seed: int) -> Table:
     return Table(WIDE, list(np.bitwise_xor.accumulate(turns.astype(np.int64), axis=0)))
 
 
-@pytest.mark.parametrize("workload", [Workload.marginals(WIDE, cliques=LOOPS), Workload.marginals(WIDE, 2)])
+@pytest.mark.parametrize(
+    "workload",
+    [Workload.marginals(WIDE, cliques=LOOPS), pytest.param(Workload.marginals(WIDE, 2), marks=pytest.mark.slow)],
+)
 def test_a_prior_over_a_wide_domain_is_fitted_to_the_end(workload: Workload) -> None:
     prior = Prior.of(walks(500, 0))
     release = MWEM(prior=prior).run(walks(2000, 1), workload, ZCDP(0.1), noise=SeededNoise(2))

@@ -180,7 +180,8 @@ class _Choice:
         chain = sorted(shares, key=sum)
         precisions, start = np.full(len(chain), self.precision), np.array([shares[grid] for grid in chain])
         divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
-        found = sum(divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)) / 2.0
+        ways = [divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)]
+        found = (ways[0] + ways[1]) / 2.0
         if not found.sum() > 0.0:  # next to no noise: every share is as good
             return {min(shares): 1.0}
         found = np.where(found > _LITTLE, found, 0.0)
