@@ -116,10 +116,10 @@ def doubling_by_true_residual(patch: pytest.MonkeyPatch) -> None:
     """Decide whether a round made progress by the exact error."""
     look = MWEMRun._look
 
-    def deciding(self: Any, chosen: int, charge: RoundCharge) -> bool:
+    def deciding(self: Any, chosen: int, charge: RoundCharge) -> float:
         error = np.abs(self.workload.answers(self.model) - exactly(self))[self.workload.starts[chosen]]
         look(self, chosen, charge)
-        return bool(error > 1.0)
+        return 2.0 if error > 1.0 else 0.0
 
     patch.setattr(MWEMRun, "_look", deciding)
 
