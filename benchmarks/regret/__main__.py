@@ -15,6 +15,7 @@ from benchmarks.regret.running import Allowance, Key, Run, journal_of, run_all
 RESULTS = Path(__file__).with_name("runs.csv")
 MEGABYTES = 3_500
 SEEDS = 3
+REPEATING = 20.0
 WIDTH = 190
 
 
@@ -27,13 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--again", nargs="+", default=[], metavar="STRATEGY", help="repeat these, as auto")
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
-    parser.add_argument("--seeds", type=int, help="runs of each strategy; 1 in the quick grid, else 3")
+    parser.add_argument("--seeds", type=int, help="seeds of each strategy; 1 in the quick grid, else 3")
     parser.add_argument("--seconds", type=float, help="CPU seconds of a run; 120 in the quick grid, else 600")
+    parser.add_argument(
+        "--repeating", type=float, default=REPEATING, help="CPU seconds of a cell for seeds beyond these; none if quick"
+    )
     parser.add_argument("--results", type=Path, default=RESULTS, help="CSV file of the runs; a drawing goes beside it")
     asked = parser.parse_args(arguments)
     console = Console(width=WIDTH)
     wanted = [c for c in cells(quick=asked.quick) if asked.half in (None, c.half) and asked.cells in c.key]
-    allowance = Allowance(asked.seconds or (120.0 if asked.quick else 600.0), MEGABYTES)
+    repeating = 0.0 if asked.quick else asked.repeating
+    allowance = Allowance(asked.seconds or (120.0 if asked.quick else 600.0), MEGABYTES, repeating)
     keys = {cell.key for cell in wanted}
 
     def forget(key: Key, run: Run) -> bool:
@@ -43,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     journal = journal_of(asked.results, forget)
     if not asked.show:
         seeds = asked.seeds or (1 if asked.quick else SEEDS)
-        run_all(wanted, range(seeds), journal, allowance, quick=asked.quick, jobs=asked.jobs, tell=console.log)
+        run_all(wanted, seeds, journal, allowance, quick=asked.quick, jobs=asked.jobs, tell=console.log)
     show(regrets_of(wanted, journal.known), console)
     every = regrets_of(cells(), journal.known)
     if every:

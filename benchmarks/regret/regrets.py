@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from statistics import fmean, stdev
 
 from rich.console import Console
 from rich.table import Table
@@ -25,12 +25,14 @@ class Regret:
     Attributes:
         cell: The cell.
         errors: Mean errors over the seeds, by strategy.
+        spreads: Standard errors of these means, as shares of them, by strategy; NaN for a single seed.
         unfinished: States of the strategies that did not finish, by strategy.
         seconds: Mean CPU time of the automatic settings, that of compilations in the first run of a process included.
     """
 
     cell: Cell
     errors: Mapping[str, float]
+    spreads: Mapping[str, float]
     unfinished: Mapping[str, str]
     seconds: float = math.nan
 
@@ -44,6 +46,13 @@ class Regret:
         """Error of the automatic settings over the smallest; infinite where they did not finish."""
         return self.errors[AUTO] / self.errors[self.best] if AUTO in self.errors else math.inf
 
+    @property
+    def spread(self) -> float:
+        """Standard error of the regret, from the spread of the errors over the seeds; 0 where nothing is better."""
+        if self.best == AUTO:
+            return 0.0
+        return self.value * math.hypot(self.spreads.get(AUTO, math.nan), self.spreads[self.best])
+
 
 def regrets_of(cells: Iterable[Cell], runs: Mapping[Key, Run]) -> list[Regret]:
     """The regrets of the cells on which anything was run.
@@ -56,12 +65,21 @@ def regrets_of(cells: Iterable[Cell], runs: Mapping[Key, Run]) -> list[Regret]:
     found = []
     for cell in cells:
         strategies = by_cell.get(cell.key, {})
-        errors = {s: fmean(run.error for run in r) for s, r in strategies.items() if all(x.state == "done" for x in r)}
+        done = {s: [run.error for run in r] for s, r in strategies.items() if all(x.state == "done" for x in r)}
+        errors = {s: fmean(each) for s, each in done.items()}
+        spreads = {s: _spread(each) for s, each in done.items()}
         stopped = {s: next(x.state for x in r if x.state != "done") for s, r in strategies.items() if s not in errors}
         if errors:
             seconds = fmean(run.seconds for run in strategies.get(AUTO, [Run("refused")]))
-            found.append(Regret(cell, errors, stopped, seconds))
+            found.append(Regret(cell, errors, spreads, stopped, seconds))
     return found
+
+
+def _spread(errors: Sequence[float]) -> float:
+    """The standard error of a mean as a share of it."""
+    if len(errors) == 1 or not any(errors):
+        return math.nan
+    return stdev(errors) / math.sqrt(len(errors)) / fmean(errors)
 
 
 @dataclass(frozen=True)
@@ -96,13 +114,22 @@ def show(regrets: Sequence[Regret], console: Console) -> None:
     """Print the cells, the largest regrets first, half by half, and the summaries."""
     for half in HALVES:
         here = sorted((each for each in regrets if each.cell.half == half), key=lambda each: -each.value)
-        columns = ("cell", "regret", "auto", "s", "best", "by", "did not finish")
+        columns = ("cell", "regret", "±", "auto", "s", "best", "by", "did not finish")
         table = Table(*columns, title=f"{half} half", title_justify="left")
         for each in here:
             auto = f"{each.errors[AUTO]:.3g}" if AUTO in each.errors else each.unfinished.get(AUTO, "not run")
             stopped = ", ".join(f"{name} ({state})" for name, state in each.unfinished.items())
             error = f"{each.errors[each.best]:.3g}"
-            table.add_row(each.cell.key, f"{each.value:.2f}", auto, f"{each.seconds:.2g}", error, each.best, stopped)
+            table.add_row(
+                each.cell.key,
+                f"{each.value:.2f}",
+                f"{each.spread:.2f}",
+                auto,
+                f"{each.seconds:.2g}",
+                error,
+                each.best,
+                stopped,
+            )
         console.print(table)
         found = summary_of(here)
         if found is not None:

@@ -3,6 +3,10 @@
 Runs are made in processes that last as long as they behave: what takes more CPU time than it may is stopped and noted
 as out of time, and a process that asks for more memory than it may, or dies, as out of memory. A cell's table is made
 once for all runs on it.
+
+All strategies are run with some seeds. Then the automatic settings and what came close to the best are run with more,
+as long as a cell takes little time: where runs are short one draw of the noise decides much of the error. How often a
+strategy is run depends on first errors alone, so that the mean of its later ones is not biased.
 """
 
 from __future__ import annotations
@@ -12,16 +16,17 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import fmean
 from types import FrameType
 from typing import Any, Literal, cast
 
 from benchmarks.regret.grid import Cell
-from benchmarks.regret.strategies import strategies
+from benchmarks.regret.strategies import AUTO, strategies
 from hedgerow.comparison import Journal, read_rows
 from hedgerow.errors import HedgerowError
 
@@ -33,6 +38,10 @@ COLUMNS = ("label", "cell", "strategy", "seed", "state", "error", "seconds", "re
 LABEL = "not private"
 _PATIENCE = 5.0
 """Time by the clock that a run may take, as a multiple of its CPU time: the machine may be busy."""
+
+
+_CLOSE = 1.5
+"""Strategies with up to this multiple of the least error are run with more seeds."""
 
 
 class OutOfTimeError(BaseException):
@@ -63,10 +72,14 @@ class Allowance:
     Attributes:
         seconds: CPU seconds.
         megabytes: Memory of the process that it runs in.
+        repeating: CPU seconds of a cell after which no further seed is begun.
+        most_seeds: Most seeds of a strategy.
     """
 
     seconds: float
     megabytes: int
+    repeating: float = 0.0
+    most_seeds: int = 24
 
 
 def journal_of(path: Path, forget: Callable[[Key, Run], bool] = lambda key, run: False) -> Journal[Key, Run]:
@@ -96,7 +109,7 @@ def _rows_of(key: Key, run: Run) -> list[dict[str, object]]:
 
 def run_all(
     cells: Iterable[Cell],
-    seeds: Iterable[int],
+    seeds: int,
     journal: Journal[Key, Run],
     allowance: Allowance,
     *,
@@ -104,11 +117,11 @@ def run_all(
     jobs: int = 1,
     tell: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Make all runs that the journal does not hold: the whole grid with the first seed, then with the next.
+    """Make all runs that the journal does not hold: the whole grid with the first seed, with the next, then repeats.
 
     Args:
         cells: Cells of the grid.
-        seeds: Seeds of the noise.
+        seeds: Number of seeds that all strategies are run with.
         journal: Runs so far.
         allowance: The most that a run may use; what used it up with one seed is not tried with the next.
         quick: Whether to leave out strategies that are slow and seldom best.
@@ -119,29 +132,58 @@ def run_all(
     workers = threading.local()
     made: list[Worker] = []
 
-    def run(cell: Cell, seed: int) -> None:
-        for name in strategies(cell, quick=quick):
+    def run(cell: Cell, names: Iterable[str], seed: int) -> float:
+        spent = 0.0
+        for name in names:
             key = (cell.key, name, seed)
             with lock:
                 known = journal.known
                 stopped = any(known[k].state != "done" for e in range(seed) if (k := (cell.key, name, e)) in known)
                 if key in known or stopped:
+                    spent += known[key].seconds if key in known else 0.0
                     continue
             if not hasattr(workers, "own"):
                 workers.own = Worker(allowance)
                 made.append(workers.own)
             result = workers.own.run(cell, name, seed)
+            spent += result.seconds
             with lock:
                 journal.add(key, result)
+        return spent
+
+    def common(cell: Cell, seed: int) -> None:
+        run(cell, strategies(cell, quick=quick), seed)
         tell(f"{cell.key}, seed {seed}")
+
+    def repeated(cell: Cell) -> None:
+        with lock:
+            names = _close(cell, seeds, journal.known)
+        seed, spent = seeds, 0.0
+        while names and spent < allowance.repeating and seed < allowance.most_seeds:
+            spent += run(cell, names, seed)
+            seed += 1
+        tell(f"{cell.key}, {seed} seeds")
 
     try:
         with ThreadPoolExecutor(jobs) as pool:
-            for done in [pool.submit(run, cell, seed) for seed in seeds for cell in listed]:
+            for done in [pool.submit(common, cell, seed) for seed in range(seeds) for cell in listed]:
+                done.result()
+            for done in [pool.submit(repeated, cell) for cell in listed]:
                 done.result()
     finally:
         for worker in made:
             worker.stop()
+
+
+def _close(cell: Cell, seeds: int, known: Mapping[Key, Run]) -> list[str]:
+    """The automatic settings, and what came close to the least error with the first seeds."""
+    errors: dict[str, float] = {}
+    for name in strategies(cell):
+        runs = [known[key] for seed in range(seeds) if (key := (cell.key, name, seed)) in known]
+        if runs and all(run.state == "done" for run in runs):
+            errors[name] = fmean(run.error for run in runs)
+    least = min(errors.values(), default=0.0)
+    return [name for name, error in errors.items() if name == AUTO or error <= _CLOSE * least]
 
 
 class Worker:

@@ -92,7 +92,7 @@ def test_quick_strategies_are_among_all() -> None:
 def test_runs_go_on_where_they_stopped(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     journal = journal_of(path)
-    run_all([SMALL], [0], journal, ALLOWANCE, quick=True)
+    run_all([SMALL], 1, journal, ALLOWANCE, quick=True)
     whole = path.read_text(encoding="utf-8")
     assert len(journal.known) == len(strategies.strategies(SMALL, quick=True))
     lines = whole.splitlines(keepends=True)
@@ -100,7 +100,7 @@ def test_runs_go_on_where_they_stopped(tmp_path: Path) -> None:
     again = journal_of(path)
     assert len(again.known) == 3
     kept = dict(again.known)
-    run_all([SMALL], [0], again, ALLOWANCE, quick=True)
+    run_all([SMALL], 1, again, ALLOWANCE, quick=True)
     assert {key: run.error for key, run in again.known.items()} == {
         key: run.error for key, run in journal.known.items()
     }
@@ -114,8 +114,28 @@ def test_what_takes_too_long_is_stopped_and_not_tried_again(tmp_path: Path, monk
     assert math.isnan(found.error)
     made = []
     monkeypatch.setattr(Worker, "run", lambda self, cell, name, seed: made.append(seed) or Run("out of time"))
-    run_all([SMALL], [0, 1], journal_of(tmp_path / "runs.csv"), ALLOWANCE, quick=True)
+    run_all([SMALL], 2, journal_of(tmp_path / "runs.csv"), ALLOWANCE, quick=True)
     assert set(made) == {0}
+
+
+def test_what_comes_close_is_repeated_while_runs_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = {"auto": 0.4, "residual basis": 0.1, "our gaussian": 0.14}
+    made: list[tuple[str, int]] = []
+
+    def run(self: Worker, cell: Cell, name: str, seed: int) -> Run:
+        made.append((name, seed))
+        return Run("done", errors.get(name, 0.2), seconds=1.0)
+
+    monkeypatch.setattr(Worker, "run", run)
+    journal = journal_of(tmp_path / "runs.csv")
+    run_all([SMALL], 2, journal, Allowance(60.0, 3_500, repeating=8.0), quick=True)
+    later = [each for each in made if each[1] >= 2]
+    assert sorted(set(later)) == sorted((name, seed) for name in errors for seed in (2, 3, 4))  # 3 seconds a seed
+    made.clear()
+    run_all([SMALL], 2, journal, Allowance(60.0, 3_500, repeating=8.0), quick=True)
+    assert not made
+    run_all([SMALL], 2, journal, Allowance(60.0, 3_500, repeating=1e9, most_seeds=6), quick=True)
+    assert {seed for _, seed in made} == {5}
 
 
 def test_what_had_less_time_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +143,22 @@ def test_what_had_less_time_is_tried_again(tmp_path: Path, monkeypatch: pytest.M
     journal_of(path).add((SMALL.key, "auto", 0), Run("out of time", seconds=20.0))
     monkeypatch.setattr(Worker, "run", lambda self, cell, name, seed: Run("done", 0.25))
     for seconds, state in (("20", "out of time"), ("40", "done")):
-        main(["--cells", SMALL.key, "--seeds", "1", "--seconds", seconds, "--results", str(path), "--jobs", "1"])
+        main(
+            [
+                "--cells",
+                SMALL.key,
+                "--seeds",
+                "1",
+                "--repeating",
+                "0",
+                "--seconds",
+                seconds,
+                "--results",
+                str(path),
+                "--jobs",
+                "1",
+            ]
+        )
         assert journal_of(path).known[SMALL.key, "auto", 0].state == state
     assert path.with_suffix(".svg").read_text(encoding="utf-8").startswith("<?xml")
 
@@ -172,6 +207,9 @@ def test_regrets_by_hand() -> None:
         (other.key, "Hb", 0): Run("done", 0.1),
     }
     first, second = regrets_of([SMALL, other], runs)
+    assert first.spreads["auto"] == pytest.approx(np.std([0.2, 0.4], ddof=1) / np.sqrt(2) / 0.3)
+    assert first.spread == pytest.approx(2.0 * math.hypot(first.spreads["auto"], first.spreads["Hb"]))
+    assert math.isnan(second.spreads["Hb"])
     assert (first.best, first.value, dict(first.unfinished)) == ("Hb", pytest.approx(2.0), {"lucky": "out of memory"})
     assert math.isinf(second.value)
     found = summary_of([first, second])
