@@ -342,7 +342,8 @@ def found_by(query: LinearQuery) -> set[tuple[int, ...]]:
 
 def check_meaning(asked: Asked) -> None:
     query = parse_predicate(asked.ours, DOMAIN)
-    assert found_by(query) == found_by_duckdb(asked.sql)
+    differing = found_by(query) ^ found_by_duckdb(asked.sql)
+    assert not differing, sorted(differing)[:5]  # a comparison of whole sets would be explained for minutes
     key = query_key(canonical(query))
     by_json = parse_json_predicate(asked.json, DOMAIN)
     for same in (
