@@ -40,7 +40,7 @@ _PATIENCE = 5.0
 """Time by the clock that a run may take, as a multiple of its CPU time: the machine may be busy."""
 
 
-_CLOSE = 1.5
+_CLOSE = 2.0
 """Strategies with up to this multiple of the least error are run with more seeds."""
 
 
