@@ -104,9 +104,9 @@ class Entry:
         kept = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
         found = kind(**kept)
         told = found.parameters()
-        if any(told[name] != parameters[name] for name in names):
+        if lost := [name for name in names if told[name] != parameters[name]]:
             raise ConfigError(
-                f"the configuration of {self.algorithm} holds what its name does not tell",
+                f"the configuration of {self.algorithm} holds what a release does not tell: {', '.join(lost)}",
                 remedy="run the algorithm itself: hedgerow.simulate_errors(release, algorithm=...)",
             )
         return found

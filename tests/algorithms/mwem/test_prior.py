@@ -11,6 +11,7 @@ import pytest
 
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.registry import entry
 from hedgerow.algorithms.shared.anchored import AnchoredLearner
 from hedgerow.algorithms.shared.prior import Prior
 from hedgerow.data.table import Table
@@ -21,6 +22,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.rules import Sweeps
 from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
+from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -152,7 +154,7 @@ def trusted_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
         if isinstance(self.learner, AnchoredLearner):
             both = (self.learner._public.model, self.learner._flat.model)
             public, flat = (float(np.abs(self.workload.answers(each) - exactly(self)).sum()) for each in both)
-            self.learner._lead = flat - public
+            self.learner._wide.value = flat - public
         return finish(self)
 
     patch.setattr(MWEMRun, "finish", deciding)
@@ -166,7 +168,7 @@ def worth_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
         if isinstance(self.learner, AnchoredLearner):
             wrong = float(np.abs(self.workload.answers(self.learner._public.model) - exactly(self)).sum())
             for worth in self.learner._worth.values():
-                worth._excess, worth._chance = 1e-3 * wrong / self.total, 0.0
+                worth._excess, worth._chance = 1e-3 * worth._spread * wrong / self.total, 0.0
         return fit(self)
 
     patch.setattr(MWEMRun, "finish", weighing)
@@ -176,6 +178,35 @@ def worth_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("planted", [trusted_by_the_true_error, worth_by_the_true_error])
 def test_a_mutant_is_killed(planted: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch) -> None:
     killed(Mutant(planted.__name__, planted, _stays()), monkeypatch)
+
+
+def test_the_private_table_is_no_prior() -> None:
+    table, noise = sample(100, 0), SeededNoise(0)
+    with pytest.raises(ConfigError, match="the prior is the private table"):
+        MWEM(prior=Prior.of(table)).run(table, PAIRS, PureDP(1.0), noise=noise)
+    assert MWEM(prior=Prior.of(sample(100, 0))).run(table, PAIRS, PureDP(1.0), noise=noise).total > 0.0
+
+
+def test_nothing_is_spent_before_the_prior_is_read() -> None:
+    class Broken:
+        domain, cheap_cells = DOMAIN, 1
+
+        def conjunctions(self, queries: Any) -> Any:
+            raise MemoryError
+
+        def marginals(self, scopes: Any) -> Any:
+            raise MemoryError
+
+    table = sample(100, 0)
+    curator = Curator(table, PureDP(1.0), noise=SeededNoise(0))
+    with pytest.raises(MemoryError):
+        MWEM(prior=Prior(Broken(), 100.0)).run_with(curator, PAIRS)
+    assert curator.ledger.spent == 0.0
+
+
+def test_a_release_with_a_prior_cannot_be_rebuilt_and_says_why() -> None:
+    with pytest.raises(ConfigError, match="a release does not tell: prior"):
+        entry("mwem").restore(MWEM(prior=PUBLIC).parameters())
 
 
 def test_what_cannot_have_a_prior_is_refused() -> None:

@@ -91,17 +91,56 @@ def test_single_attributes_can_be_wrong_where_what_goes_together_is_right() -> N
 def test_the_lead_is_that_of_squared_errors_in_units_of_the_noise() -> None:
     # By hand: both foretell from what they were fitted to, and the noisy table is the judge.
     factors, noisy = truth(3), measured(truth(0), 50.0, 4)
-    anchored, lead, chance = AnchoredLearner(DOMAIN, TOTAL, factors, least=2), 0.0, 0.0
+    anchored = AnchoredLearner(DOMAIN, TOTAL, factors, least=2)
+    leads, chances = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}
     for each in noisy:
         public, flat = (each.target.on(model.model) for model in (anchored._public, anchored._flat))
-        if len(each.target.scope) == 2 and not anchored.is_sure:
-            lead += float(np.sum((each.values - flat) ** 2) - np.sum((each.values - public) ** 2)) / 50.0**2
-            chance += 4.0 * float(np.sum((public - flat) ** 2)) / 50.0**2
+        if not anchored.is_sure:
+            size = len(each.target.scope)
+            leads[size] += float(np.sum((each.values - flat) ** 2) - np.sum((each.values - public) ** 2)) / 50.0**2
+            chances[size] += 4.0 * float(np.sum((public - flat) ** 2)) / 50.0**2
         anchored.measurements.append(each)
         anchored.fit(Proximal().quick())
-        assert anchored._lead == pytest.approx(lead, rel=1e-10)
-        assert anchored._chance == pytest.approx(chance, rel=1e-10)
-        assert anchored.trusts is (lead >= 0.0)
+        for size, found in ((1, anchored._narrow), (2, anchored._wide)):
+            assert found.value == pytest.approx(leads[size], rel=1e-10)
+            assert found.doubt == pytest.approx(4.0 * chances[size] ** 0.5, rel=1e-10)
+        assert anchored.trusts is (leads[2] >= 0.0 and leads[1] >= -4.0 * chances[1] ** 0.5)
+
+
+def test_a_prior_that_is_wrong_about_single_attributes_chooses_nothing() -> None:
+    # Pairs are right, and yet it is given up before the first: nothing shows yet that they are.
+    factors = truth(0)
+    shifted = {**factors, **{(name,): np.array([4.0, 0.0, 0.0, -4.0]) for name in "abc"}}
+    anchored = AnchoredLearner(DOMAIN, TOTAL, shifted, least=2)
+    for each in measured(factors, 50.0, 1)[:3]:
+        assert anchored.trusts
+        anchored.measurements.append(each)
+    anchored.fit(Proximal().quick())
+    assert anchored.is_sure
+    assert not anchored.trusts
+    assert anchored.scopes == list(SINGLES)
+
+
+@pytest.mark.parametrize("public", [0.0, 0.4, -0.7])
+def test_the_worth_of_parities_is_that_of_samples_with_their_errors(public: float) -> None:
+    # By the definition: the variance of a parity of n records is (1 - mean**2) / n. Cells would have p (1 - p).
+    worth, n = Worth(), 400
+    error = np.sqrt((1.0 - public**2) / n)
+    worth.learn(np.array([public, public]), np.array([public + error, public - error]), 1e-9, (-1.0, 1.0))
+    assert worth.records == pytest.approx(n, rel=1e-6)
+
+
+def test_much_noise_does_not_drown_little() -> None:
+    # As many precise tables as ten times noisier ones, which say a hundredth of what the former do.
+    rng, alone, both = np.random.default_rng(6), Worth(), Worth()
+    for _ in range(40):
+        p = rng.dirichlet(np.full(20, 2.0))
+        foretold = rng.multinomial(1_000, p) / 1_000
+        precise, rough = (p + rng.normal(0.0, sigma, 20) for sigma in (0.002, 0.2))
+        alone.learn(foretold, precise, 0.002)
+        both.learn(foretold, precise, 0.002)
+        both.learn(foretold, rough, 0.2)
+    assert both.records > 0.8 * alone.records
 
 
 def test_the_worth_of_a_sample_is_near_its_size() -> None:

@@ -58,7 +58,7 @@ _FIRST_NOISE = 0.02
 _FIRST_MOST = 0.4
 """Largest share of the budget for these tables."""
 
-_FITS = 64
+_FITS = 16
 """Most fits with a prior while a fixed strategy is measured."""
 
 _PRIOR_PART = 64
@@ -78,6 +78,7 @@ class MWEMRun:
         self.workload = workload
         self.progress = progress
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
+        self.factors = self._public_factors()
         self.bought_first: list[Measurement] = []
         self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
@@ -112,9 +113,9 @@ class MWEMRun:
             model = Histogram(domain, self.total, base=self._histogram())
             self.averager = Averager(model) if self.config.output == "average" else None
             self.learner = Learner(model, keeps_form=True)
-        elif factors := self._public_factors():
+        elif self.factors:
             least = min(2, max(map(len, self.candidates.scopes)))
-            self.learner = AnchoredLearner(domain, self.total, factors, least=least)
+            self.learner = AnchoredLearner(domain, self.total, self.factors, least=least)
         else:
             self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":

@@ -157,6 +157,8 @@ class Algorithm(Protocol):
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
+        if isinstance(prior := getattr(self, "prior", None), Prior):
+            prior.check_source(source)
         if register is None:
             budget = self.accounted(workload, budget)
         else:  # what is charged there is never given back: refuse first

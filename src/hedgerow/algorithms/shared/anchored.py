@@ -4,13 +4,14 @@ Two hypotheses are fitted to the same noisy answers, one from the public factors
 table before it is measured, and its squared distance from the noisy table is an unbiased estimate of its squared error,
 but for the noise, which is the same for both (Dawid, "Present Position and Potential Developments: Some Personal Views.
 Statistical Theory: The Prequential Approach", JRSS A 147, 1984). The one that foretold better is the hypothesis. So a
-prior that misleads is left, and the run goes on as one without it.
+prior that misleads is left, and the run goes on as one without it. One that foretells single attributes worse than
+uniform ones would is left before any wider table is chosen by it.
 
 How far a fit moves from the public factors follows from how wrong these were. A public table with the errors of a
 sample of n records, and a noisy one of standard deviation sigma (a share), are combined best by a fit of length
 ``1 / (n sigma**2)``: minimise ``n KL(p || public) + |p - noisy|**2 / (2 sigma**2)``. The number n is estimated by
-empirical Bayes, ``sum p (1 - p) / (|noisy - foretold|**2 - noise)``, apart for single attributes and for wider tables:
-those can agree where these do not. No fit is longer than one from nothing.
+empirical Bayes, ``sum p (1 - p) / (|noisy - foretold|**2 - noise)``, all sums in units of the noise, apart for single
+attributes and for wider tables: those can agree where these do not. No fit is longer than one from nothing.
 
 All of this is a function of noisy answers and public numbers, so it costs no privacy.
 """
@@ -65,23 +66,51 @@ class Worth:
         """Start with no evidence."""
         self._spread = self._excess = self._chance = 0.0
 
-    def learn(self, foretold: Floats, noisy: Floats, sigma: float) -> None:
-        """Compare a table with what was foretold, both as shares.
+    def learn(self, foretold: Floats, noisy: Floats, sigma: float, bounds: tuple[float, float] = (0.0, 1.0)) -> None:
+        """Compare answers with what was foretold, both as shares.
 
         Args:
-            foretold: Table before it was measured, shape ``(cells,)``.
-            noisy: Noisy table, shape ``(cells,)``.
-            sigma: Standard deviation of its noise.
+            foretold: Answers before they were measured, shape ``(answers,)``.
+            noisy: Noisy answers, shape ``(answers,)``.
+            sigma: Standard deviation of their noise.
+            bounds: Smallest and largest contribution of one record: its spread follows exactly where there are no
+                others, as for cells and parities, and is at most so large else.
         """
-        self._spread += float(np.sum(foretold * (1.0 - foretold)))
-        self._excess += float(np.sum((noisy - foretold) ** 2)) - foretold.size * sigma**2
-        self._chance += 2.0 * foretold.size * sigma**4
+        low, high = bounds
+        self._spread += float(np.sum((foretold - low) * (high - foretold))) / sigma**2
+        self._excess += float(np.sum((noisy - foretold) ** 2)) / sigma**2 - foretold.size
+        self._chance += 2.0 * foretold.size
 
     @property
     def records(self) -> float:
         """The estimate, on the safe side by one standard deviation of the noise; 0 without evidence."""
         error = max(self._excess, 0.0) + math.sqrt(self._chance)
         return self._spread / error if error > 0.0 else 0.0
+
+
+class _Lead:
+    """By how much public factors foretold better than none, in squared errors, in units of the noise."""
+
+    def __init__(self) -> None:
+        """Start with no evidence."""
+        self.value = self._variance = 0.0
+
+    @property
+    def doubt(self) -> float:
+        """A lead that noise may well be the reason of."""
+        return _SURE * math.sqrt(self._variance)
+
+    def learn(self, public: Floats, flat: Floats, noisy: Floats, sigma: float) -> None:
+        """Compare noisy answers with what both foretold, all as shares.
+
+        Args:
+            public: Answers by public factors, shape ``(answers,)``.
+            flat: Answers without, of the same shape.
+            noisy: Noisy answers.
+            sigma: Standard deviation of their noise.
+        """
+        self.value += float(np.sum((noisy - flat) ** 2) - np.sum((noisy - public) ** 2)) / sigma**2
+        self._variance += 4.0 * float(np.sum((public - flat) ** 2)) / sigma**2
 
 
 @final
@@ -110,8 +139,9 @@ class AnchoredLearner:
             domain: The domain.
             total: Mass in counts.
             factors: Log-factors by scope, as `Prior.factors` gives them.
-            least: Attributes of the tables by which the two are compared, at least. Public tables of single
-                attributes that are a little off are better than uniform ones, and yet of little use.
+            least: Attributes of the tables by which the two are compared, at least; smaller ones can only speak
+                against the public factors. Public tables of single attributes that are a little off are better than
+                uniform ones, and yet of little use.
         """
         self.measurements: list[Measurement] = []
         self._public = _Public(domain, total, factors)
@@ -119,7 +149,7 @@ class AnchoredLearner:
         self._flat.measurements = self.measurements
         self._least = least
         self._seen = 0
-        self._lead = self._chance = 0.0
+        self._wide, self._narrow = _Lead(), _Lead()
         self._worth = {False: Worth(), True: Worth()}
 
     @property
@@ -140,12 +170,17 @@ class AnchoredLearner:
     @property
     def trusts(self) -> bool:
         """Whether it rests on the public factors."""
-        return self._lead >= 0.0
+        return self._wide.value >= 0.0 and not self._misleads
 
     @property
     def is_sure(self) -> bool:
         """Whether the other hypothesis is given up."""
-        return abs(self._lead) > _SURE * math.sqrt(self._chance)
+        return self._misleads or abs(self._wide.value) > self._wide.doubt
+
+    @property
+    def _misleads(self) -> bool:
+        """Whether the public factors are worse than none for tables that are too small to compare the two by."""
+        return self._narrow.value < -self._narrow.doubt
 
     @property
     def _may_be_public(self) -> bool:
@@ -185,11 +220,10 @@ class AnchoredLearner:
         """Learn from a measurement that neither hypothesis was fitted to."""
         target, sigma = measured.target, max(measured.std / total, _EXACT)
         noisy, public = measured.values / total, target.on(self._public.model) / total
-        self._worth[len(target.scope) > 1].learn(public, noisy, sigma)
-        if len(target.scope) >= self._least and not self.is_sure:
-            flat = target.on(self._flat.model) / total
-            self._lead += float(np.sum((noisy - flat) ** 2) - np.sum((noisy - public) ** 2)) / sigma**2
-            self._chance += 4.0 * float(np.sum((public - flat) ** 2)) / sigma**2
+        self._worth[len(target.scope) > 1].learn(public, noisy, sigma, target.bounds)
+        if not self.is_sure:
+            lead = self._wide if len(target.scope) >= self._least else self._narrow
+            lead.learn(public, target.on(self._flat.model) / total, noisy, sigma)
 
     def _lengths(self, rule: Refit, total: float) -> Refit | Stretched:
         """The rule with the length of each fit that follows from what the public tables are worth."""
