@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, final
 
 from hedgerow.algorithms.mwem.deciding import Decision, course_of, is_over_tree
+from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -197,6 +198,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if steps:
         each = RoundCharge(0.0, charges.rounds / rounds)
     elif annealed and adaptive:
+        candidates = annealed_candidates(config, workload, budget, charges.rounds, total)
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = limit_of(config, workload)
     if not config.needs_histogram:
