@@ -48,7 +48,8 @@ class MWEM(MWEMSettings, Algorithm):
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
-            of single attributes, and the tables that queries are read off, with all tables below them, are measured);
+            of single attributes, and the tables that queries are read off, with all tables below them, are measured;
+            those of more than two attributes only where they are not mostly noise);
             or ``"auto"``: for one table or its ranges, tables over levels of their attributes; else a fixed strategy
             with its best division of the budget, or annealed rounds where their predicted error is smaller. An
             (epsilon, delta) budget is counted in the regime with the least predicted error then. All of it follows
