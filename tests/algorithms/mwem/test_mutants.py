@@ -14,7 +14,7 @@ from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -149,6 +149,22 @@ def clip_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_module, "clipped", lambda values, target, total: clipped(values, target, exact[-1]))
 
 
+def wide_tables_by_the_true_number(patch: pytest.MonkeyPatch) -> None:
+    """Decide whether wide tables are noise by the exact number of records."""
+    start, candidates = MWEMRun.start, run_module.annealed_candidates
+    exact: list[int] = []
+
+    def remembering(self: Any) -> None:
+        exact.append(self.curator._Curator__source.total())
+        start(self)
+
+    def deciding(config: MWEM, workload: Workload, budget: Budget, amount: float, total: float) -> Workload:
+        return candidates(config, workload, budget, amount, float(exact[-1]))
+
+    patch.setattr(MWEMRun, "start", remembering)
+    patch.setattr(run_module, "annealed_candidates", deciding)
+
+
 def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:
     """Selection and measurement each with the charge of the round, the first one not in the ledger."""
     select = Curator.select
@@ -163,7 +179,7 @@ def both_halves_are_the_whole(patch: pytest.MonkeyPatch) -> None:
 
 def losing(case: Case) -> Callable[[], None]:
     return lambda: losses_stay_below_the_charge(
-        case.run, DenseCounts(DOMAIN, case.histogram), case.relation, case.seeds
+        case.run, DenseCounts(case.workload.domain, case.histogram), case.relation, case.seeds
     )
 
 
@@ -174,6 +190,10 @@ def charging(case: Case) -> Callable[[], None]:
 ADAPTIVE = replace(TWO_ROUNDS, rounds="adaptive")
 FOUR_ROUNDS = replace(TWO_ROUNDS, rounds=4, repeats=True)
 STEP = replace(TWO_ROUNDS, refit=None)
+ANNEALED = MWEM(rounds="annealed", refit=Sweeps(3), error_share=0.0)
+TRIPLE = Workload.marginals(binary(3), 3)
+EDGE = (55, 0, 0, 0, 0, 0, 0, 0)
+"""With a record less the one wide table is mostly noise in a round."""
 MUTANTS = (
     Mutant("exponential mechanism without the 1/2", exponent_without_the_half,
            losing(Case(replace(ONE_ROUND, selection_share=0.9), MARGINALS, histogram=(6, 2, 2, 1), seeds=12))),
@@ -189,6 +209,8 @@ MUTANTS = (
     Mutant("doubling by the true residual", doubling_by_true_residual, losing(Case(ADAPTIVE))),
     Mutant("mask by true error", mask_by_true_error, losing(Case(relation=REPLACE))),
     Mutant("clip by the true number of records", clip_by_the_true_number, losing(Case(STEP, histogram=(1, 0, 0, 1)))),
+    Mutant("wide tables by the true number of records", wide_tables_by_the_true_number,
+           losing(Case(ANNEALED, TRIPLE, histogram=EDGE, seeds=2))),
     Mutant("total not charged", total_not_charged, charging(Case())),
     Mutant("total not charged, as a loss", total_not_charged, losing(Case(replace(TWO_ROUNDS, total_share=0.7)))),
     Mutant("retries that nobody pays", retry_until_unmeasured, charging(Case(seeds=20))),

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, Workload
-from hedgerow.algorithms.mwem import run as rounds
-from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem import opening
+from hedgerow.algorithms.mwem.candidates import attributes_of
+from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import candidates_of, first_rounds, is_annealed, planned_rounds, tables_below
 from hedgerow.algorithms.mwem.tables import MOST_BELOW, Asked, closure, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.algorithms.shared.whole_runs import losses
@@ -165,14 +165,45 @@ def test_tables_serve_single_queries_better_than_these_do(text: str) -> None:
     assert error(MWEM()) < error(MWEM(rounds=12))
 
 
+# ---- wide tables -----------------------------------------------------------------------------------------------------
+
+
+TRIPLES = Workload.marginals(DOMAIN, 3)
+
+
+def widest(budget: Budget, total: float, workload: Workload = TRIPLES) -> int:
+    return max(map(len, annealed_candidates(MWEM(), workload, budget, budget.limit, total).scopes))
+
+
+def test_wide_tables_are_left_out_where_they_are_noise_in_a_round() -> None:
+    cells = float(np.mean([math.prod(DOMAIN.shape_of(scope)) for scope in TRIPLES.scopes]))
+    for budget, power in ((PureDP(1.0), 1.0), (ZCDP(0.02), 0.5)):
+        each = 0.9 * budget.limit / first_rounds(TRIPLES, annealed=True)
+        one = 1.0 / each if power == 1.0 else math.sqrt(2.0 / math.pi) / math.sqrt(2.0 * each)
+        enough = 0.5 * cells * one / 0.5  # the mean noise, as total variation distance, is a half
+        assert widest(budget, 1.05 * enough) == 3
+        assert widest(budget, 0.95 * enough) == 2
+
+
+def test_pairs_and_their_levels_stay_and_so_do_boxes() -> None:
+    few = annealed_candidates(MWEM(), TRIPLES, ZCDP(1e-4), 1e-4, 2000.0)
+    assert few == closure(TRIPLES, levels=True, widest=2)
+    assert widest(ZCDP(1e-6), 2000.0, Workload.marginals(DOMAIN, 2)) == 2
+    assert widest(ZCDP(1e-6), 2000.0, Workload.parse("ranges:a,b,c:9:0; marginals:2", DOMAIN)) == 3
+
+
+@pytest.mark.parametrize(("rho", "most"), [(1e-4, 2), (10.0, 3)])
+def test_annealed_runs_measure_wide_tables_where_the_budget_can_tell(rho: float, most: int) -> None:
+    release = MWEM(rounds="annealed").run(DATA, TRIPLES, ZCDP(rho), noise=SeededNoise(3))
+    assert max(len(measured.target.scope) for measured in release.measurements) == most
+    assert release.spent == pytest.approx(rho, rel=1e-6)
+
+
 # ---- the first looks -------------------------------------------------------------------------------------------------
 
 
 def first_charges(workload: Workload, budget: Budget, left: float, each: float) -> Floats:
-    session = MWEMRun(MWEM(rounds="annealed"), Curator(DATA, budget, noise=SeededNoise(0)), workload, None)
-    session.start()
-    session.total = 2000.0
-    return session._first_charges(left, each)
+    return opening.first_charges(workload, budget, attributes_of(workload), left, each=each, total=2000.0)
 
 
 @pytest.mark.parametrize(("budget", "power"), [(PureDP(1.0), 1.0), (ZCDP(0.02), 0.5)], ids=["pure", "zCDP"])
@@ -197,7 +228,7 @@ def test_the_first_charges_grow_with_noise_up_to_a_share_of_what_is_left() -> No
     )
     assert much == pytest.approx(4 / 64)
     assert much < some < little
-    assert little == pytest.approx(rounds._FIRST_MOST)
+    assert little == pytest.approx(opening._FIRST_MOST)
 
 
 def test_ranges_alone_have_equal_first_charges() -> None:
@@ -210,7 +241,9 @@ def test_ranges_alone_have_equal_first_charges() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("text", ["marginals:2; where: a = 0 and b = 1 @ 0.5", "parities:2; cells:a @ 3"])
+@pytest.mark.parametrize(
+    "text", ["marginals:2; where: a = 0 and b = 1 @ 0.5", "parities:2; cells:a @ 3", "marginals:3"]
+)
 def test_no_transcript_of_rounds_that_choose_among_tables_loses_more_than_epsilon(
     text: str, relation: Neighbours
 ) -> None:

@@ -23,10 +23,11 @@ from hedgerow.algorithms.mwem.settings import (
     limit_of,
     planned_rounds,
 )
+from hedgerow.algorithms.mwem.tables import tables_of
 from hedgerow.algorithms.shared import Line
 from hedgerow.algorithms.strategies import Strategy, grid_steps, predicted, with_least_error, with_least_noise
 from hedgerow.domain import Clique
-from hedgerow.models import Proximal, over_tables
+from hedgerow.models import Footprint, Proximal, over_tables
 from hedgerow.privacy import Budget
 from hedgerow.queries import Measurable, Workload
 
@@ -115,11 +116,11 @@ def decision_of(
     if not may_be_fixed(config, workload):
         return None
     records = max(1.0, total)
-    found = predicted(workload, budget, amount, records)
+    found, unbiased = predicted(workload, budget, amount, records), predicted(workload, budget, amount)
     fixed = min((each for each in found if holds(config, each)), key=_handicapped, default=None)
-    if fixed is None:
+    if fixed is None or not unbiased:
         return None
-    adaptive = adaptive_error(config, predicted(workload, budget, amount)[0], records)
+    adaptive = adaptive_error(config, unbiased[0], records)
     return Decision(fixed, records, adaptive, _OVER_TREE if is_over_tree(config, fixed) else 1.0)
 
 
@@ -257,6 +258,22 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
     return limit_of(config, strategy.goal.workload).binds and over_tables(
         strategy.goal.workload.domain, targets, config.largest_tree
     )
+
+
+def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:
+    """The footprint of a hypothesis that holds every table that a workload is answered from.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> workload = Workload.marginals(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(60)), 2)
+        >>> held_at_once(MWEM(), workload).table_cells
+        7080
+    """
+    return Footprint.of_fit(tables_of(workload) or workload, config.largest_tree)
 
 
 def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> float:

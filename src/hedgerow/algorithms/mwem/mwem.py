@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import final
 
 from hedgerow.algorithms.mwem.candidates import check_answers
-from hedgerow.algorithms.mwem.deciding import accounted, expected_error
+from hedgerow.algorithms.mwem.deciding import accounted, expected_error, held_at_once, may_be_fixed
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
+from hedgerow.algorithms.mwem.smallest import check_drawable
 from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits, wants_classes
@@ -47,7 +48,8 @@ class MWEM(MWEMSettings, Algorithm):
     Attributes:
         rounds: A number; ``"bound"`` (the theorem's bound is smallest); ``"adaptive"`` (the charge of a round doubles
             when a noisy answer shows no progress, until all is spent); ``"annealed"`` (the same after noisy marginals
-            of single attributes, and the tables that queries are read off, with all tables below them, are measured);
+            of single attributes, and the tables that queries are read off, with all tables below them, are measured;
+            those of more than two attributes only where they are not mostly noise);
             or ``"auto"``: for one table or its ranges, tables over levels of their attributes; else a fixed strategy
             with its best division of the budget, or annealed rounds where their predicted error is smaller. An
             (epsilon, delta) budget is counted in the regime with the least predicted error then. All of it follows
@@ -106,6 +108,8 @@ class MWEM(MWEMSettings, Algorithm):
             check_fits(workload.domain, self.copies, averaged=self.output == "average")
         if limit.binds:
             limit.check(self.measured_alone(workload))
+        if may_be_fixed(self, workload) and (held := held_at_once(self, workload)).table_cells:
+            held.check()
 
     def check_options(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload or the regime does not allow, however much memory there is.
@@ -156,6 +160,7 @@ class MWEM(MWEMSettings, Algorithm):
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
+        check_drawable(self, workload, curator.budget, curator.ledger.remaining)
         return MWEMRun(self, curator, workload, progress).run()
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
@@ -171,7 +176,9 @@ class MWEM(MWEMSettings, Algorithm):
             CandidatesTooLargeError: Nothing of the workload may be measured.
         """
         self.check_options(workload, budget.regime)
-        return make_plan(self, workload, self.accounted(workload, budget), total)
+        counted = self.accounted(workload, budget)
+        check_drawable(self, workload, counted, counted.limit)
+        return make_plan(self, workload, counted, total)
 
     def expected_error(self, workload: Workload, budget: Budget, total: float) -> float | None:
         """The mean error that a run should have, by a formula fitted to a few tables, as a share of the records.

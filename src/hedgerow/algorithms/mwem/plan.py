@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.deciding import Decision, course_of
+from hedgerow.algorithms.mwem.deciding import Decision, course_of, is_over_tree
+from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -197,11 +198,15 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if steps:
         each = RoundCharge(0.0, charges.rounds / rounds)
     elif annealed and adaptive:
+        candidates = annealed_candidates(config, workload, budget, charges.rounds, total)
         each = RoundCharge.split(charges.rounds / rounds, config.selecting(annealed=True))
     limit = limit_of(config, workload)
     if not config.needs_histogram:
         limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
+    held = Footprint.up_to(workload.domain, tree_cells, config.copies)
+    if steps and course.decision is not None and is_over_tree(config, course.decision.fixed):
+        held = Footprint.of_fit(course.decision.fixed.tables, config.largest_tree)
     bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
     return Plan(
         rounds=rounds,
@@ -213,7 +218,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         noise=tuple(_noise_of(config, steps, budget) if steps else _noise(config, candidates, budget, each)),
         cells=workload.domain.size,
         tree_cells=tree_cells,
-        required_bytes=Footprint.up_to(workload.domain, tree_cells, config.copies).required_bytes,
+        required_bytes=held.required_bytes,
         available_bytes=usable_bytes(),
         seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),

@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
 from hedgerow.algorithms.mwem.deciding import Decision, course_of
+from hedgerow.algorithms.mwem.opening import annealed_candidates, first_charges
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -20,7 +21,6 @@ from hedgerow.algorithms.mwem.settings import (
     last_refit,
     round_charge,
 )
-from hedgerow.algorithms.mwem.tables import Asked
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
     Averager,
@@ -36,7 +36,7 @@ from hedgerow.algorithms.shared.learning import averaged_total, clipped, possibl
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
-from hedgerow.privacy import LARGEST_MASS, Curator, Regime
+from hedgerow.privacy import LARGEST_MASS, Curator
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
 
@@ -51,12 +51,6 @@ _VERY_MUCH = 4.0
 
 _SLOWEST = 2.0
 """Rounds that falling charges allow, as a multiple of what they would be otherwise."""
-
-_FIRST_NOISE = 0.02
-"""Noise of tables of single attributes, as total variation distance, that is small beside what these do not say."""
-
-_FIRST_MOST = 0.4
-"""Largest share of the budget for these tables."""
 
 _FITS = 16
 """Most fits with a prior while a fixed strategy is measured."""
@@ -199,37 +193,23 @@ class MWEMRun:
         The charge of a round is small at first, grows once a measurement teaches nothing at its noise, and falls where
         it taught very much. Single attributes may be selected and measured once more: everything rests on them.
         """
-        if self.config.largest_tree == LARGEST_TREE:
-            self.limit = self.limit.worth(self.curator.budget, left, self.total)
-        share = self.config.selecting(annealed=True)
-        rounds = annealed_rounds(self.config, self.workload, self.curator.budget, left, self.total)
+        config, workload, budget = self.config, self.workload, self.curator.budget
+        self._choose_from(annealed_candidates(config, workload, budget, left, self.total))
+        if config.largest_tree == LARGEST_TREE:
+            self.limit = self.limit.worth(budget, left, self.total)
+        share = config.selecting(annealed=True)
+        rounds = annealed_rounds(config, workload, budget, left, self.total)
         amount, least = left / rounds, left / (_SLOWEST * rounds)
-        if self.limit.binds or all(family.ordered for family in self.workload.families):
+        if self.limit.binds or all(family.ordered for family in workload.families):
             least = math.inf  # many small charges fill the trees
         self.noise_counted = _SHARED_NOISE
-        if self.candidates is not self.workload:
-            first = self._first_charges(left, (1.0 - share) * amount)
+        if self.candidates is not workload:
+            each = (1.0 - share) * amount
+            first = first_charges(workload, budget, self._narrow, left, each=each, total=self.total, kind=config.noise)
             for name, charge in zip(self._narrow, first.tolist(), strict=True):
-                self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != self._narrow[-1])
+                self._learn(Marginal(workload.domain, (name,)), charge, lazy=name != self._narrow[-1])
             left -= float(first.sum())
         self._run_doubling(left, amount, share, least)
-
-    def _first_charges(self, left: float, each: float) -> Floats:
-        """The charges of the tables of single attributes, by what they are worth and by their cells.
-
-        They grow until noise of tables is small, or `_FIRST_MOST` of the budget is spent. Shares are those for which
-        the sum of the expected errors is least: proportional to (worth * cells)^(2/3), under Laplace noise to the root.
-        """
-        workload, names = self.workload, self._narrow
-        equal = np.full(len(names), min(each, _FIRST_MOST * left / max(1, len(names))))
-        if not names or all(family.ordered for family in workload.families):
-            return equal
-        pure = self.curator.regime is Regime.PURE
-        alone = Workload.marginals(workload.domain, cliques=[(name,) for name in names])
-        shares = (Asked(workload).alone(names) * alone.lengths) ** (1.0 / 2.0 if pure else 2.0 / 3.0)
-        noise = float(np.mean(0.5 * expected_noise(alone, self.curator.budget, each, self.config.noise))) / self.total
-        needed = equal.sum() * (noise / _FIRST_NOISE) ** (1.0 if pure else 2.0)
-        return np.asarray(shares / shares.sum() * max(equal.sum(), min(needed, _FIRST_MOST * left)))
 
     def _run_doubling(self, left: float, amount: float, share: float, least: float = math.inf) -> None:
         """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
