@@ -1,4 +1,5 @@
 from .choice import strategies as strategies
+from .cutting import cut_where_counts_are as cut_where_counts_are
 from .grids import grid_steps as grid_steps, has_levels as has_levels
 from .parts import Aim as Aim
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
