@@ -37,14 +37,14 @@ class Chain:
 
     Attributes:
         places: For each table the node of each cell that records can have.
-        cells: Number of all cells of the scope that they divide.
+        above: For each node of a table its node in the next coarser one.
         lengths: Length of the whole fit of each, if its noise were all that counts; in units of c.
         averages: Best linear unbiased estimates, as fractions.
     """
 
     targets: list[Table]
     places: list[Ints]
-    cells: int
+    above: list[Ints]
     lengths: list[float]
     averages: list[Floats]
 
@@ -59,7 +59,6 @@ class Chain:
         """
         targets, scope = _chain(measurements), cells_of(measurements)
         places = [_places(target, scope) for target in targets]
-        cells = len(places[0])
         if possible is not None:
             places = [each[possible] for each in places]
         answers, variances, lengths = list[Floats](), list[Floats](), list[float]()
@@ -72,7 +71,7 @@ class Chain:
             variances.append(np.where(held, 1.0 / float((sigmas**-2.0).sum()), 0.0))
             lengths.append(float((1.0 / np.maximum(sigmas, 1.0 / LONGEST)).sum()))
         above = [above_of(*pair, target.size) for pair, target in zip(pairwise(places), targets[:-1], strict=True)]
-        return cls(targets, places, cells, lengths, averaged(above, answers, variances))
+        return cls(targets, places, above, lengths, averaged(above, answers, variances))
 
 
 def nested(measurements: Sequence[Measurement]) -> bool:
@@ -140,7 +139,7 @@ def averaged(above: Sequence[Ints], answers: Sequence[Floats], variances: Sequen
     Args:
         above: For each node of a table its node in the next coarser one.
         answers: Noisy fractions of each table, finest first.
-        variances: Of these; 0 for nodes that are known to be empty.
+        variances: Variances of one node of each; 0 for nodes that are known to be empty.
     """
     own, spread = [answers[0]], [variances[0]]
     for places, answer, variance in zip(above, answers[1:], variances[1:], strict=True):

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -29,7 +28,7 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
-from hedgerow.models.fit.chains import LONGEST, Chain, above_of, cells_of, nested, sums_of
+from hedgerow.models.fit.chains import LONGEST, Chain, cells_of, nested, sums_of
 from hedgerow.queries import Measurement
 
 _ROUNDING = 1e-14
@@ -90,13 +89,17 @@ class Nested:
         found = model.marginals([scope])[0]
         masses = found.reshape(-1)
         possible = masses > 0.0
-        start: Floats = np.log(masses[possible] / model.total)
-        task = _Task.of(measurements, model.total, possible, self.c / self.steps)
+        chain = Chain.of(measurements, model.total, possible)
+        nodes = sums_of(masses[possible], chain.places[0], chain.targets[0].size)
+        held = nodes > 0.0
+        start: Floats = np.log(nodes[held] / model.total)
+        task = _Task.of(chain, held, self.c / self.steps)
         logits = start
         for _ in range(self.steps):
             logits = self._solved(task, logits)
+        nodes[held] = logits - start
         table = np.zeros(len(masses))
-        table[possible] = logits - start
+        table[possible] = nodes[chain.places[0]]
         model.reweigh(scope, table.reshape(found.shape))
 
     def _solved(self, task: _Task, anchor: Floats) -> Floats:
@@ -129,12 +132,14 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Tables of cells that records can have, finest first; the first holds each cell, measured or not.
+    """Measured tables, finest first; cells of the finest are those that records can have.
+
+    Inside these cells the hypothesis stays as it is: nothing was measured there.
 
     Attributes:
         above: For each cell the cell of the next coarser table.
         targets: Noisy fractions, averaged over all tables that measure the same.
-        lengths: Length of a step of each table; 0 where it was not measured.
+        lengths: Length of a step of each table.
     """
 
     above: list[Ints]
@@ -142,19 +147,14 @@ class _Task:
     lengths: list[float]
 
     @classmethod
-    def of(cls, measurements: Sequence[Measurement], total: float, possible: Bools, c: float) -> _Task:
-        known = Chain.of(measurements, total, possible)
-        sizes = [len(np.unique(places)) for places in known.places]
+    def of(cls, chain: Chain, held: Bools, c: float) -> _Task:
+        sizes = [np.count_nonzero(np.bincount(places)) for places in chain.places]
         lengths = [
             min(c * length * math.sqrt(sizes[0] / size), LONGEST)
-            for length, size in zip(known.lengths, sizes, strict=True)
+            for length, size in zip(chain.lengths, sizes, strict=True)
         ]
-        above = [above_of(*pair, len(each)) for pair, each in zip(pairwise(known.places), known.averages, strict=False)]
-        if known.targets[0].size == known.cells:
-            finest = known.places[0]
-            above = [each[finest] if not place else each for place, each in enumerate(above)]
-            return cls(above, [known.averages[0][finest], *known.averages[1:]], lengths)
-        return cls([known.places[0], *above], [np.zeros(len(known.places[0])), *known.averages], [0.0, *lengths])
+        (finest, *targets), (above, *higher) = chain.averages, chain.above
+        return cls([above[held], *higher], [finest[held], *targets], lengths)
 
     def at(self, logits: Floats, anchor: Floats) -> _State:
         p = np.exp(logits)
