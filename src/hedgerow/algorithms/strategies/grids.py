@@ -255,7 +255,7 @@ def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total:
         >>> workload = Workload.prefixes(Domain((IntegerRange("income", 0, 4095),)), "income")
         >>> steps = grid_steps(workload, PureDP(0.1), 0.1, 1e5)
         >>> round(grid_error(workload, PureDP(0.1), steps, 1e5), 5)
-        0.00088
+        0.00083
     """
     if not isinstance(workload.families[0], Boxes):
         return None
