@@ -81,7 +81,7 @@ def nested(measurements: Sequence[Measurement]) -> bool:
         measurements: Measurements over one domain.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("age", 0, 19),))
         >>> targets = Marginal(domain, ("age",)), Marginal(domain, ("age.5",))

@@ -50,7 +50,7 @@ class Nested:
         tolerance: Largest change of a probability with which a step is done.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.dense import Histogram
         >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("age", 0, 19),))
