@@ -52,7 +52,7 @@ class Nested:
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.dense import Histogram
-        >>> from hedgerow.queries import NoiseKind
+        >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("age", 0, 19),))
         >>> model = Histogram(domain, total=100)
         >>> fives, ages = Marginal(domain, ("age.5",)), Marginal(domain, ("age",))
