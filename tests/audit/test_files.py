@@ -18,6 +18,7 @@ from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.errors import AuditError, DamagedReleaseError
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries import Blocks
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from hedgerow.release.container import write_container
@@ -53,6 +54,14 @@ def test_a_release_of_every_algorithm_holds(name: str, budget: Budget, tmp_path:
         audit = audited(saved(release, tmp_path), delta=1e-6)
         assert audit.verdict is Severity.HOLDS, audit
         assert audit.facts["guarantee"] == release.guarantee()
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+def test_a_release_of_blocks_holds(relation: str, tmp_path: Path) -> None:
+    domain = hedgerow.Domain([hedgerow.IntegerRange("age", 0, 99)])
+    release = run(MWEM(), PureDP(0.1, relation), "prefixes:age", domain)
+    assert any(isinstance(each.target, Blocks) for each in release.measurements)
+    assert audited(saved(release, tmp_path)).verdict is Severity.HOLDS
 
 
 def test_a_release_of_a_sample_holds(tmp_path: Path) -> None:

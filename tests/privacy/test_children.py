@@ -15,13 +15,15 @@ from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Conjunction, Marginal
+from hedgerow.queries.core.blocks import Blocks
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of
 
 DOMAIN = Domain((IntegerRange("age", 0, 4),), (Derived(IntegerRange("age.2", 0, 2), ("age",), [0, 0, 1, 1, 2]),))
+BLOCKS = {"even": [0, 0, 1, 1, 2], "uneven": [1, 0, 0, 0, 0], "apart": [0, 1, 0, 2, 1]}
 NODES = {"of one node": [0], "of two nodes": [0, 1], "of all nodes": [0, 1, 2]}
 CHARGE = 0.5
 FAR = [[400, 0, 0, 0, 0], [0, 0, 0, 400, 0], [200, 0, 200, 0, 0], [0, 0, 0, 0, 0]]
@@ -41,21 +43,21 @@ def neighbours(relation: Neighbours) -> Iterator[tuple[DenseCounts, DenseCounts]
                 yield source, neighbour
 
 
-def measuring(nodes: list[int], relation: Neighbours) -> Callable[[DenseCounts, NoiseSource], float]:
-    """Measures the children of some nodes; returns what the ledger says it cost."""
+def measuring(target: Measurable, relation: Neighbours) -> Callable[[DenseCounts, NoiseSource], float]:
+    """Measures a target; returns what the ledger says it cost."""
 
     def run(source: DenseCounts, noise: NoiseSource) -> float:
         curator = Curator(source, PureDP(1.0, relation.unfiltered), noise=noise)
-        curator.measure(children(nodes), CHARGE)
+        curator.measure(target, CHARGE)
         assert len(curator.ledger.events) == 1
         return curator.ledger.spent
 
     return run
 
 
-def largest_loss(nodes: list[int], relation: Neighbours) -> tuple[float, float]:
+def largest_loss(target: Measurable, relation: Neighbours) -> tuple[float, float]:
     """Largest exact privacy loss of any transcript that was tried, and the charge."""
-    run = measuring(nodes, relation)
+    run = measuring(target, relation)
     pairs = list(neighbours(relation))
     largest, spent = 0.0, run(pairs[0][0], SeededNoise(0))
     for seed, histogram in enumerate(FAR):
@@ -75,7 +77,7 @@ def largest_loss(nodes: list[int], relation: Neighbours) -> tuple[float, float]:
 
 
 def children_lose_at_most_their_charge(nodes: list[int], relation: Neighbours) -> None:
-    loss, spent = largest_loss(nodes, relation)
+    loss, spent = largest_loss(children(nodes), relation)
     assert loss <= spent + 1e-9
 
 
@@ -92,7 +94,15 @@ def children_keep_their_rho() -> None:
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("nodes", NODES.values(), ids=NODES)
 def test_children_lose_at_most_their_charge_and_come_near_it(nodes: list[int], relation: Neighbours) -> None:
-    loss, spent = largest_loss(nodes, relation)
+    loss, spent = largest_loss(children(nodes), relation)
+    assert 0.99 * CHARGE < loss <= spent + 1e-9
+    assert spent <= CHARGE
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("places", BLOCKS.values(), ids=BLOCKS)
+def test_blocks_lose_at_most_their_charge_and_come_near_it(places: list[int], relation: Neighbours) -> None:
+    loss, spent = largest_loss(Blocks(DOMAIN, ("age",), np.array(places)), relation)
     assert 0.99 * CHARGE < loss <= spent + 1e-9
     assert spent <= CHARGE
 

@@ -8,9 +8,9 @@ import pytest
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
-from hedgerow.queries.core.query import NoiseKind
-from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, sum_bound
+from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
+from hedgerow.queries.core.query import Measurement, NoiseKind
+from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, measured, sum_bound
 
 
 def exact_tail(kind: NoiseKind, scale: float, count: int, threshold: float) -> float:
@@ -93,3 +93,15 @@ def test_conditions_are_compared_with_those_of_the_same_attributes() -> None:
     assert covered(Conjunction.where(domain, {"b": [0], "c": [2]}), workload)
     assert not covered(Conjunction.where(domain, {"b": [3], "c": [2]}), workload)
     assert not covered(Conjunction.where(domain, {"b": [1]}), workload)
+
+
+def test_blocks_tell_what_is_even_in_them() -> None:
+    domain = Domain((IntegerRange("age", 0, 5), IntegerRange("sex", 0, 1)))
+    blocks = Blocks(domain, ("age",), np.array([0, 0, 1, 1, 1, 2]))
+    noisy = Measurement(blocks, np.array([10.0, 20.0, 40.0]), NoiseKind.LAPLACE, 2.0)
+    whole, part = (Conjunction.where(domain, {"age": ages}) for ages in ([2, 3, 4, 5], [1, 2, 3, 4]))
+    (piece,) = measured(whole, [noisy])
+    assert piece.centre == 60.0
+    assert piece.radius(0.05) == sum_bound(NoiseKind.LAPLACE, 2.0, np.array([0.0, 1.0, 1.0]), copies=1, risk=0.05)
+    assert not list(measured(part, [noisy]))
+    assert not list(measured(Conjunction.where(domain, {"sex": [0]}), [noisy]))

@@ -18,6 +18,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.queries.core.blocks import Blocks
 from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, NoiseKind, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -80,18 +81,20 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
     targets = [
         Conjunction.where(binary, {"a": [1], "c": [0]}),
         Parity(binary, ("a", "b")),
+        Blocks(binary, ("a", "c"), np.array([[0, 1], [2, 1]])),
         Explicit.of(binary, ["b", "c"], [0.25, -1, 0, 3], "weighted"),
         Explicit(binary, ("a",), "wide", np.array([0.0, 1.0]), (-1.0, 1.0)),
     ]
-    measured = tuple(Measurement(each, np.array([i + 0.5]), NoiseKind.GAUSSIAN, 2.0) for i, each in enumerate(targets))
-    sensitivities = [each.sensitivity(Neighbours.ADD_REMOVE).l2 for each in targets]
+    values = [np.full(each.size, place + 0.5) for place, each in enumerate(targets)]
+    measured = tuple(Measurement(*each, NoiseKind.GAUSSIAN, 2.0) for each in zip(targets, values, strict=True))
+    paid = [(each.sensitivity(Neighbours.ADD_REMOVE).l2, each.size) for each in targets]
     release = Release(
         model=Histogram(binary, 10.0),
         workload=Workload.explicit(binary, ["a", "b"], np.arange(8.0).reshape(2, 4)),
         budget=ZCDP(9.0),
         events=tuple(
-            Event("measure", "discrete Gaussian", "by hand", each, 2.0, each**2 / 7.9, "rho", "add-remove")
-            for each in sensitivities
+            Event("measure", "discrete Gaussian", "by hand", l2, 2.0, l2**2 / 7.9, "rho", "add-remove", values=size)
+            for l2, size in paid
         ),
         measurements=measured,
         error=None,
@@ -105,6 +108,9 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
         assert mine.target.bounds == yours.target.bounds
         for measured_value in (mine, yours):
             assert measured_value.target.scope == mine.target.scope
+            assert measured_value.target.text == mine.target.text
+    blocks = [each.measurements[2].target for each in (release, loaded)]
+    np.testing.assert_array_equal(*(each.places for each in blocks if isinstance(each, Blocks)))
 
 
 def test_loading_builds_no_model(release: Release, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def _is_conditional(target: Mapping[str, Any]) -> bool:
 
 def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
     """Number of values of a measurement."""
-    if target["kind"] != "marginal":
+    if target["kind"] not in ("marginal", "blocks"):
         return 1
     return int(target["cells"]) if "cells" in target else math.prod(_size_of(domain[name]) for name in target["scope"])
 
@@ -89,6 +89,8 @@ def _text_of(target: Mapping[str, Any]) -> str:
     match target["kind"]:
         case "marginal":
             return " * ".join(target["scope"])
+        case "blocks":
+            return f"{' * '.join(target['scope'])} in {target['cells']} blocks"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":
@@ -185,7 +187,7 @@ def check_sensitivities(
 def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
     target, relation = measured["target"], entry.neighbours
     match target["kind"]:
-        case "marginal":
+        case "marginal" | "blocks":
             return squared_of_marginal(relation, gaussian=measured["noise"] == "gaussian")
         case "parity":
             return squared_of_values(relation, Fraction(-1), Fraction(1))

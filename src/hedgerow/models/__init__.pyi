@@ -24,6 +24,7 @@ from .core.records import Codes as Codes, SamplingMethod as SamplingMethod, batc
 from .core.steps import CELL_RATES as CELL_RATES, Step as Step, query_rate as query_rate
 from .core.terms import Potentials as Potentials
 from .dense.histogram import Histogram as Histogram
+from .fit.chains import estimated as estimated
 from .fit.newton import Newton as Newton
 from .fit.refit import refit as refit
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps

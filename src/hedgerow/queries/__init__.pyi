@@ -5,6 +5,7 @@ from .conditions.count_statement import parse_count as parse_count
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
 from .core.attribute_codes import attribute_codes as attribute_codes
+from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,

@@ -35,7 +35,17 @@ from hedgerow.models import (
     can_hold_table,
     table_cells,
 )
-from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity, filled_axes
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    Marginal,
+    Measurable,
+    Measurement,
+    NoiseKind,
+    Parity,
+    filled_axes,
+)
 
 if TYPE_CHECKING:
     from hedgerow.models import Histogram, ValueClasses
@@ -261,14 +271,24 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     arrays: Arrays = {}
     if measurements:
         arrays[VALUES] = np.concatenate([each.values for each in measurements])
-    explicit = [each.target.vector.reshape(-1) for each in measurements if isinstance(each.target, Explicit)]
-    vectors = [vector for vector in explicit if not _is_binary(vector)]
-    bits = [np.packbits(vector != 0.0) for vector in explicit if _is_binary(vector)]
+    targets = [each.target for each in measurements if isinstance(each.target, Explicit | Blocks)]
+    vectors = [_vector_of(target) for target in targets if not _has_bits(target)]
+    bits = [np.packbits(_vector_of(target) != 0.0) for target in targets if _has_bits(target)]
     if vectors:
         arrays[VECTORS] = np.concatenate(vectors)
     if bits:
         arrays[BITS] = np.concatenate(bits)
     return entries, arrays
+
+
+def _vector_of(target: Explicit | Blocks) -> Floats:
+    """The values of an explicit query, or the block of each cell."""
+    vector = target.vector if isinstance(target, Explicit) else target.places.astype(np.float64)
+    return vector.reshape(-1)
+
+
+def _has_bits(target: Explicit | Blocks) -> bool:
+    return isinstance(target, Explicit) and _is_binary(target.vector)
 
 
 def _is_binary(vector: Floats) -> bool:
@@ -305,8 +325,8 @@ def measurements_from_list(
 
 
 def _form(target: Mapping[str, Any]) -> str:
-    """The array that holds the values of an explicit query; empty for others. Earlier versions wrote no bits."""
-    if target["kind"] != "explicit":
+    """The array that holds the values of an explicit query, or blocks; empty for others. Once there were no bits."""
+    if target["kind"] not in ("explicit", "blocks"):
         return ""
     return BITS if target.get("bits", False) else VECTORS
 
@@ -340,6 +360,8 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
     match target:
         case Marginal():
             return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
+        case Blocks():
+            return {"kind": "blocks", "scope": scope, "cells": target.size}
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -366,6 +388,9 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], 
             if not (within is None or isinstance(within, Conjunction)):
                 raise ValueError("a part of a marginal is not told by a condition")
             return Marginal(domain, scope, within)
+        case "blocks":
+            shape = domain.shape_of(scope)
+            return Blocks(domain, scope, vectors[VECTORS].take(math.prod(shape)).reshape(shape).astype(np.int64))
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

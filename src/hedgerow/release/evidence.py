@@ -19,6 +19,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import spread_over
 from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
+    Blocks,
     Conjunction,
     Family,
     LinearQuery,
@@ -72,6 +73,9 @@ def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterato
         if isinstance(target, Marginal):
             if all(target.domain.determines(target.scope, name) for name in query.scope):
                 yield from _from_marginal(query, target, measurement)
+        elif isinstance(target, Blocks):
+            if all(target.domain.determines(target.scope, name) for name in query.scope):
+                yield from _from_blocks(query, target, measurement)
         elif isinstance(target, LinearQuery) and same_query(query, target):
             yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
 
@@ -89,6 +93,16 @@ def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurem
     table = measurement.values.reshape(shape).sum(axis=beside)
     weights = query.values()
     yield _from_noise(float(query.of_table(table)[0]), weights, marginal.size // weights.size, measurement)
+
+
+def _from_blocks(query: LinearQuery, blocks: Blocks, measurement: Measurement) -> Iterator[Evidence]:
+    """Evidence if the query has one value in each block."""
+    values = spread_over(blocks.domain, query.values(), query.scope, blocks.scope)
+    table = np.broadcast_to(values, blocks.places.shape)
+    weights = np.zeros(blocks.size)
+    weights[blocks.places] = table
+    if np.array_equal(blocks.to_table(weights), table):
+        yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
 
 
 def _from_noise(centre: float, weights: np.ndarray, copies: int, measurement: Measurement) -> Evidence:

@@ -18,7 +18,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import WorkloadError
-from hedgerow.queries import Marginal, Measurement
+from hedgerow.queries import Blocks, Marginal, Measurement
 
 _USUAL = 1.6
 """Mean of the prior of the factor."""
@@ -50,8 +50,12 @@ class Seen:
 
     def __init__(self, domain: Domain, measurements: tuple[Measurement, ...] | list[Measurement]) -> None:
         """Keep the scopes of the marginals."""
-        whole = [each.target for each in measurements if isinstance(each.target, Marginal)]
-        scopes = {target.scope for target in whole if target.within is None}
+        targets = [each.target for each in measurements]
+        scopes = {
+            target.scope
+            for target in targets
+            if isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
+        }
 
         @cache
         def measured(asked: Clique) -> bool:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
+from hedgerow.algorithms.mwem.deciding import course_of
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.mwem.settings import in_grids
 from hedgerow.algorithms.strategies import grids
 from hedgerow.algorithms.strategies.grids import Grids, grid_steps, has_levels
 from hedgerow.algorithms.strategies.strategy import Step
@@ -210,13 +212,19 @@ def test_planes_are_better_told_by_grids_than_by_rounds() -> None:
     assert ours < 0.8 * np.mean([mean_error(MWEM(rounds="annealed"), table, seed) for seed in range(4)])
 
 
-def test_tables_of_a_run_are_those_of_the_plan_whatever_the_records() -> None:
+def test_charges_of_a_run_are_those_of_the_plan_whatever_the_records() -> None:
     workload, budget = Workload.ranges(domain_of(64, 64), ["a", "b"], 400, seed=9), PureDP(1.0, Neighbours.REPLACE)
     told = []
     for seed in (1, 2):
         curator = Curator(towns(seed), budget, noise=SeededNoise(seed))
         MWEM().run_with(curator, workload)
-        told.append([(each.target, each.charge) for each in curator.ledger.events if each.label == "measure"])
+        told.append(
+            [
+                (each.target.partition(" in ")[0], each.charge)
+                for each in curator.ledger.events
+                if each.label == "measure"
+            ]
+        )
         assert curator.ledger.spent == pytest.approx(1.0, rel=1e-9)
         assert curator.ledger.spent <= 1.0
     assert told[0] == told[1]
@@ -224,3 +232,22 @@ def test_tables_of_a_run_are_those_of_the_plan_whatever_the_records() -> None:
     assert plan.rounds == len(plan.noise) == len(told[0])
     assert not plan.adaptive
     assert [text for text, _ in plan.noise] == ["a.8 * b.8", "a * b"]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_predicted_errors_are_realised(epsilon: float) -> None:
+    """Within a half: a guess of counts stands in for what is not known."""
+    table, budget = towns(5), PureDP(epsilon)
+    workload = Workload.ranges(table.domain, ["a", "b"], 400, seed=9)
+    predicted, exact, found = MWEM().expected_error(workload, budget, 20_000.0), workload.answers(table), []
+    for seed in range(4):
+        release = MWEM().run(table, workload, budget, noise=SeededNoise(seed))
+        found.append(np.abs(exact / 20_000.0 - workload.answers(release.model) / release.total).mean())
+    assert predicted is not None
+    assert 0.5 * predicted < np.mean(found) < 1.5 * predicted
+
+
+def test_attributes_of_very_many_values_are_measured_in_tables() -> None:
+    workload = Workload.prefixes(domain_of(70_000), "a")
+    assert in_grids(MWEM(), workload)
+    assert all(isinstance(step, Marginal) for step, _ in course_of(MWEM(), workload, PureDP(1.0), 0.95, 1e5).steps)

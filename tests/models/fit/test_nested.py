@@ -18,8 +18,9 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.models.core.model import Model
 from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.fit.chains import nested
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.models.fit.nested import Nested, nested
+from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Stretched, Sweeps
 from hedgerow.models.trees.markov import Markov

@@ -25,7 +25,15 @@ from hedgerow.algorithms.mwem.settings import (
 )
 from hedgerow.algorithms.mwem.tables import tables_of
 from hedgerow.algorithms.shared import Line
-from hedgerow.algorithms.strategies import Strategy, grid_steps, predicted, with_least_error, with_least_noise
+from hedgerow.algorithms.strategies import (
+    Step,
+    Strategy,
+    grid_error,
+    grid_steps,
+    predicted,
+    with_least_error,
+    with_least_noise,
+)
 from hedgerow.domain import Clique
 from hedgerow.models import Footprint, Proximal, over_tables
 from hedgerow.privacy import Budget
@@ -191,7 +199,9 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
     course = course_of(config, workload, budget, amount, total)
     if course.decision is not None:
         return course.decision.fixed_error if course.steps else course.decision.adaptive_error
-    if course.steps or course.rounds is None:
+    if course.steps:
+        return grid_error(workload, budget, [Step(*step) for step in course.steps], max(1.0, total))
+    if course.rounds is None:
         return None
     return formula_error(config, workload, budget, amount, total, rounds=course.rounds)
 

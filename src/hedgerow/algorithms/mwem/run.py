@@ -19,6 +19,7 @@ from hedgerow.algorithms.mwem.settings import (
     candidates_of,
     first_rounds,
     last_refit,
+    least_of_parts,
     round_charge,
 )
 from hedgerow.algorithms.shared import (
@@ -33,6 +34,7 @@ from hedgerow.algorithms.shared import (
 )
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
+from hedgerow.algorithms.strategies import cut_where_counts_are
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
@@ -174,11 +176,20 @@ class MWEMRun:
     def _run_steps(self, steps: Sequence[tuple[Measurable, float]]) -> None:
         """Measure what was chosen beforehand; the hypothesis is fitted to all of it at the end.
 
+        Of tables from coarse to fine cells that hold few records by the last ones are measured together.
         With a prior it is also fitted now and then: a prior is judged by what it foretold.
         """
         often = math.ceil(len(steps) / _FITS) if isinstance(self.learner, AnchoredLearner) else len(steps) + 1
+        held = 0.0 if isinstance(self.model, ValueClasses) else least_of_parts(self.config, self.workload)
         for number, (target, charge) in enumerate(steps, 1):
-            self._measure(target, charge, lazy=number % often > 0)
+            self._measure(self._cut(target, charge, held), charge, lazy=number % often > 0)
+
+    def _cut(self, target: Measurable, charge: float, held: float) -> Measurable:
+        """The target, or blocks of its cells that hold so many times the noise by all measurements so far."""
+        if not (held and isinstance(target, Marginal)):
+            return target
+        least = held * self.curator.noise_for(target, charge, self.config.noise).expected_abs
+        return cut_where_counts_are(target, self.learner.measurements, self.total, least)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):

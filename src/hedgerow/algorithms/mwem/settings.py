@@ -51,6 +51,12 @@ _MOSTLY_NOISE = 0.03
 _LONGER = 4.6
 """Fits for boxes over several attributes are as much longer: what is held back a little in many cells adds up."""
 
+_HELD = 4.0
+"""Records of a block of cells that are measured together for ranges, as a multiple of the noise."""
+
+_HELD_BY_TABLE = 2.5
+"""The same where cells are asked for one by one."""
+
 _NOISE = 0.44
 """Error per noise of one measurement: fits share noise between overlapping measurements."""
 
@@ -240,6 +246,25 @@ def in_grids(config: MWEMSettings, workload: Workload) -> bool:
     small = math.prod(workload.domain.shape_of(workload.scopes[0])) <= config.largest_tree
     boxes = all(family.ordered for family in workload.families)
     return small and (boxes or has_levels(workload)) and closure(workload) is not None
+
+
+def least_of_parts(config: MWEMSettings, workload: Workload) -> float:
+    """Records that a block of a further table should hold, as a multiple of its noise; 0 where cells are never joined.
+
+    Where a prior or constraints say more about cells than that they are alike, or the fit needs whole tables, all are
+    measured.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 99) for name in "ab")
+        >>> texts = "ranges:a,b:9:0", "marginals:2", "marginals:1"
+        >>> [least_of_parts(MWEM(), Workload.parse(text, domain)) for text in texts]
+        [4.0, 2.5, 0.0]
+    """
+    fitted = isinstance(config.refit, Proximal) and config.output == "last" and config.initial == "uniform"
+    if not (in_grids(config, workload) and fitted and config.prior is None and not workload.domain.constraints):
+        return 0.0
+    return _HELD if all(family.ordered for family in workload.families) else _HELD_BY_TABLE
 
 
 def last_refit(config: MWEMSettings, workload: Workload) -> Refit | None:

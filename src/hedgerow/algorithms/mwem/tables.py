@@ -52,9 +52,10 @@ class Asked:
         self.domain = workload.domain
         self._least = min(workload.weights)
         self.others: list[tuple[Family, float]] = []
+        in_classes = wants_classes(workload) and not _is_one_table(workload)
         tables: Counter[Clique] = Counter()
         for family, weight in zip(workload.families, workload.weights, strict=True):
-            if wants_classes(workload) or not _in_tables(workload, family):
+            if in_classes or not _in_tables(workload, family):
                 self.others.append((family, 2.0 * weight))
             else:
                 tables.update(_worth(family, weight))
@@ -186,6 +187,12 @@ def _in_tables(workload: Workload, family: Family) -> bool:
         bool(scope) and (size <= max(_FEW_CELLS, _CELLS_PER_QUERY * number) or workload.covers(scope))
         for scope, size, number in zip(family.scopes, sizes, numbers, strict=True)
     )
+
+
+def _is_one_table(workload: Workload) -> bool:
+    """Whether it asks for boxes of one table, however many values its attributes have."""
+    boxes = all(family.ordered for family in workload.families) and len(set(workload.scopes)) == 1
+    return boxes and _is_small(workload.domain, workload.scopes[0])
 
 
 def _is_small(domain: Domain, clique: Clique) -> bool:

@@ -33,7 +33,7 @@ from hedgerow.models import (
     refit,
     suited,
 )
-from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
 
 Output = Literal["last", "average"]
 """The hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
@@ -182,7 +182,8 @@ def averaged_total(counted: float, std: float, measurements: Sequence[Measuremen
     sums, variances = [counted], [std**2]
     for measured in measurements:
         target = measured.target
-        if isinstance(target, Marginal) and target.within is None and measured.scale > 0.0:
+        whole = isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
+        if whole and measured.scale > 0.0:
             told = measured.values[possible_values(target)]
             sums.append(float(told.sum()))
             variances.append(told.size * measured.std**2)

@@ -47,6 +47,9 @@ _TUNED = 256
 _FAR = 4.0
 """Standard deviation of a count about the mean count, as a multiple of it."""
 
+_LIKELY = 2.0
+"""The same where errors are predicted: from fits to blocks of cells they are smaller."""
+
 _ADDED = (0.2, 0.35, 0.5)
 """Shares of the budget that a further table is tried with."""
 
@@ -230,6 +233,40 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
     divide = _of_boxes if isinstance(workload.families[0], Boxes) else _of_table
     shares = divide(workload, levels, budget, charge, total)
     return [Step(Marginal(domain, _names(levels, grid)), charge * _BELOW * share) for grid, share in shares.items()]
+
+
+def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total: float) -> float | None:
+    """The mean error that is predicted for boxes from tables of `grid_steps`; a heuristic.
+
+    Errors are those of unbiased estimates from these tables and from a guess of what counts are like. Of joined cells
+    (`cutting.py`) nothing is known beforehand.
+
+    Args:
+        workload: Boxes over one clique.
+        budget: Budget of the run; its regime and neighbours matter.
+        steps: The tables with their charges, coarsest first.
+        total: Number of records (noisy), in counts.
+
+    Returns:
+        Absolute error of a box as a share of the records; None where a table is asked for itself.
+
+    Example:
+        >>> from hedgerow import IntegerRange, PureDP
+        >>> workload = Workload.prefixes(Domain((IntegerRange("income", 0, 4095),)), "income")
+        >>> steps = grid_steps(workload, PureDP(0.1), 0.1, 1e5)
+        >>> round(grid_error(workload, PureDP(0.1), steps, 1e5), 5)
+        0.00083
+    """
+    if not isinstance(workload.families[0], Boxes):
+        return None
+    levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
+    choice = _choice(workload, levels, budget, sum(step.charge for step in steps), total)
+    scopes = [step.target.scope for step in reversed(steps) if step.target is not None]
+    chain = [tuple(each.index(name) for each, name in zip(levels, scope, strict=True)) for scope in scopes]
+    charges = np.array([step.charge for step in reversed(steps)])
+    noises = Measurements.of_marginals(workload.domain, scopes, budget).noises(budget, charges)[0]
+    variances = choice.estimate(chain, _LIKELY).variances(np.maximum(noises, _LEAST_NOISE) ** -2.0)
+    return float(np.sqrt(2.0 / math.pi * variances).mean()) / total
 
 
 def _of_table(

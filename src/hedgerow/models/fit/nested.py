@@ -1,8 +1,7 @@
 """Tables over levels of the same attributes, each coarser than the last, fitted to the optimum by Newton's method.
 
 Each table holds sums of the next finer one: counts at levels of a line, or of coarser and coarser grids on a plane. An
-implicit step of all of them at once, from a distribution ``mu`` over
-the finest, ends at the p that minimises
+implicit step of all of them at once, from a distribution ``mu`` over the cells, ends at the p that minimises
 
     KL(p || mu) + sum over tables l of t_l |y_l - p_l|**2 / 2
 
@@ -21,21 +20,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.domain import Clique, Domain, places_in
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
-from hedgerow.models.fit.consistency import consistent
-from hedgerow.queries import Marginal, Measurable, Measurement
+from hedgerow.models.fit.chains import LONGEST, Chain, cells_of, nested, sums_of
+from hedgerow.queries import Measurement
 
-_LONGEST = 1e10
-"""A longer step would be lost in rounding."""
 _ROUNDING = 1e-14
 _HALVINGS = 40
 
@@ -55,9 +50,9 @@ class Nested:
         tolerance: Largest change of a probability with which a step is done.
 
     Example:
-        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.domain import Domain, IntegerRange
         >>> from hedgerow.models.dense import Histogram
-        >>> from hedgerow.queries import NoiseKind
+        >>> from hedgerow.queries import Marginal, NoiseKind
         >>> domain = Domain((IntegerRange("age", 0, 19),))
         >>> model = Histogram(domain, total=100)
         >>> fives, ages = Marginal(domain, ("age.5",)), Marginal(domain, ("age",))
@@ -90,18 +85,22 @@ class Nested:
         """
         if not nested(measurements):
             raise ConfigError("no table is the sum of the next finer one", remedy="use Proximal() or Sweeps()")
-        finest = _chain(measurements)[0]
-        found = model.marginals([finest])[0]
+        scope = cells_of(measurements)
+        found = model.marginals([scope])[0]
         masses = found.reshape(-1)
         possible = masses > 0.0
-        start: Floats = np.log(masses[possible] / model.total)
-        task = _Task.of(measurements, model.total, possible, self.c / self.steps)
+        chain = Chain.of(measurements, model.total, possible)
+        nodes = sums_of(masses[possible], chain.places[0], chain.targets[0].size)
+        held = nodes > 0.0
+        start: Floats = np.log(nodes[held] / model.total)
+        task = _Task.of(chain, held, self.c / self.steps)
         logits = start
         for _ in range(self.steps):
             logits = self._solved(task, logits)
+        nodes[held] = logits - start
         table = np.zeros(len(masses))
-        table[possible] = logits - start
-        model.reweigh(finest, table.reshape(found.shape))
+        table[possible] = nodes[chain.places[0]]
+        model.reweigh(scope, table.reshape(found.shape))
 
     def _solved(self, task: _Task, anchor: Floats) -> Floats:
         state = task.at(anchor, anchor)
@@ -114,44 +113,6 @@ class Nested:
             if float(np.abs(moved).max()) <= self.tolerance:
                 break
         return state.logits
-
-
-def nested(measurements: Sequence[Measurement]) -> bool:
-    """Whether they are two tables or more over levels of the same attributes, each of them sums of the next finer one.
-
-    Args:
-        measurements: Measurements over one domain.
-
-    Example:
-        >>> from hedgerow.domain import IntegerRange
-        >>> from hedgerow.queries import NoiseKind
-        >>> domain = Domain((IntegerRange("age", 0, 19),))
-        >>> targets = Marginal(domain, ("age",)), Marginal(domain, ("age.5",))
-        >>> noisy = [Measurement(target, np.ones(target.size), NoiseKind.LAPLACE, 1.0) for target in targets]
-        >>> nested(noisy), nested(noisy[:1])
-        (True, False)
-    """
-    if not all(_is_table(each.target) for each in measurements):
-        return False
-    scopes = _chain(measurements)
-    return len(scopes) > 1 and all(
-        _is_coarser(measurements[0].target.domain, fine, coarse) for fine, coarse in pairwise(scopes)
-    )
-
-
-def _is_coarser(domain: Domain, fine: Clique, coarse: Clique) -> bool:
-    same = domain.base(fine) == domain.base(coarse)
-    return same and all(domain.determines(fine, name) for name in coarse)
-
-
-def _is_table(target: Measurable) -> bool:
-    return isinstance(target, Marginal) and target.within is None
-
-
-def _chain(measurements: Sequence[Measurement]) -> list[Clique]:
-    """The scopes, finest first."""
-    scopes = dict.fromkeys(each.target.scope for each in measurements)
-    return sorted(scopes, key=lambda scope: -math.prod(measurements[0].target.domain.shape_of(scope)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +132,9 @@ class _State:
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Measured tables, each once, finest first; of the finest the cells that records can have.
+    """Measured tables, finest first; cells of the finest are those that records can have.
+
+    Inside these cells the hypothesis stays as it is: nothing was measured there.
 
     Attributes:
         above: For each cell the cell of the next coarser table.
@@ -184,24 +147,14 @@ class _Task:
     lengths: list[float]
 
     @classmethod
-    def of(cls, measurements: Sequence[Measurement], total: float, possible: Bools, c: float) -> _Task:
-        domain: Domain = measurements[0].target.domain
-        answers, lengths = dict[Clique, Floats](), dict[Clique, float]()
-        for measured, values in zip(measurements, consistent(measurements, total), strict=True):
-            scope, sigma = measured.target.scope, measured.std / total
-            answers[scope] = values
-            lengths[scope] = lengths.get(scope, 0.0) + c / max(sigma, c / _LONGEST)
-        scopes = _chain(measurements)
-        above = [np.maximum(places_in(domain, fine, coarse), 0).reshape(-1) for fine, coarse in pairwise(scopes)]
-        above[0] = above[0][possible]
-        targets = [answers[scope] for scope in scopes]
-        targets[0] = targets[0][possible]
-        sizes, held = [], np.ones(len(targets[0]))
-        for places, table in zip([None, *above], targets, strict=True):
-            held = held if places is None else (np.bincount(places, held, len(table)) > 0.0).astype(np.float64)
-            sizes.append(float(held.sum()))
-        each = [lengths[scope] * math.sqrt(sizes[0] / size) for scope, size in zip(scopes, sizes, strict=True)]
-        return cls(above, targets, [min(length, _LONGEST) for length in each])
+    def of(cls, chain: Chain, held: Bools, c: float) -> _Task:
+        sizes = [np.count_nonzero(np.bincount(places)) for places in chain.places]
+        lengths = [
+            min(c * length * math.sqrt(sizes[0] / size), LONGEST)
+            for length, size in zip(chain.lengths, sizes, strict=True)
+        ]
+        (finest, *targets), (above, *higher) = chain.averages, chain.above
+        return cls([above[held], *higher], [finest[held], *targets], lengths)
 
     def at(self, logits: Floats, anchor: Floats) -> _State:
         p = np.exp(logits)
@@ -209,7 +162,7 @@ class _Task:
         logits = logits - math.log(mass)
         tables = [np.asarray(p / mass)]
         for places, target in zip(self.above, self.targets[1:], strict=True):
-            tables.append(_summed(tables[-1], places, len(target)))
+            tables.append(sums_of(tables[-1], places, len(target)))
         value = float(tables[0] @ (logits - anchor))
         for length, target, table in zip(self.lengths, self.targets, tables, strict=True):
             missing = target - table
@@ -229,8 +182,8 @@ class _Task:
         finest, moves = give, give * (pull + anchor - state.logits)
         gives, sums = list[Floats](), list[Floats]()
         for places, length, target in zip(self.above, self.lengths[1:], self.targets[1:], strict=True):
-            gives.append(_summed(give, places, len(target)))
-            sums.append(_summed(moves, places, len(target)))
+            gives.append(sums_of(give, places, len(target)))
+            sums.append(sums_of(moves, places, len(target)))
             shrink = 1.0 / (1.0 + length * gives[-1])
             give, moves = gives[-1] * shrink, sums[-1] * shrink
         level = np.full(len(give), float(moves.sum()) / float(give.sum()))
@@ -254,7 +207,3 @@ class _Task:
             if following.value <= state.value + hidden:
                 return following
         return None
-
-
-def _summed(values: Floats, places: Ints, size: int) -> Floats:
-    return np.asarray(np.bincount(places, values, size), dtype=np.float64)

@@ -22,15 +22,16 @@ from hedgerow.models.core import Model
 from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
+from hedgerow.models.fit.chains import nested
 from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
-from hedgerow.models.fit.nested import Nested, nested
+from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.newton import Newton, solvable
 from hedgerow.models.fit.rules import Onward, Proximal, Rule, Stretched, Sweeps
 from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
-from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
 
 _PARITIES = 2.0
 """Parities are fitted best with longer steps (docs/measurements.md)."""
@@ -101,7 +102,11 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
     """Fit to tables for as long as pays, and with longer steps to queries while noise does not explain what is left."""
     length = 1.0
-    if measurements and _cells(model) <= _STOPPED and all(isinstance(each.target, Marginal) for each in measurements):
+    if (
+        measurements
+        and _cells(model) <= _STOPPED
+        and all(isinstance(each.target, Marginal | Blocks) for each in measurements)
+    ):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)
     if length == 1.0:
@@ -181,6 +186,8 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
 
 
 def _is_level(measured: Measurement) -> bool:
+    if isinstance(measured.target, Blocks):
+        return True
     return any(measured.target.domain.function(name) is not None for name in measured.target.scope)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import LATTICE_BITS, AnswersParities, Family, Tables, Workload
+from hedgerow.queries import LATTICE_BITS, AnswersParities, Blocks, Family, Tables, Workload
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
@@ -33,7 +33,7 @@ def step_of(target: Measurable) -> float:
         >>> step_of(Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",)))
         1.0
     """
-    if isinstance(target, Marginal | Conjunction | Parity):
+    if isinstance(target, Marginal | Blocks | Conjunction | Parity):
         return 1.0
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
@@ -64,7 +64,7 @@ def exact_units(target: Measurable, tables: Tables) -> Ints:
     """
     if isinstance(target, Parity) and isinstance(tables, AnswersParities):
         return np.rint(tables.parities([target.scope])).astype(np.int64)
-    if isinstance(target, Marginal | Conjunction | Parity):
+    if isinstance(target, Marginal | Blocks | Conjunction | Parity):
         return np.rint(target.on(tables)).astype(np.int64)
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")

@@ -1,4 +1,5 @@
 from .attribute_codes import attribute_codes as attribute_codes
+from .blocks import Blocks as Blocks
 from .family import Arrays as Arrays, Family as Family
 from .query import (
     LATTICE_BITS as LATTICE_BITS,
