@@ -29,7 +29,7 @@ from hedgerow.algorithms.registry import ENTRIES, entry, made_by
 from hedgerow.algorithms.shared import Algorithm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Regime
-from hedgerow.queries import Conjunction, NoiseKind
+from hedgerow.queries import Conjunction, LinearQuery, NoiseKind
 from hedgerow.simulation import DrawnRecords, errors as module
 from tests.reference.simulated_runs import cells_of, missed, simulated
 
@@ -127,6 +127,15 @@ def test_what_cannot_be_restored_is_refused() -> None:
     with pytest.raises(ConfigError, match="does not tell"):
         simulate_errors(changed, 2)
     assert simulate_errors(changed, 2, algorithm=MWEM(), seed=0).runs == 2
+
+
+@pytest.mark.parametrize("text", ["where: a = 1 and b > 0; where: c = 1 and d < 2", "marginals:2", "parities:a*c"])
+def test_queries_that_were_measured_one_by_one_are_not_widened(text: str) -> None:
+    config = IndependentNoise(by="query")
+    release = config.run(table(), Workload.parse(text, DOMAIN), PureDP(1.0), noise=SeededNoise(0))
+    found = simulate_errors(release, 3, seed=0)
+    queries = [query for query in (each.target for each in release.measurements) if isinstance(query, LinearQuery)]
+    assert np.allclose(found.deviations, np.sqrt(np.mean(np.square(found.missed(queries)), axis=0)))
 
 
 def test_progress_is_told() -> None:

@@ -10,7 +10,7 @@ from hedgerow import Domain, IntegerRange, Workload
 from hedgerow.domain import width_level
 from hedgerow.privacy import WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
-from hedgerow.queries import Marginal, Measurement, NoiseKind
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind, Parity
 from hedgerow.simulation.unseen import _LARGEST, _SPREAD, _USUAL, Seen, excess, widened
 
 SIMULATED, SEEN = np.array([4.0, 10.0, 6.0]), np.array([1.0, 0.0, 0.5])
@@ -74,3 +74,52 @@ def test_shares_are_those_of_pairs_that_some_measurement_determines() -> None:
         ("b", "c"): 0.0,
     }
     assert Seen(domain, [single]).share(("c",)) == 0.0
+
+
+def alone(*queries: LinearQuery) -> list[Measurement]:
+    return [Measurement(each, np.ones(1), NoiseKind.GAUSSIAN, 1.0) for each in queries]
+
+
+def test_all_parities_of_a_table_are_the_table() -> None:
+    domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
+    every = {scope: Parity(domain, scope) for scope in ("a", "b", "c", "ab", "ac", "bc", "abc", "cd")}
+
+    def share(scope: str, *left_out: str) -> float:
+        kept = (target for name, target in every.items() if name not in left_out)
+        return Seen(domain, [Measurement(each, np.ones(1), NoiseKind.GAUSSIAN, 1.0) for each in kept]).share(
+            tuple(scope)
+        )
+
+    assert [share(scope) for scope in ("", "a", "ab", "abc")] == [1.0, 1.0, 1.0, 1.0]
+    assert [share(scope) for scope in ("d", "cd", "acd")] == [0.0, 0.0, pytest.approx(1 / 3)]
+    assert share("abc", "abc") == 1.0  # all pairs are, and only the last parity is missing
+    assert share("abc", "ab") == pytest.approx(2 / 3)
+    assert share("ab", "b") == 0.0
+
+
+def test_parities_complete_what_marginals_tell() -> None:
+    domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+    pairs = [Marginal(domain, domain.clique(pair)) for pair in ("ab", "ac", "bc")]
+    told = [Measurement(each, np.ones(4), NoiseKind.GAUSSIAN, 1.0) for each in pairs]
+    last = alone(Parity(domain, ("a", "b", "c")))
+    assert Seen(domain, [*told[:2], *last]).share(("a", "b", "c")) == pytest.approx(2 / 3)
+    assert Seen(domain, [*told, *last]).share(("a", "b", "c")) == 1.0
+
+
+def test_single_queries_are_seen_themselves() -> None:
+    domain = Domain(IntegerRange(name, 0, 3) for name in "abc")
+    workload = Workload.parse("marginals:a*b; where: a = 1 and b > 1; where: a > 1 and c = 2", domain)
+    one, other = (workload.candidate(place) for place in (1, 2))
+    assert isinstance(one, LinearQuery)
+    assert isinstance(other, LinearQuery)
+    seen = Seen(domain, alone(Explicit.of(domain, one.scope, one.values())))
+    assert [seen.query(each) for each in (one, other)] == [1.0, 0.0]
+    assert seen.candidates(workload).tolist() == [0.0, 1.0, 0.0]
+
+
+def test_all_cells_of_a_table_are_the_table() -> None:
+    domain = Domain(IntegerRange(name, 0, 2) for name in "abc")
+    cells = [Conjunction.where(domain, {"a": [one], "b": [other]}) for one in range(3) for other in range(3)]
+    range_ = Conjunction.where(domain, {"a": [0, 1], "b": [2]})
+    assert Seen(domain, alone(*cells)).share(("a", "b")) == 1.0
+    assert Seen(domain, alone(*cells[1:], cells[1], range_)).share(("a", "b")) == 0.0

@@ -135,7 +135,7 @@ class SimulatedErrors:
         totals = np.array([run.model.total for run in self._runs]) - _records(self.release)
         most = self.release.total + reach * float(np.sqrt(np.mean(np.square(totals))))
         seen = Seen(domain, self.release.measurements)
-        shares = np.array([seen.share(query.scope) for query in asked])
+        shares = np.array([seen.query(query) for query in asked])
         missed = self.missed(asked)
         radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, VARIES * self.factor)
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
@@ -261,8 +261,7 @@ def simulate_errors(
         kept.append(_Run((first, number), model, drawn if keeps else None))
     if progress is not None:
         progress(runs, runs, "")
-    seen = Seen(release.domain, release.measurements)
-    shares = np.array([seen.share(scope) for scope in workload.scopes])[workload.scope_of]
+    shares = Seen(release.domain, release.measurements).candidates(workload)
     factor = excess(sizes / workload.sensitivities(release.budget.neighbours), shares, release.error)
     errors = widened(sizes, shares, factor)
     deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), VARIES * factor)

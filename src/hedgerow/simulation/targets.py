@@ -283,8 +283,7 @@ class Simulated:
             ),
             workload,
         )
-        seen = Seen(workload.domain, made.measurements)
-        shares = np.array([seen.share(scope) for scope in workload.scopes])[workload.scope_of]
+        shares = Seen(workload.domain, made.measurements).candidates(workload)
         missed = np.abs(workload.answers(made.model) - workload.answers(drawn))
         missed = widened(missed, np.repeat(shares, workload.lengths), self.factor)
         units = np.concatenate([np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families])

@@ -10,6 +10,9 @@ of the posterior, at least 1. Constants of the prior were chosen on three tables
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 
@@ -18,7 +21,17 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import WorkloadError
-from hedgerow.queries import Blocks, Marginal, Measurement
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    LinearQuery,
+    Marginal,
+    Measurement,
+    Parity,
+    Workload,
+    canonical,
+    query_key,
+)
 
 _USUAL = 1.6
 """Mean of the prior of the factor."""
@@ -36,7 +49,7 @@ class Seen:
 
     Args:
         domain: The domain.
-        measurements: Noisy answers of a release; those to whole marginals count.
+        measurements: Noisy answers of a release: whole marginals or blocks of these, parities, single queries.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -48,23 +61,45 @@ class Seen:
         [1.0, 1.0, 0.0, 0.333]
     """
 
-    def __init__(self, domain: Domain, measurements: tuple[Measurement, ...] | list[Measurement]) -> None:
-        """Keep the scopes of the marginals."""
+    def __init__(self, domain: Domain, measurements: Sequence[Measurement]) -> None:
+        """Keep what was measured."""
         targets = [each.target for each in measurements]
-        scopes = {
-            target.scope
-            for target in targets
-            if isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
-        }
+        tables = (each for each in targets if isinstance(each, Marginal | Blocks))
+        whole = {each.scope for each in tables if isinstance(each, Blocks) or each.within is None}
+        parities = {each.scope for each in targets if isinstance(each, Parity)}
+        single = [each for each in targets if isinstance(each, LinearQuery)]
+        cells = {(each.scope, each.codes) for each in single if isinstance(each, Conjunction) and _is_cell(each)}
+        counted = Counter(scope for scope, _ in cells)
+        whole |= {scope for scope, number in counted.items() if number == math.prod(domain.shape_of(scope))}
 
         @cache
         def measured(asked: Clique) -> bool:
-            return any(all(domain.determines(scope, name) for name in asked) for scope in scopes)
+            if not asked or any(all(domain.determines(scope, name) for name in asked) for scope in whole):
+                return True
+            below = combinations(asked, len(asked) - 1)  # a table is a sum of its parities (theory.md, section 13)
+            return asked in parities and all(map(measured, below))
 
         self._measured = measured
+        self._single = {query_key(canonical(each)) for each in single}
+
+    def candidates(self, workload: Workload) -> Floats:
+        """The share of each candidate of a workload, shape ``(n_candidates,)``."""
+        shares = np.array([self.share(scope) for scope in workload.scopes])[workload.scope_of]
+        if self._single:
+            for index in np.flatnonzero(shares < 1.0).tolist():
+                candidate = workload.candidate(index)
+                if isinstance(candidate, LinearQuery):
+                    shares[index] = self.query(candidate)
+        return shares
+
+    def query(self, query: LinearQuery) -> float:
+        """1 where the query was measured by itself, else the share of its scope."""
+        if self._single and query_key(canonical(query)) in self._single:
+            return 1.0
+        return self.share(query.scope)
 
     def share(self, scope: Clique) -> float:
-        """1 where a measured marginal determines the question, else the share of its pairs for which one does.
+        """1 where measurements determine the question but for noise, else the share of its pairs that they determine.
 
         Args:
             scope: Attributes of the question, in domain order.
@@ -73,6 +108,10 @@ class Seen:
             return 1.0
         pairs = list(combinations(scope, 2))
         return sum(map(self._measured, pairs)) / len(pairs) if pairs else 0.0
+
+
+def _is_cell(query: Conjunction) -> bool:
+    return all(len(codes) == 1 for codes in query.codes)
 
 
 def excess(simulated: Floats, seen: Floats, error: WorkloadError | None) -> float:
