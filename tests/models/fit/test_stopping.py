@@ -15,7 +15,7 @@ from hedgerow.models.core import Model
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.fit.stopping import LENGTHS, Path, signs, stopped
+from hedgerow.models.fit.stopping import LENGTHS, LONGER, Path, signs, stopped
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
@@ -176,4 +176,23 @@ def test_parities_are_fitted_by_going_on() -> None:
 
 def test_lengths_end_with_the_usual_one() -> None:
     assert LENGTHS[-1] == 1.0
-    assert all(a < b for a, b in itertools.pairwise(LENGTHS))
+    assert all(a < b for a, b in itertools.pairwise((*LENGTHS, *LONGER)))
+
+
+def test_longer_fits_are_tried_while_the_estimate_falls() -> None:
+    """Both fits of a path go through the lengths in order, and one beyond the best."""
+    domain, tried = domain_of(20), list[float]()
+    values = 1e5 * np.random.default_rng(0).dirichlet(np.full(20, 0.3))
+
+    def counted(model: Model, measurements: Sequence[Measurement], so_far: float, length: float) -> None:
+        tried.append(length)
+        step(model, measurements, so_far, length)
+
+    for sigma in (1.0, 100.0, 3e4):
+        tried.clear()
+        known = [Measurement(Marginal(domain, ("x0",)), values, NoiseKind.GAUSSIAN, sigma)]
+        best = stopped(Histogram(domain, 1e5), known, counted)
+        every = [*LENGTHS, *LONGER]
+        assert tried[::2] == tried[1::2] == every[: len(tried) // 2]
+        assert tried[-1] == every[max(len(LENGTHS), every.index(best) + 1)] or best < 1.0
+        assert best > 1.0 or sigma > 1.0

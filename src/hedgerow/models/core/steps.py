@@ -225,14 +225,17 @@ def marginal_step(mu: Floats, target: Floats, dt: float) -> Floats:
         array([1., 0.])
     """
     log_mu = np.log(np.maximum(mu, _TINY))
-    # At this nu one cell alone has p = 1. The sum is convex and falls with nu: Newton's method comes from the left.
-    nu = float(np.max(target + log_mu / dt)) - 1.0
+    # The sum is convex in nu and falls: from anywhere, one step of Newton's method leads to the left of its root, and
+    # no further one passes it. At the bound one cell alone is 1; the guess is exact where nothing has to move.
+    lowest = float(np.max(target + log_mu / dt)) - 1.0
+    shares = mu / (1.0 + dt * mu)
+    nu = max(lowest, float(shares @ (target - mu)) / float(shares.sum()))
     start = log_mu + math.log(dt)
-    for _ in range(_ITERATIONS):
+    for iteration in range(_ITERATIONS):
         omega = wrightomega(dt * (target - nu) + start)
         excess = float(omega.sum()) / dt - 1.0
-        following = nu + excess / float((omega / (1.0 + omega)).sum())
-        if excess <= 1e-14 or following <= nu:
+        following = max(lowest, nu + excess / float((omega / (1.0 + omega)).sum()))
+        if abs(excess) <= 1e-14 or (iteration and following <= nu):
             break
         nu = following
     p = np.maximum(omega / float(omega.sum()), FLOOR)

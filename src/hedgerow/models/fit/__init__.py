@@ -1,7 +1,7 @@
 """Bringing a hypothesis in line with noisy measurements.
 
 ``rules`` holds the two rules, ``refit`` runs them on any model; ``newton`` fits parities to the optimum, and ``nested``
-tables over levels of one attribute;
+tables over levels of one attribute; ``alone`` is the only table that is measured;
 ``consistency`` averages overlapping marginals first, with ``agreement`` where blocks of levels are uneven;
 ``grouping`` finds measurements that are stepped together, ``stopping`` when a fit is long enough, and
 ``discrepancy`` which single queries are still held back too much.

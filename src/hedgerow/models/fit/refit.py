@@ -22,6 +22,7 @@ from hedgerow.models.core import Model
 from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
+from hedgerow.models.fit.alone import fitted_alone
 from hedgerow.models.fit.chains import nested
 from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
@@ -157,8 +158,16 @@ def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
         _newton(rule).fit(model, measurements)
         return
     left = _beside_nested(model, measurements, rule)
-    if left:
+    if left and not _alone(model, left, rule):
         _take_steps(model, left, rule)
+
+
+def _alone(model: Model, measurements: Sequence[Measurement], rule: Rule) -> bool:
+    """Fit the only measurement, if it is a table; returns whether it was."""
+    if isinstance(rule, Sweeps) or not isinstance(model, Histogram) or len(measurements) > 1:
+        return False
+    target = measurements[0].target
+    return isinstance(target, Marginal) and fitted_alone(model, target, rule.phases(measurements, model.total))
 
 
 def _newton(rule: Proximal | Onward) -> Newton:

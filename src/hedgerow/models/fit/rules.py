@@ -120,8 +120,12 @@ class Proximal:
         *shares, last = self._shares(lengths.max())
         return [
             Phase("implicit", targets, lengths, np.array(shares)),
-            Phase("joint", targets, last * lengths, np.ones(1 + self.polish)),
+            Phase("joint", targets, last * lengths, np.ones(1 + self.repeats(measurements))),
         ]
+
+    def repeats(self, measurements: Sequence[Measurement]) -> int:
+        """Number of times that the last step is repeated: one measurement alone agrees with itself at once."""
+        return self.polish if len(measurements) > 1 else 0
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:
         """Fits with the same number share their sweeps."""
@@ -195,7 +199,12 @@ class Onward:
         rule = self.rule
         lengths = [self.more / rule.c * rule.longest([measured], total) for measured in measurements]
         return [
-            Phase("joint", np.concatenate(consistent(measurements, total)), np.array(lengths), np.ones(1 + rule.polish))
+            Phase(
+                "joint",
+                np.concatenate(consistent(measurements, total)),
+                np.array(lengths),
+                np.ones(1 + rule.repeats(measurements)),
+            )
         ]
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:

@@ -31,8 +31,9 @@ from hedgerow.models.core import Model
 from hedgerow.queries import LinearQuery, Measurement, NoiseKind
 
 LENGTHS = (0.25, 0.5, 1.0)
-"""Lengths that are always tried, in units of the usual one, which is the last; longer ones double."""
-LONGEST = 2.0**12
+"""Lengths that are always tried, in units of the usual one, which is the last."""
+LONGER = (2.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0)
+"""Lengths that are tried while going on lowers the estimate: far out, little depends on it."""
 DEVIATIONS = 1.5
 """By how many standard deviations of their difference an estimate must be better than that of the usual length."""
 LOUDEST = 1e6
@@ -60,9 +61,9 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
         return 1.0
     path = Path(model.copy(), measurements, noisy, step)
     tried = [path.reach(length) for length in LENGTHS]
-    usual = tried[-1]
-    while (best := min(tried, key=lambda each: each.score(usual))) is tried[-1] and best.length < LONGEST:
-        tried = [best, path.reach(2.0 * best.length)]
+    usual, longer = tried[-1], iter(LONGER)
+    while (best := min(tried, key=lambda each: each.score(usual))) is tried[-1] and (length := next(longer, 0.0)):
+        tried = [best, path.reach(length)]
     if best.length != usual.length:
         best.model.take_the_place_of(model)
     return best.length
