@@ -86,7 +86,7 @@ def possible_cells(domain: Domain, clique: Clique) -> Bools | None:
 
 
 def _possible(domain: Domain, clique: Clique) -> Bools | None:
-    found = _counted(domain, clique, np.bool_, {})
+    found = _counted(domain, clique, np.dtype(np.bool_), {})
     if found is not None:
         found.setflags(write=False)
     return found
@@ -96,11 +96,11 @@ _KEPT_CELLS = 1 << 14
 _kept_possible = lru_cache(maxsize=1024)(_possible)
 
 
-def _whole(domain: Domain) -> type[Any]:
-    return np.int64 if domain.size < 2**62 else object
+def _whole(domain: Domain) -> np.dtype[Any]:
+    return np.dtype(np.int64 if domain.size < 2**62 else object)
 
 
-def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str, Bools]) -> NDArray[Any] | None:
+def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping[str, Bools]) -> NDArray[Any] | None:
     """Records in each cell of a clique; whether there is any for the type of bits, where sums are unions."""
     shape, ruled = domain.shape_of(clique), _ruled(domain)
     if math.prod(shape) > MOST_CELLS:
@@ -135,7 +135,7 @@ def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str
 
 
 @lru_cache(maxsize=1 << 12)
-def _others(domain: Domain, inside: frozenset[str], kind: type[Any]) -> list[_Factor] | None:
+def _others(domain: Domain, inside: frozenset[str], kind: np.dtype[Any]) -> list[_Factor] | None:
     """What constraints leave of some attributes, with all others that they are about summed out: few for all cliques.
 
     Args:
