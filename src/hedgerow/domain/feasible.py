@@ -136,7 +136,7 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
 
 @lru_cache(maxsize=1 << 12)
 def _others(domain: Domain, inside: frozenset[str], kind: np.dtype[Any]) -> list[_Factor] | None:
-    """What constraints leave of some attributes, with all others that they are about summed out: few for all cliques.
+    """The constraints, with all attributes summed out that are not inside; many cliques have the same inside.
 
     Args:
         domain: The domain.

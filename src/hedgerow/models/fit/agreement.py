@@ -203,7 +203,8 @@ def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Fl
             for table in having:
                 places.append(known.places(masks[table], shared))
                 spread = variances[starts[table] : ends[table]]
-                precisions.append(_inverse(np.bincount(places[-1], spread, sizes[-1])))
+                sums = np.asarray(np.bincount(places[-1], spread, sizes[-1]), dtype=np.float64)
+                precisions.append(_inverse(sums))
     joined = np.concatenate(places), np.concatenate(precisions)
     return np.array(rows), np.array(sizes), starts[tables], ends[tables], *joined
 

@@ -20,7 +20,7 @@ def average_all(values: Floats, variances: Floats, meetings: Meetings, total: fl
 
     Args:
         values: Cells of all tables.
-        variances: Of the same shape.
+        variances: Variance of each, the same shape.
         meetings: See ``Meetings``; of the marginal over nothing, which is the first, the average is the total.
         total: The sum of the cells of each table.
     """
