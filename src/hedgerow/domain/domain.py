@@ -11,7 +11,7 @@ and derived columns. All have names and values, and marginals may be over any of
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
@@ -27,6 +27,18 @@ from hedgerow.errors import DomainError
 
 _MOST_REDUCTIONS = 1 << 16
 """Reduced cliques that a domain remembers."""
+
+
+class _Known(dict[str, int]):
+    """A number for each attribute, and for other variables once it was asked for."""
+
+    def __init__(self, numbers: Mapping[str, int], find: Callable[[str], int]) -> None:
+        super().__init__(numbers)
+        self._find = find
+
+    def __missing__(self, name: str) -> int:
+        found = self[name] = self._find(name)
+        return found
 
 
 @final
@@ -276,22 +288,28 @@ class Domain:
         Raises:
             DomainError: There is none of that name.
         """
-        place = self._positions.get(name)
-        if place is None:
-            place = self._places.get(name)
+        return self._position_of[name]
+
+    @cached_property
+    def _position_of(self) -> _Known:
+        return _Known(self._positions, self._found)
+
+    @cached_property
+    def _size_of(self) -> _Known:
+        return _Known(dict(zip(self.names, self.shape, strict=True)), lambda name: self[name].size)
+
+    def _found(self, name: str) -> int:
+        place = self._places.get(name)
         if place is None:
             levels = [each.name for each in self.derived if each.name.startswith(f"{name.split('.', maxsplit=1)[0]}.")]
             known = ", ".join([*self.names, *levels])
-            raise DomainError(f"there is no attribute {name!r}", remedy=f"the attributes are: {known}") from None
+            raise DomainError(f"there is no attribute {name!r}", remedy=f"the attributes are: {known}")
         return place
 
     def axes(self, clique: Sequence[str]) -> tuple[int, ...]:
         """Positions of the variables of a clique."""
-        positions = self._positions
-        try:
-            return tuple([positions[name] for name in clique])
-        except KeyError:
-            return tuple([self.index(name) for name in clique])
+        positions = self._position_of
+        return tuple([positions[name] for name in clique])
 
     def clique(self, names: Iterable[str]) -> Clique:
         """The names in the order of the domain, each once.
@@ -299,19 +317,12 @@ class Domain:
         Raises:
             DomainError: A name is not a variable.
         """
-        found = set(names)
-        try:
-            return tuple(sorted(found, key=self._positions.__getitem__))
-        except KeyError:
-            return tuple(sorted(found, key=self.index))
+        return tuple(sorted(set(names), key=self._position_of.__getitem__))
 
     def shape_of(self, clique: Sequence[str]) -> tuple[int, ...]:
         """Number of codes of each variable of a clique."""
-        shape, positions = self.shape, self._positions
-        try:
-            return tuple([shape[positions[name]] for name in clique])
-        except KeyError:
-            return tuple([self[name].size for name in clique])
+        sizes = self._size_of
+        return tuple([sizes[name] for name in clique])
 
     # What determines what
 
@@ -325,8 +336,11 @@ class Domain:
         """
         found: set[str] = set()
         for name in names:
-            function = None if name in self._positions else self.function(name)
-            found.update((name,) if function is None else function.sources)
+            if name in self._positions:
+                found.add(name)
+            else:
+                self.index(name)
+                found.update(self._functions[name].sources)
         return self.clique(found)
 
     def lookup(self, fine: str, coarse: str) -> Places | None:
@@ -398,10 +412,20 @@ class Domain:
         """
         if name in names:
             return True
-        function = self.function(name)
-        if function is None:
+        if name in self._positions:
             return False
-        return set(function.sources) <= set(names) or any(self.lookup(each, name) is not None for each in names)
+        finer = self._finer.get(name)
+        if finer is None:
+            sources = self.base((name,))
+            alike = (each.name for each in self._functions.values() if each.sources == sources)
+            finer = frozenset(each for each in (*sources, *alike) if self.lookup(each, name) is not None)
+            self._finer[name] = finer
+        return not finer.isdisjoint(names) or all([source in names for source in self._functions[name].sources])
+
+    @cached_property
+    def _finer(self) -> dict[str, frozenset[str]]:
+        """For functions that were asked for the variables that determine each alone."""
+        return {}
 
     def reduced(self, names: Iterable[str]) -> Clique:
         """The variables that the others do not determine, in order: they say all that the others say.
@@ -411,7 +435,7 @@ class Domain:
             >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 4095))).reduced(["age.16", "sex", "age.256"])
             ('sex', 'age.16')
         """
-        asked = tuple(names)
+        asked = frozenset(names)
         found = self._reductions.get(asked)
         if found is None:
             kept = list(self.clique(asked))
@@ -425,8 +449,8 @@ class Domain:
         return found
 
     @cached_property
-    def _reductions(self) -> dict[Clique, Clique]:
-        """Reduced cliques that were asked for: trees ask for the same ones again and again."""
+    def _reductions(self) -> dict[frozenset[str], Clique]:
+        """Reduced sets that were asked for: trees ask for the same ones again and again."""
         return {}
 
     def codes_in(self, name: str, clique: Clique) -> Places:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def possible_cells(domain: Domain, clique: Clique) -> Bools | None:
 
 
 def _possible(domain: Domain, clique: Clique) -> Bools | None:
-    found = _counted(domain, clique, np.bool_, {})
+    found = _counted(domain, clique, np.dtype(np.bool_), {})
     if found is not None:
         found.setflags(write=False)
     return found
@@ -95,24 +96,27 @@ _KEPT_CELLS = 1 << 14
 _kept_possible = lru_cache(maxsize=1024)(_possible)
 
 
-def _whole(domain: Domain) -> type[Any]:
-    return np.int64 if domain.size < 2**62 else object
+def _whole(domain: Domain) -> np.dtype[Any]:
+    return np.dtype(np.int64 if domain.size < 2**62 else object)
 
 
-def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str, Bools]) -> NDArray[Any] | None:
+def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping[str, Bools]) -> NDArray[Any] | None:
     """Records in each cell of a clique; whether there is any for the type of bits, where sums are unions."""
-    shape = domain.shape_of(clique)
+    shape, ruled = domain.shape_of(clique), _ruled(domain)
     if math.prod(shape) > MOST_CELLS:
         return None
-    factors = [(scope, table.astype(kind)) for scope, table in domain.zeros]
-    for block in _blocks(domain, clique):
-        hidden = {name for scope, _ in domain.zeros for name in scope if domain.base([name])[0] in block}
+    blocks = _blocks(domain, (*clique, *given))
+    inside = set(chain.from_iterable(blocks))
+    others = _others(domain, frozenset(inside & ruled.keys()), kind)
+    if others is None:
+        return None
+    free = math.prod(each.size for each in domain if each.name not in inside and each.name not in ruled)
+    factors = [*others, ((), np.asarray(free, dtype=kind))]
+    for block in blocks:
+        hidden = {ruled[name] for name in block if name in ruled}
         wanted = [name for name in clique if set(domain.base([name])) <= set(block)]
         scope = domain.clique([*wanted, *(name for name in hidden if not domain.determines(clique, name))])
         if scope == block and not set(block) & set(given):
-            continue
-        if not scope and not set(block) & set(given):
-            factors.append(((), np.asarray(math.prod(domain.shape_of(block)), dtype=kind)))
             continue
         if math.prod(domain.shape_of(block)) > MOST_CELLS or math.prod(domain.shape_of(scope)) > MOST_CELLS:
             return None
@@ -130,16 +134,42 @@ def _counted(domain: Domain, clique: Clique, kind: type[Any], given: Mapping[str
     return found
 
 
-def _blocks(domain: Domain, clique: Clique) -> list[Clique]:
-    """Attributes, those together that a variable of the clique is a function of."""
-    blocks = [{name} for name in domain.names]
-    for name in clique:
+@lru_cache(maxsize=1 << 12)
+def _others(domain: Domain, inside: frozenset[str], kind: np.dtype[Any]) -> list[_Factor] | None:
+    """The constraints, with all attributes summed out that are not inside; many cliques have the same inside.
+
+    Args:
+        domain: The domain.
+        inside: Attributes that constraints are about.
+        kind: Type of the numbers.
+    """
+    ruled = _ruled(domain)
+    if any(domain[name].size > MOST_CELLS for name in ruled.keys() - inside):
+        return None
+    factors = [(scope, table.astype(kind)) for scope, table in domain.zeros]
+    for name, variable in ruled.items():
+        if name not in inside and name != variable:
+            codes = np.ones(domain[name].size, dtype=kind)
+            factors.append(((variable,), summed(domain, codes, (name,), (variable,))))
+    return _eliminated(domain, domain.clique(ruled[name] for name in inside), factors)
+
+
+@lru_cache(maxsize=256)
+def _ruled(domain: Domain) -> dict[str, str]:
+    """The attributes that constraints are about, and the variable that stands for each there."""
+    names = dict.fromkeys(name for scope, _ in domain.zeros for name in scope)
+    return {domain.base([name])[0]: name for name in names}
+
+
+def _blocks(domain: Domain, names: Iterable[str]) -> list[Clique]:
+    """The attributes that variables depend on, those together that one of them is a function of."""
+    blocks: list[set[str]] = []
+    for name in names:
         sources = set(domain.base([name]))
-        if len(sources) > 1:
-            touched = [block for block in blocks if block & sources]
-            blocks = [block for block in blocks if not block & sources]
-            blocks.append(set().union(*touched))
-    return [domain.clique(block) for block in blocks]
+        touched = [block for block in blocks if block & sources]
+        blocks = [block for block in blocks if not block & sources]
+        blocks.append(sources.union(*touched))
+    return sorted(map(domain.clique, blocks), key=domain.axes)
 
 
 def _eliminated(domain: Domain, clique: Clique, factors: Iterable[_Factor]) -> list[_Factor] | None:

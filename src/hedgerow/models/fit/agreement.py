@@ -19,12 +19,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Places
 from hedgerow.domain import Clique, Domain, places_in, spread_over, summed
+
+if TYPE_CHECKING:
+    from hedgerow.models.fit.agreement_kernels import Meetings  # importing it takes a second
 
 _LEAST = 1e-10
 """Variance of answers without noise, as a fraction of the largest."""
@@ -172,69 +175,38 @@ def _projected(known: _Variables, tables: dict[int, _Table]) -> dict[int, Floats
     variances = np.concatenate([each.variances.reshape(-1) for each in tables.values()])
     ends = np.cumsum([each.values.size for each in tables.values()])
     meetings = _meetings(known, list(tables), ends, variances)
+    from hedgerow.models.fit.agreement_kernels import average_all  # compiling takes a second
 
     def swept(numbers: Floats, total: float) -> Floats:
         """Averages from coarse to fine and back: a symmetric operator."""
         found = numbers.copy()
-        for each in (*meetings, *reversed(meetings)):
-            each.average(found, variances, total)
+        average_all(found, variances, meetings, total)
         return found
 
     parts = np.split(_nearest(values, _inverse(variances), swept), ends[:-1])
     return {mask: part.reshape(each.values.shape) for (mask, each), part in zip(tables.items(), parts, strict=True)}
 
 
-@dataclass(frozen=True, eq=False)
-class _Meeting:
-    """Tables that share a marginal.
-
-    Attributes:
-        shared: Its variables.
-        parts: Cells of each table, among those of all.
-        places: For each cell the cell of the shared marginal, times the number of tables before its own.
-        precisions: 1 over the variances of the sums of each table, shape ``(tables, cells of the shared marginal)``.
-    """
-
-    shared: int
-    parts: list[slice]
-    places: Places
-    precisions: Floats
-
-    def average(self, values: Floats, variances: Floats, total: float) -> None:
-        """Replace the shared marginal by its average in all tables, in place; the sum of all cells by the total."""
-        sums = _sums(values, self.parts, self.places, self.precisions.shape)
-        means = np.array([total])
-        if self.shared:
-            means = _ratio((self.precisions * sums).sum(axis=0), self.precisions.sum(axis=0))
-        missing = ((means - sums) * self.precisions).reshape(-1)[self.places]
-        start = 0
-        for part in self.parts:
-            end = start + part.stop - part.start
-            values[part] += variances[part] * missing[start:end]
-            start = end
-
-
-def _sums(values: Floats, parts: Sequence[slice], places: Places, shape: tuple[int, ...]) -> Floats:
-    gathered = np.concatenate([values[part] for part in parts])
-    return np.asarray(np.bincount(places, gathered, math.prod(shape)), dtype=np.float64).reshape(shape)
-
-
-def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Floats) -> list[_Meeting]:
-    """All marginals that several tables share, and what such marginals share, coarse ones first; then sums of all."""
-    parts = [slice(start, end) for start, end in pairwise([0, *ends.tolist()])]
+def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Floats) -> Meetings:
+    """All marginals that several tables share, and what such marginals share; first of all their sum."""
+    starts = np.concatenate([[0], ends])
     closed = {0}
     for mask in masks:
         closed |= {mask & other for other in closed} | {mask}
-    found = []
+    rows, sizes, tables, places, precisions = [0], list[int](), list[int](), list[Places](), list[Floats]()
     for shared in sorted(closed, key=lambda mask: mask.bit_count()):
-        rows = [row for row, mask in enumerate(masks) if mask & shared == shared]
-        if len(rows) > 1:
-            size = math.prod(known.shape(shared))
-            offsets = [number * size + known.places(masks[row], shared) for number, row in enumerate(rows)]
-            places, inside = np.concatenate(offsets), [parts[row] for row in rows]
-            sums = _sums(variances, inside, places, (len(rows), size))
-            found.append(_Meeting(shared, inside, places, _inverse(sums)))
-    return found
+        having = [table for table, mask in enumerate(masks) if mask & shared == shared]
+        if len(having) > 1:
+            rows.append(rows[-1] + len(having))
+            sizes.append(math.prod(known.shape(shared)))
+            tables += having
+            for table in having:
+                places.append(known.places(masks[table], shared))
+                spread = variances[starts[table] : ends[table]]
+                sums = np.asarray(np.bincount(places[-1], spread, sizes[-1]), dtype=np.float64)
+                precisions.append(_inverse(sums))
+    joined = np.concatenate(places), np.concatenate(precisions)
+    return np.array(rows), np.array(sizes), starts[tables], ends[tables], *joined
 
 
 def _nearest(values: Floats, precisions: Floats, sweep: Callable[[Floats, float], Floats]) -> Floats:

@@ -182,7 +182,9 @@ def _stacked_product(
     stacks = [math.prod(domain.shape_of(own)) for own in coarse]
     left = ordered(tables[low], [*coarse[low], *found.outer[low], *inner]).reshape(stacks[low], -1, length)
     right = ordered(tables[high], [*coarse[high], *inner, *found.outer[high]]).reshape(stacks[high], length, -1)
-    places = [places_in(domain, stack, coarse[side]).reshape(-1) for side in (low, high)]
+    places = [
+        None if coarse[side] == stack else places_in(domain, stack, coarse[side]).reshape(-1) for side in (low, high)
+    ]
     names = (*stack, *found.outer[low], *found.outer[high])
     from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
 

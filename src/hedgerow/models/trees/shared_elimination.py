@@ -15,7 +15,7 @@ has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import final
 
@@ -68,6 +68,7 @@ class SharedElimination:
         self._among: Domain | None = None if part.tree.plain else part.tree.domain
         self._check = check
         self._columns = _Columns()
+        self._refinements: dict[str, Floats] = {}
         self._placing = Placing(self._tree, self._among)
 
     def tables(self, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
@@ -86,6 +87,7 @@ class SharedElimination:
         if self._among is None:
             yield from self._coarse_tables(cliques)
             return
+        self._refinements.clear()
         finer: dict[Clique, list[tuple[Clique, dict[str, Clique]]]] = {}
         for clique in cliques:
             coarse, levels = self._placing.coarse(clique)
@@ -114,10 +116,16 @@ class SharedElimination:
         left = dict(levels)
         for name, level in levels.items():
             del left[name]
-            (home,) = self._tree.homes(name)
-            alone = conditional(self._part.sums(home, (name,)), (name,), level, self._domain)
-            table = product(table, ((name,), alone), {*clique, *chain.from_iterable(left.values())}, self._domain)
+            within = self._within(name, level)
+            table = product(table, ((name,), within), {*clique, *chain.from_iterable(left.values())}, self._domain)
         return np.array(ordered(table, clique), order="C")
+
+    def _within(self, name: str, level: Clique) -> Floats:
+        """The distribution of a variable given its level."""
+        if name not in self._refinements:
+            (home,) = self._tree.homes(name)
+            self._refinements[name] = conditional(self._part.sums(home, (name,)), (name,), level, self._domain)
+        return self._refinements[name]
 
     # Together
 
@@ -206,9 +214,10 @@ class SharedElimination:
         """
         names, values = table
         if self._among is not None:
-            alone = [name for name in conditionals if not self._side_by_side(names, shared, name, kept)]
-            yield from self._tangled(table, shared, {name: conditionals[name] for name in alone}, kept)
-            conditionals = {name: each for name, each in conditionals.items() if name not in alone}
+            plain = set(self._side_by_side(names, shared, conditionals, kept))
+            alone = {name: each for name, each in conditionals.items() if name not in plain}
+            yield from self._tangled(table, shared, alone, kept)
+            conditionals = {name: each for name, each in conditionals.items() if name in plain}
             if not conditionals:
                 return
         order = sorted((name for name in names if name in shared), key=lambda name: name not in kept)
@@ -227,11 +236,14 @@ class SharedElimination:
             for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
                 yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
-    def _side_by_side(self, names: Clique, shared: Clique, name: str, kept: Collection[str]) -> bool:
-        """Whether the product with a conditional meets no variable that determines another."""
-        if not set(shared) <= set(names) or len(self._axes(shared, name)) <= len(shared):
-            return False
-        return all(each in names or not self._domain.determines(names, each) for each in kept)
+    def _side_by_side(
+        self, names: Clique, shared: Clique, behind: Iterable[str], kept: Collection[str]
+    ) -> Iterator[str]:
+        """The variables in products with whose conditionals no variable meets one that it determines."""
+        apart = set(shared) <= set(names) and not any(
+            each not in names and self._domain.determines(names, each) for each in kept
+        )
+        return (name for name in (behind if apart else ()) if len(self._axes(shared, name)) > len(shared))
 
     def _tangled(
         self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]

@@ -10,12 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import final
 
 from hedgerow.domain import Clique, Domain
 
 _LATTICE = 1 << 10
 """Sizes are whole multiples of its inverse, so that sums of their products are exact."""
+_KEPT = 32
+"""Sets of variables whose ties are kept."""
+_MOST_CLOSURES = 1 << 12
+"""Closed sets that ties remember."""
 
 
 @final
@@ -51,26 +56,23 @@ class Ties:
         Raises:
             DomainError: A variable does not exist.
         """
-        present = dict.fromkeys(name for scope in scopes for name in scope)
-        joint = {name: domain.base((name,)) for name in present if len(domain.base((name,))) > 1}
-        present.update(dict.fromkeys(name for sources in joint.values() for name in sources))
-        alike: dict[Clique, list[str]] = {}
-        for name in domain.clique(present):
-            alike.setdefault(domain.base((name,)), []).append(name)
-        coarser: dict[str, Clique] = {}
-        for sources, names in alike.items():
-            found = _determined(domain, names)
-            if len(sources) == 1 and all(len(each) < len(names) for each in found.values()):
-                found = _determined(domain, [*sources, *names])
-            meets = {meet.name: pair for meet, pair in domain.meets if found.keys() >= {*pair}}
-            if meets:
-                found = _determined(domain, [*found, *meets])
-            coarser.update(found)
-            joint.update(meets)
-        return cls(domain, coarser, joint)
+        return _ties(domain, domain.clique(name for scope in scopes for name in scope))
 
     def closed(self, names: Iterable[str]) -> Clique:
         """Some variables and all present ones that they determine."""
+        asked = frozenset(names)
+        known = self._closures.get(asked)
+        if known is None:
+            if len(self._closures) >= _MOST_CLOSURES:
+                self._closures.clear()
+            known = self._closures[asked] = self._closed(asked)
+        return known
+
+    @cached_property
+    def _closures(self) -> dict[frozenset[str], Clique]:
+        return {}
+
+    def _closed(self, names: Iterable[str]) -> Clique:
         found = {each for name in names for each in self.coarser[name]}
         for name, sources in self.joint.items():
             if name not in found and found.issuperset(sources):
@@ -83,7 +85,7 @@ class Ties:
         yield from (self.closed((name,)) for name in self.coarser)
         yield from (self.closed((name, *sources)) for name, sources in self.joint.items())
 
-    @property
+    @cached_property
     def sizes(self) -> dict[str, float]:
         """The size that each variable adds to a clique; the product over a closed one is never below its cells.
 
@@ -124,6 +126,28 @@ class Ties:
         for name in self.coarser:
             groups.setdefault(self.domain.base((name,)), []).append(name)
         return (sorted(group, key=lambda name: -len(self.coarser[name])) for group in groups.values())
+
+
+@lru_cache(maxsize=_KEPT)
+def _ties(domain: Domain, named: Clique) -> Ties:
+    """Growing trees ask for the same ones again and again."""
+    present = dict.fromkeys(named)
+    joint = {name: domain.base((name,)) for name in present if len(domain.base((name,))) > 1}
+    present.update(dict.fromkeys(name for sources in joint.values() for name in sources))
+    alike: dict[Clique, list[str]] = {}
+    for name in domain.clique(present):
+        alike.setdefault(domain.base((name,)), []).append(name)
+    coarser: dict[str, Clique] = {}
+    for sources, names in alike.items():
+        found = _determined(domain, names)
+        if len(sources) == 1 and all(len(each) < len(names) for each in found.values()):
+            found = _determined(domain, [*sources, *names])
+        meets = {meet.name: pair for meet, pair in domain.meets if found.keys() >= {*pair}}
+        if meets:
+            found = _determined(domain, [*found, *meets])
+        coarser.update(found)
+        joint.update(meets)
+    return Ties(domain, coarser, joint)
 
 
 def _determined(domain: Domain, names: Sequence[str]) -> dict[str, Clique]:
