@@ -65,7 +65,7 @@ def measured(name: str, epsilon: float, seed: int) -> Outcome:
     release = MWEM().run(task.table, task.workload, ApproxDP(epsilon, DELTA), noise=SeededNoise(seed))
     records = release.sample(seed=seed)
     seconds = time.process_time() - start
-    peak = _peak_megabytes()
+    peak = peak_megabytes()
     distances = task.of_codes(records.codes)
     model = task.distances(release.model)
     return Outcome(float(distances.mean()), float(distances.max()), float(model.mean()), seconds, peak)
@@ -80,8 +80,8 @@ def averaged(name: str, epsilon: float, seeds: Sequence[int]) -> Outcome:
     return Outcome(*np.mean(fields, axis=0).tolist())
 
 
-def _peak_megabytes() -> float:
-    """Of this process since it was started; the system's own figure would count the process that started it, too."""
+def peak_megabytes() -> float:
+    """Peak memory of this process; the system's own figure would count the process that started it, too."""
     status = Path("/proc/self/status")
     if not status.exists():
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -14,9 +14,9 @@ def task(request: pytest.FixtureRequest) -> Task:
 
 
 def test_tasks_hold_the_marginals_that_the_figures_are_for(task: Task) -> None:
-    marginals = {"W1": 210, "W2": 28, "W2s": 15, "W3": 560}
+    marginals = {"W1": 210, "W2": 28, "W2s": 15, "W3": 560, "ACS": 276}
     assert len(task.cliques) == task.workload.n_candidates == marginals[task.name]
-    assert task.table.total() == (21_574 if task.name == "W3" else 48_842)
+    assert task.table.total() == {"W3": 21_574, "ACS": 7_634}.get(task.name, 48_842)
 
 
 def test_distances_without_privacy_are_those_then(task: Task) -> None:
@@ -44,4 +44,4 @@ def test_the_best_of_a_row() -> None:
     assert form is not None
     assert form.name == "mbi 2.0.0 mwem+pgm"
     assert best("W1", 1.0, mwem=True) is None
-    assert {name: len(peers) for name, peers in FIGURES.items()} == {"W1": 2, "W2": 11, "W2s": 13, "W3": 8}
+    assert {name: len(peers) for name, peers in FIGURES.items()} == {"W1": 2, "W2": 11, "W2s": 13, "W3": 8, "ACS": 0}

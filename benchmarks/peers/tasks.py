@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.acs import FOLDER as ACS, without_rules
 from hedgerow.arrays import Floats
 from hedgerow.data import Table, read_table
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, read_domain
 from hedgerow.queries import Tables, Workload, cliques_of_order
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
@@ -99,10 +100,17 @@ def _w3() -> Task:
     return Task("W3", "NLTCS, all 3-way marginals", table, tuple(combinations(table.domain.names, 3)))
 
 
+def _acs() -> Task:
+    domain = without_rules(read_domain(ACS / "acs.domain.yaml"))
+    about = "ACS Massachusetts, 24 columns without their rules, all 2-way marginals"
+    return Task("ACS", about, read_table(ACS / "ma2019.csv", domain), tuple(combinations(domain.names, 2)))
+
+
 TASKS: dict[str, Callable[[], Task]] = {
     "W1": _w1,
     "W2": lambda: _pairs("W2", EIGHT),
     "W2s": lambda: _pairs("W2s", SIX),
     "W3": _w3,
+    "ACS": _acs,
 }
 """What makes each task; reading a table takes a moment."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +30,7 @@ from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.query import Marginal
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
+from tests.privacy.mutants import Mutant, killed
 from tests.reference.least_squares import estimated_variances, rows_of
 
 
@@ -49,6 +53,11 @@ TASKS = {
     "box": Workload.ranges(BOX, ["a", "b", "c"], 60, seed=3),
     "uneven": Workload.ranges(UNEVEN, ["a", "b"], 60, seed=4),
 }
+LARGE = {
+    "long line": Workload.prefixes(domain_of(4096), "a"),
+    "large plane": Workload.ranges(domain_of(64, 64), ["a", "b"], 60, seed=5),
+}
+"""Too large for least squares, and large enough for several grids."""
 EVEN = [name for name in TASKS if name != "uneven"]
 CHAINS = {1: [(0,), (1,), (2,)], 2: [(0, 0), (1, 0), (1, 1)], 3: [(0, 0, 0), (1, 0, 1)]}
 
@@ -115,14 +124,15 @@ def test_slopes_are_differences(name: str) -> None:
         assert slope == pytest.approx(fall, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", [*TASKS, *LARGE])
 @pytest.mark.parametrize("budget", [PureDP(0.3), ZCDP(0.05, Neighbours.REPLACE)], ids=["pure", "zcdp"])
 @pytest.mark.parametrize("total", [10.0, 1e3, 1e7])
 def test_steps_are_a_chain_that_costs_the_charge(name: str, budget: Budget, total: float) -> None:
-    workload = TASKS[name]
+    workload = (TASKS | LARGE)[name]
     steps = grid_steps(workload, budget, 0.25, total)
     targets = [step.target for step in steps if isinstance(step.target, Marginal)]
     assert len(targets) == len(steps)
+    assert name in TASKS or len(targets) > 1
     assert targets[-1].scope == workload.scopes[0]
     for coarse, fine in pairwise(targets):
         assert coarse.size < fine.size
@@ -251,3 +261,82 @@ def test_attributes_of_very_many_values_are_measured_in_tables() -> None:
     workload = Workload.prefixes(domain_of(70_000), "a")
     assert in_grids(MWEM(), workload)
     assert all(isinstance(step, Marginal) for step, _ in course_of(MWEM(), workload, PureDP(1.0), 0.95, 1e5).steps)
+
+
+def instead(name: str, value: Any, where: Any = grids) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(where, name, value)
+
+
+def all_of_the_charge_for_each(patch: pytest.MonkeyPatch) -> None:
+    """Every grid of a chain is measured as if it were the only one."""
+    of_boxes = grids._of_boxes
+    patch.setattr(grids, "_of_boxes", lambda *given: dict.fromkeys(of_boxes(*given), 1.0))
+
+
+def shares_of_other_grids(patch: pytest.MonkeyPatch) -> None:
+    """The share of the coarsest grid is passed on to the finest."""
+    right = grids._Choice.divided
+
+    def divided(self: Any, shares: Any) -> Any:
+        found = right(self, shares)
+        return dict(zip(found, reversed(list(found.values())), strict=True))
+
+    patch.setattr(grids._Choice, "divided", divided)
+
+
+def what_is_left_out_is_lost(patch: pytest.MonkeyPatch) -> None:
+    """Shares are not made to sum to 1 again."""
+    right = grids._Choice.divided
+
+    def divided(self: Any, shares: Any) -> Any:
+        return {grid: 0.9 * share for grid, share in right(self, shares).items()}
+
+    patch.setattr(grids._Choice, "divided", divided)
+
+
+def more_records_than_there_are(patch: pytest.MonkeyPatch) -> None:
+    """As many records count as known whatever the number is."""
+    right = grids._choice
+    patch.setattr(grids, "_choice", lambda *given: right(*given[:-1], 1e9))
+
+
+def one_child(patch: pytest.MonkeyPatch) -> None:
+    """A node's count says of each child's what it would of an only one's."""
+    right = Grids._variances
+
+    def variances(self: Any, precisions: Any) -> Any:
+        return right(Grids(self.covered, self.above, np.ones_like(self.children), self.known), precisions)
+
+    patch.setattr(Grids, "_variances", variances)
+
+
+def total_unknown(patch: pytest.MonkeyPatch) -> None:
+    """What a box says is not corrected by the tables above."""
+    right = Grids._variances
+
+    def variances(self: Any, precisions: Any) -> Any:
+        return right(Grids(self.covered, 0.0 * self.above, self.children, self.known), precisions)
+
+    patch.setattr(Grids, "_variances", variances)
+
+
+LARGE_COSTS = partial(test_steps_are_a_chain_that_costs_the_charge, "large plane", PureDP(0.3), 1e3)
+PREFIXES = partial(test_variances_are_those_of_least_squares, "prefixes", 1.0)
+MUTANTS = (
+    Mutant("the whole charge for each grid", all_of_the_charge_for_each, LARGE_COSTS),
+    Mutant("shares of grids rounded up", instead("_BELOW", 1.0 + 2.0**-40), LARGE_COSTS),
+    Mutant("shares of grids that sum to less than 1", what_is_left_out_is_lost, LARGE_COSTS),
+    Mutant("shares passed on to other grids", shares_of_other_grids,
+           test_coarse_tables_get_more_where_counts_are_noise),
+    Mutant("grids for another number of records", more_records_than_there_are,
+           test_coarse_tables_get_more_where_counts_are_noise),
+    Mutant("a coarse table however little noise there is", instead("_noise", lambda *given: 1e3),
+           partial(test_a_table_gets_a_coarser_one_where_noise_hides_its_cells, 60.0, coarse=False)),
+    Mutant("variances of grids as if nodes had one child", one_child, PREFIXES),
+    Mutant("variances of grids without the tables above", total_unknown, PREFIXES),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.models.core import Model
 from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models.fit import stopping
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.fit.stopping import LENGTHS, LONGER, Path, signs, stopped
 from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
+from tests.privacy.mutants import Mutant, killed
 
 ADAPTED = Proximal(adapted=True)
 
@@ -196,3 +199,56 @@ def test_longer_fits_are_tried_while_the_estimate_falls() -> None:
         assert tried[::2] == tried[1::2] == every[: len(tried) // 2]
         assert tried[-1] == every[max(len(LENGTHS), every.index(best) + 1)] or best < 1.0
         assert best > 1.0 or sigma > 1.0
+
+
+def changed_path(patch: pytest.MonkeyPatch, change: Callable[[Any], None]) -> None:
+    """Paths that begin otherwise."""
+    begin = Path.__init__
+
+    def beginning(self: Any, *given: Any) -> None:
+        begin(self, *given)
+        change(self)
+
+    patch.setattr(Path, "__init__", beginning)
+
+
+def half_the_derivatives(patch: pytest.MonkeyPatch) -> None:
+    """Differences are divided by twice the moves."""
+    changed_path(patch, lambda path: setattr(path, "_moves", 2.0 * path._moves))
+
+
+def errors_in_counts(patch: pytest.MonkeyPatch) -> None:
+    """Residuals and noise have different units."""
+    changed_path(patch, lambda path: setattr(path, "_stds", np.ones_like(path._stds)))
+
+
+def never_longer(patch: pytest.MonkeyPatch) -> None:
+    """The usual length is the longest."""
+    patch.setattr(stopping, "LONGER", ())
+
+
+def never_shorter(patch: pytest.MonkeyPatch) -> None:
+    """The usual length is the shortest."""
+    patch.setattr(stopping, "LENGTHS", (1.0,))
+
+
+def derivatives_left_out(patch: pytest.MonkeyPatch) -> None:
+    """The residual alone is taken for the error, so that every fit goes on to its end."""
+    changed_path(patch, lambda path: setattr(path, "_moves", 1e12 * path._moves))
+
+
+DERIVATIVES = test_the_sum_of_derivatives_is_that_of_differences
+NOISE_ALONE = partial(test_where_noise_is_all_there_is_less_of_it_is_taken_in, Histogram)
+MUTANTS = (
+    Mutant("derivatives of a fit halved", half_the_derivatives, DERIVATIVES),
+    Mutant("errors of a fit in counts", errors_in_counts, DERIVATIVES),
+    Mutant("fits that are never shorter", never_shorter, NOISE_ALONE),
+    Mutant("fits that take the residual for the error", derivatives_left_out, NOISE_ALONE),
+    Mutant("fits that are never longer", never_longer,
+           partial(test_a_whole_histogram_is_fitted_as_well_as_it_is_projected, "spike")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

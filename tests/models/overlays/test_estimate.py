@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from hedgerow.domain.rules import impossible
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.models.fit.agreement import agreed
 from hedgerow.models.fit.rules import Proximal
+from hedgerow.models.overlays import estimate, shared
 from hedgerow.models.overlays.estimate import averaged, overlaid
 from hedgerow.models.overlays.parts import Parts
 from hedgerow.models.overlays.projection import nearest
 from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
+from tests.privacy.mutants import Mutant, killed
 from tests.reference.locally_consistent import estimates, nearest_positive
 
 SCOPES: list[tuple[Domain, list[Clique]]] = [
@@ -177,3 +180,74 @@ def test_tables_too_large_are_refused() -> None:
     measured = [Measurement(Marginal(domain, scope), nothing, NoiseKind.GAUSSIAN, 1.0) for scope in scopes]
     with pytest.raises(ModelTooLargeError):
         overlaid(domain, 100.0, measured, Proximal())
+
+
+def tables_agree_and_nothing_is_negative() -> None:
+    """Every attribute has the same noisy table wherever it is asked for, of the right sum, and none is below 0."""
+    domain, scopes = SCOPES[1]
+    for seed in range(3):
+        model = overlaid(domain, 100.0, noisy(domain, scopes, seed, scale=25.0), Proximal())
+        for scope, table in zip(scopes, model.marginals(scopes), strict=True):
+            assert table.min() >= 0.0
+            assert table.sum() == pytest.approx(100.0)
+            for axis, name in enumerate(scope):
+                others = tuple(place for place in range(len(scope)) if place != axis)
+                np.testing.assert_allclose(table.sum(axis=others), model.marginals([(name,)])[0], atol=0.05)
+
+
+def nothing_is_made_of_noise() -> None:
+    """Independent columns stay so, as far as the tree and what pairs have in common go."""
+    columns, scale = 30, 100.0
+    domain, rng = domain_of(*[2] * columns), np.random.default_rng(8)
+    pairs = [Marginal(domain, pair) for pair in combinations(domain.names, 2)]
+    measured = [Measurement(pair, 2500.0 + rng.normal(0.0, scale, 4), NoiseKind.GAUSSIAN, scale) for pair in pairs]
+    model = overlaid(domain, 10_000.0, measured, Proximal())
+    off = [np.abs(table - 2500.0).sum() for table in model.marginals([pair.scope for pair in pairs])]
+    assert np.mean(off) < 0.3 * 4 * 0.8 * scale
+
+
+def noise_has_nothing_in_common() -> None:
+    domain, rng = domain_of(*[2] * 30), np.random.default_rng(9)
+    parts = Parts(domain, list(combinations(domain.names, 2)))
+    noise = rng.normal(0.0, 1.0, parts.size)
+    assert np.linalg.norm(shared.common(parts, noise, np.ones(parts.size))[0]) < 0.2 * np.linalg.norm(noise)
+
+
+def nearest_left_out(patch: pytest.MonkeyPatch) -> None:
+    """Counts below 0 are cut off where they are shown."""
+    patch.setattr(estimate, "nearest", lambda stacks, middle, *_: middle)
+
+
+def noise_taken_for_scatter(patch: pytest.MonkeyPatch) -> None:
+    """Parts are as far from what is expected as they seem."""
+    patch.setattr(estimate, "_LEAST", 1e4)
+
+
+def noise_in_common(patch: pytest.MonkeyPatch) -> None:
+    """What pairs have in common is told from noise with a tenth of its deviation."""
+    right = shared._standing_out
+    patch.setattr(shared, "_standing_out", lambda matrix, edge: right(matrix, 0.1 * edge))
+
+
+def variances_of_a_tenth(patch: pytest.MonkeyPatch) -> None:
+    """Averages claim to be more precise than they are."""
+    right = estimate.averaged
+
+    def averages(*given: Any) -> tuple[Floats, Floats]:
+        means, precisions = right(*given)
+        return means, 100.0 * precisions
+
+    patch.setattr(estimate, "averaged", averages)
+
+
+MUTANTS = (
+    Mutant("tables cut off instead of the nearest", nearest_left_out, tables_agree_and_nothing_is_negative),
+    Mutant("tables that keep their noise", noise_taken_for_scatter, nothing_is_made_of_noise),
+    Mutant("noise that pairs have in common", noise_in_common, noise_has_nothing_in_common),
+    Mutant("averages that claim a tenth of their noise", variances_of_a_tenth, nothing_is_made_of_noise),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

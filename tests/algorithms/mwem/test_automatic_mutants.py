@@ -1,0 +1,192 @@
+"""Bugs planted in automatic rounds: the decision, its steps, the length of the last fit, the tree below the tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import hedgerow.algorithms.mwem.run as run_module
+from hedgerow.algorithms.mwem.deciding import Course
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.derived import width_level
+from hedgerow.domain.domain import Domain
+from hedgerow.models.fit.stopping import Reached
+from hedgerow.models.overlays import estimate
+from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy.randomness.source import NoiseSource
+from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
+from hedgerow.release import Release
+from tests.algorithms.shared.whole_runs import exactly, losses_stay_below_the_charge, without_histograms
+from tests.privacy.mutants import Mutant, killed, unpaid
+from tests.privacy.replay import ReplayNoise, record
+from tests.privacy.tables import DenseCounts, binary
+
+_AXES = [IntegerRange(name, 0, 3) for name in "ab"]
+GRID = Workload.marginals(Domain(_AXES, [width_level(axis, 2) for axis in _AXES]), cliques=[("a", "b")])
+PAIRS = Workload.marginals(binary(3), 2)
+WIDE = Workload.marginals(binary(4), 2)
+CONFIG = MWEM(error_share=0.0)
+
+
+class Automatic:
+    """Runs whose rounds are chosen, on a table of few records."""
+
+    def __init__(self, workload: Workload, histogram: tuple[int, ...], *, seeds: int = 1, **settings: Any) -> None:
+        self.workload, self.config, self.seeds = workload, replace(CONFIG, **settings), seeds
+        self.source = DenseCounts(workload.domain, [*histogram, *[0] * (workload.domain.size - len(histogram))])
+
+    def run(self, source: DenseCounts, noise: NoiseSource) -> Release:
+        return self.config.run(source, self.workload, PureDP(2.0), noise=noise)
+
+    def loses_no_more_than_it_is_charged(self) -> None:
+        losses_stay_below_the_charge(self.run, self.source, Neighbours.ADD_REMOVE, self.seeds)
+
+    def pays_for_every_draw(self) -> None:
+        """All draws are steps of the course or the number of records, and each is in the ledger."""
+        transcript = record(self.run, self.source, 1)
+        release = self.run(self.source, ReplayNoise(transcript))
+        assert len(transcript) == sum(event.charge > 0 for event in release.events)
+        assert len(release.measurements) == sum(event.label == "measure" for event in release.events)
+        assert math.fsum(event.charge for event in release.events) == pytest.approx(2.0, abs=1e-9)
+
+    def over_a_tree(self) -> None:
+        """The same where no tree holds what is measured."""
+        with pytest.MonkeyPatch.context() as patch:
+            without_histograms(patch)
+            self.loses_no_more_than_it_is_charged()
+
+
+def remembered(patch: pytest.MonkeyPatch) -> list[MWEMRun]:
+    """Runs that have begun: what planted bugs reach the exact answers by."""
+    start, found = MWEMRun.start, []
+
+    def remembering(self: MWEMRun) -> None:
+        found.append(self)
+        start(self)
+
+    patch.setattr(MWEMRun, "start", remembering)
+    return found
+
+
+def changed_course(patch: pytest.MonkeyPatch, change: Callable[[Any, Course], Course]) -> None:
+    """Another course than the one that was decided upon, given the run."""
+    runs, course_of = remembered(patch), run_module.course_of
+    patch.setattr(run_module, "course_of", lambda *given: change(runs[-1], course_of(*given)))
+
+
+def decision_by_the_exact_number(patch: pytest.MonkeyPatch) -> None:
+    """The number of records that was not paid for, in place of the noisy one."""
+    runs, course_of = remembered(patch), run_module.course_of
+
+    def deciding(config: Any, workload: Any, budget: Any, amount: float, _: float) -> Course:
+        curator: Any = runs[-1].curator
+        return course_of(config, workload, budget, amount, float(curator._Curator__source.total()))
+
+    patch.setattr(run_module, "course_of", deciding)
+
+
+def decision_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
+    """Fixed measurements only where the hypothesis is truly far off."""
+
+    def change(run: Any, course: Course) -> Course:
+        far = np.abs(run.workload.answers(run.model) - exactly(run)).max() > 1.25
+        return course if far else Course(course.decision, [], 2)
+
+    changed_course(patch, change)
+
+
+def order_by_the_exact_answers(patch: pytest.MonkeyPatch) -> None:
+    """The table that is truly farthest from the hypothesis is measured first."""
+
+    def change(run: Any, course: Course) -> Course:
+        source: Any = run.curator._Curator__source
+
+        def off(step: tuple[Any, float]) -> float:
+            target = step[0]
+            return float(np.abs(target.of_table(source.marginals([target.scope])[0]) - target.on(run.model)).sum())
+
+        return replace(course, steps=sorted(course.steps, key=off))
+
+    changed_course(patch, change)
+
+
+def charges_by_the_exact_answers(patch: pytest.MonkeyPatch) -> None:
+    """Shares of the charge go to where the records truly are."""
+
+    def change(run: Any, course: Course) -> Course:
+        source: Any = run.curator._Curator__source
+        weights = [source.marginals([target.scope])[0].max() for target, _ in course.steps]
+        charge = math.fsum(each for _, each in course.steps) / sum(weights) * (1.0 - 1e-12)
+        return replace(
+            course, steps=[(step[0], weight * charge) for step, weight in zip(course.steps, weights, strict=True)]
+        )
+
+    changed_course(patch, change)
+
+
+def first_step_unpaid(patch: pytest.MonkeyPatch) -> None:
+    """The first step of a course is measured and not written down."""
+    run_steps = MWEMRun._run_steps
+
+    def running(self: Any, steps: Any) -> None:
+        with unpaid(self.curator):
+            run_steps(self, steps[:1])
+        run_steps(self, steps[1:])
+
+    patch.setattr(MWEMRun, "_run_steps", running)
+
+
+def length_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
+    """The last fit goes on while its true error falls."""
+    runs = remembered(patch)
+
+    def score(self: Any, _: Any) -> float:
+        run: Any = runs[-1]
+        return float(np.abs(run.workload.answers(self.model) - exactly(run)).sum())
+
+    patch.setattr(Reached, "score", score)
+
+
+def tree_by_the_exact_tables(patch: pytest.MonkeyPatch) -> None:
+    """The tree below the tables holds the pair whose records are truly the most even."""
+    runs = remembered(patch)
+
+    def chosen(parts: Any, *_: Any) -> list[tuple[str, ...]]:
+        curator: Any = runs[-1].curator
+        pairs = [scope for scope in parts.sets if len(scope) == 2]
+        return [pairs[int(np.argmin([table.std() for table in curator._Curator__source.marginals(pairs)]))]]
+
+    patch.setattr(estimate, "chosen_scopes", chosen)
+
+
+FEW = (1, 0, 0, 1)
+MUTANTS = (
+    Mutant("decision by the exact number of records", decision_by_the_exact_number,
+           Automatic(GRID, (9,)).loses_no_more_than_it_is_charged),
+    Mutant("decision by the true error", decision_by_the_true_error,
+           Automatic(PAIRS, FEW).loses_no_more_than_it_is_charged),
+    Mutant("order of the steps by the exact answers", order_by_the_exact_answers,
+           Automatic(PAIRS, (4, 2, 0, 1)).loses_no_more_than_it_is_charged),
+    Mutant("shares of grids by the exact answers", charges_by_the_exact_answers,
+           Automatic(GRID, FEW).loses_no_more_than_it_is_charged),
+    Mutant("a step of grids that nobody pays", first_step_unpaid, Automatic(GRID, FEW).pays_for_every_draw),
+    Mutant("a step of a fixed strategy that nobody pays", first_step_unpaid,
+           Automatic(PAIRS, FEW).pays_for_every_draw),
+    Mutant("length of the last fit by the true error", length_by_the_true_error,
+           Automatic(PAIRS, (4, 2, 0, 1), seeds=2).loses_no_more_than_it_is_charged),
+    Mutant("tree below the tables by the exact ones", tree_by_the_exact_tables,
+           Automatic(WIDE, FEW, largest_tree=8).over_a_tree),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
