@@ -346,8 +346,9 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
         lower = np.where(one, highs + 1, ends[first]) - lows
         upper = np.where(one, 0, highs + 1 - ends[last] + counts[last])
         for fine in range(min(coarse + 1, len(levels))):
-            pairs = np.unique(np.stack([codes[fine], above]), axis=1)[1]
-            children = np.bincount(pairs)
+            parents = np.zeros(codes[fine].max() + 1, dtype=np.int64)
+            parents[codes[fine]] = above
+            children = np.bincount(parents)
             before = np.cumsum(children)
             inside = np.where(one, 0, before[last] - children[last] - before[first])
             parts = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
