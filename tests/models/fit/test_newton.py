@@ -62,13 +62,14 @@ def softmax(logits: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-@pytest.mark.parametrize("sigma", [1.0, 20.0, 300.0])
-def test_one_step_is_the_optimum_of_the_ridge(sigma: float, noise: str) -> None:
+@pytest.mark.parametrize(("sigma", "fall"), [(1.0, 1.0), (20.0, 0.3), (300.0, 1.0)])
+def test_one_step_is_the_optimum_of_the_ridge(sigma: float, fall: float, noise: str) -> None:
     """Against a quasi-Newton method of scipy on the function itself, over all cells."""
     known = parities(MIXED, sigma, noise=noise)
     values = rows(MIXED, known)
     targets = np.clip([measured.values[0] / TOTAL for measured in known], -1, 1)
-    lengths = np.array([0.7 / (measured.std / TOTAL) for measured in known])
+    orders = [len(measured.target.scope) for measured in known]
+    lengths = 0.7 * fall ** (np.array(orders) - 1.0) / np.array([measured.std / TOTAL for measured in known])
 
     def dual(multipliers: Floats) -> tuple[float, Floats]:
         logits = multipliers @ values
@@ -79,7 +80,7 @@ def test_one_step_is_the_optimum_of_the_ridge(sigma: float, noise: str) -> None:
 
     best = minimize(dual, np.zeros(len(known)), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000})
     model = Histogram(MIXED, TOTAL)
-    Newton(c=0.7, steps=1).fit(model, known)
+    Newton(c=0.7, fall=fall, steps=1).fit(model, known)
     np.testing.assert_allclose(cells_of(model), softmax(best.x @ values), rtol=1e-4, atol=1e-8)
     found = multipliers_of(model, known)
     assert dual(found)[0] <= best.fun + 1e-12
@@ -195,8 +196,8 @@ def test_what_it_cannot_solve_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not solvable(known[:3])
 
 
-@pytest.mark.parametrize("make", [lambda: Newton(c=0.0), lambda: Newton(c=float("inf")), lambda: Newton(steps=0),
-                                  lambda: Newton(iterations=0), lambda: Newton(tolerance=0.0)])  # fmt: skip
+@pytest.mark.parametrize("make", [lambda: Newton(c=0.0), lambda: Newton(c=float("inf")), lambda: Newton(fall=0.0),
+                                  lambda: Newton(steps=0), lambda: Newton(iterations=0), lambda: Newton(tolerance=0.0)])  # fmt: skip
 def test_rules_out_of_range_are_refused(make: object) -> None:
     with pytest.raises(ConfigError):
         make()  # type: ignore[operator]
@@ -207,7 +208,7 @@ def test_proximal_fits_of_parities_alone_are_solved_exactly() -> None:
     models = [Histogram(MIXED, TOTAL) for _ in range(2)]
     models[0].reweigh(("x1",), np.array([0.0, 1.0, 2.0]))
     refit(models[0], known, Proximal(c=0.3))
-    Newton(c=0.6).fit(models[1], known)
+    Newton(c=0.375, fall=1.0 / 3.0).fit(models[1], known)
     np.testing.assert_allclose(cells_of(models[0]), cells_of(models[1]), rtol=1e-9)
 
 

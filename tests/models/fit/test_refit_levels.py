@@ -111,4 +111,4 @@ def test_newton_fits_parities_where_rules_and_functions_stand_beside() -> None:
     assert (found[impossible] == 0.0).all()
     assert found.sum() == pytest.approx(100.0)
     for parity in (Parity(domain, ("a",)), Parity(domain, ("b", "d"))):
-        assert parity.of_table(model.marginals([parity.scope])[0])[0] == pytest.approx(1.0, abs=0.1)
+        assert parity.of_table(model.marginals([parity.scope])[0])[0] == pytest.approx(1.0, abs=0.2)

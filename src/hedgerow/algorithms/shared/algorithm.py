@@ -144,7 +144,7 @@ class Algorithm(Protocol):
             name: Name of the release in the register.
 
         Raises:
-            ConfigError: The configuration does not fit the budget or the workload.
+            ConfigError: The configuration does not fit the budget or the workload, or the prior is the private table.
             QueryError: A query depends on no record; nothing was spent.
             ModelTooLargeError: The hypothesis does not fit into memory; nothing was spent.
             BudgetExceededError: The algorithm asked for more than the budget; what was charged before stays charged.
@@ -157,8 +157,10 @@ class Algorithm(Protocol):
             WeakGuaranteeWarning: epsilon is above 20, or delta not below 1 / (number of records).
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
-        if isinstance(prior := getattr(self, "prior", None), Prior):
-            prior.check_source(source)
+        prior = getattr(self, "prior", None)
+        if isinstance(prior, Prior) and prior.public is source:  # an equal one is not looked for: that would read it
+            remedy = "give a public table that has none of its records"
+            raise ConfigError("the prior is the private table", remedy=remedy)
         if register is None:
             budget = self.accounted(workload, budget)
         else:  # what is charged there is never given back: refuse first

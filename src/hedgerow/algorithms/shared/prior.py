@@ -107,20 +107,6 @@ class Prior:
                 )
                 raise ConfigError(f"the prior has other values of {name!r} than the domain", remedy=remedy)
 
-    def check_source(self, source: Any) -> None:
-        """Refuse the private table itself; an equal one is not looked for, for that would read it.
-
-        Args:
-            source: The private table.
-
-        Raises:
-            ConfigError: It is the object that the prior was made of.
-        """
-        if self.public is source:
-            raise ConfigError(
-                "the prior is the private table", remedy="give a public table that has none of its records"
-            )
-
     def factors(self, workload: Workload, largest_cells: int) -> dict[Clique, Floats]:
         """The factors of a hypothesis that is fitted to the public tables.
 

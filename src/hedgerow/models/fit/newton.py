@@ -43,11 +43,13 @@ _HALVINGS = 40
 class Newton:
     """A few long implicit steps towards all measured parities together, each solved exactly.
 
-    The lengths of the steps of a parity add up to ``c / sigma``, where sigma is the standard deviation of its noise as
-    a fraction of the total, as in `Proximal`.
+    The lengths of the steps of a parity over k attributes add up to ``c * fall**(k - 1) / sigma``, where sigma is the
+    standard deviation of its noise as a fraction of the total, as in `Proximal`.
 
     Attributes:
-        c: Length of the fit relative to the noise.
+        c: Length of the fit relative to the noise, for one attribute.
+        fall: Factor of that for each further attribute: below 1 where parities of many attributes are expected to be
+            about what those of fewer imply.
         steps: Number of equal steps. One alone is a ridge, which holds back even what is certain.
         iterations: Most iterations of a step.
         tolerance: Largest entry of the gradient, a difference of answers in fractions, with which a step is done.
@@ -65,14 +67,17 @@ class Newton:
     """
 
     c: float = 1.0
+    fall: float = 1.0
     steps: int = 2
     iterations: int = 100
     tolerance: float = 1e-10
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if not (0.0 < self.c < math.inf and self.steps >= 1 and self.iterations >= 1 and self.tolerance > 0.0):
-            raise ConfigError(f"{self} cannot be run", remedy="c > 0, steps >= 1, iterations >= 1 and tolerance > 0")
+        lengths = 0.0 < self.c < math.inf and 0.0 < self.fall < math.inf
+        if not (lengths and self.steps >= 1 and self.iterations >= 1 and self.tolerance > 0.0):
+            remedy = "c > 0, fall > 0, steps >= 1, iterations >= 1 and tolerance > 0"
+            raise ConfigError(f"{self} cannot be run", remedy=remedy)
 
     def fit(self, model: Model, measurements: Sequence[Measurement]) -> None:
         """Take the steps from the model as it is.
@@ -86,7 +91,7 @@ class Newton:
                 f"at most {LARGEST_TRANSFORM:,} cells together",
                 remedy="use Proximal() or Sweeps()",
             )
-        task = _Task(model, measurements, self.c)
+        task = _Task(model, measurements, self.c, self.fall)
         state = task.at(np.zeros(len(task.scopes)), np.zeros(len(task.scopes)), task.lengths / self.steps)
         for _ in range(self.steps):
             state = self._solved(task, task.at(state.multipliers, state.multipliers, state.lengths))
@@ -163,7 +168,7 @@ class _State:
 class _Task:
     """Measured parities, each once, on the joint marginal of the measured attributes."""
 
-    def __init__(self, model: Histogram, measurements: Sequence[Measurement], c: float) -> None:
+    def __init__(self, model: Histogram, measurements: Sequence[Measurement], c: float, fall: float) -> None:
         # Repeated answers are averaged with the inverse variances as weights.
         weights: dict[Clique, float] = {}
         sums: dict[Clique, float] = {}
@@ -175,7 +180,8 @@ class _Task:
                 sums[scope] = sums.get(scope, 0.0) + weight * float(measured.values[0]) / model.total
         self.scopes = list(weights)
         self.targets = np.clip([sums[scope] / weights[scope] for scope in self.scopes], -1.0, 1.0)
-        self.lengths = np.minimum([c * math.sqrt(weights[scope]) for scope in self.scopes], _LONGEST)
+        lengths = [c * fall ** (len(scope) - 1) * math.sqrt(weights[scope]) for scope in self.scopes]
+        self.lengths = np.minimum(lengths, _LONGEST)
         attributes = model.domain.clique(name for scope in self.scopes for name in scope)
         bits = {name: 1 << i for i, name in enumerate(reversed(attributes))}
         self.places: Ints = np.array([sum(bits[name] for name in scope) for scope in self.scopes], np.int64)

@@ -34,8 +34,10 @@ from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
 
-_PARITIES = 2.0
-"""Parities are fitted best with longer steps (docs/measurements.md)."""
+_PARITIES = 1.25
+"""Parities of single attributes are fitted best with longer steps (docs/measurements.md)."""
+_FALL = 1.0 / 3.0
+"""Those of more attributes with ever shorter ones: mostly they are about what those of fewer imply."""
 _NESTED = 1.3
 """The same of tables over levels of the same attributes."""
 _POLISH = 4
@@ -171,7 +173,9 @@ def _alone(model: Model, measurements: Sequence[Measurement], rule: Rule) -> boo
 
 
 def _newton(rule: Proximal | Onward) -> Newton:
-    return Newton(_PARITIES * rule.c) if isinstance(rule, Proximal) else Newton(_PARITIES * rule.more, steps=1)
+    if isinstance(rule, Proximal):
+        return Newton(_PARITIES * rule.c, _FALL)
+    return Newton(_PARITIES * rule.more, _FALL, steps=1)
 
 
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
