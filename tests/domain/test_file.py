@@ -93,7 +93,7 @@ def test_every_option(tmp_path: Path) -> None:
     assert read(tmp_path, text) == Domain(
         [
             IntegerRange("2020", 0, 9, missing="?"),
-            Binned("no", (0, 2.5, 5, 7.5, 10), whole=True, other="other"),
+            Binned("no", (0, 2, 5, 8, 10), whole=True, other="other"),
             Binned("e", (0, 0.5, 2), missing="-9", other="far"),
             Categorical("f", ("a", "b"), missing="NA", other="no"),
             IntegerRange("g", 0, 2),

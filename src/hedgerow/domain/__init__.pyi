@@ -3,6 +3,7 @@ from .attribute import (
     Binned as Binned,
     Categorical as Categorical,
     IntegerRange as IntegerRange,
+    scale_noun as scale_noun,
     value_text as value_text,
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
@@ -43,6 +44,12 @@ from .rules import (
     determining as determining,
     if_then as if_then,
     impossible as impossible,
+)
+from .scales import (
+    Calendar as Calendar,
+    Decimals as Decimals,
+    Moments as Moments,
+    Scale as Scale,
 )
 from .tables import (
     carriers as carriers,

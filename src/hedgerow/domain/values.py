@@ -5,6 +5,8 @@ code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
 listed value            the value, in its type                   its text
 whole number            int64                                    its digits
+on a scale              date32, timestamp[us], float64 or int64  its text, in the format of the scale
+                        for whole steps
 bin                     a number drawn inside it, to a millionth its digits
                         of its width: float64, or int64 where
                         the column is whole
@@ -29,8 +31,10 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.scales import Scale, texts_on
 
 Codes = NDArray[np.integer[Any]]
 
@@ -46,6 +50,8 @@ def arrow_schema(domain: Domain) -> pa.Schema:
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
+    if scale := _scale(attribute):
+        return scale.arrow_type
     if isinstance(attribute, IntegerRange):
         return pa.int64()
     if isinstance(attribute, Binned):
@@ -77,14 +83,33 @@ def encoded_values(attribute: Attribute, codes: Codes, rng: np.random.Generator)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
     beyond = codes >= attribute.ordinary
-    ordinary = np.where(beyond, 0, codes).astype(np.int64)
+    if isinstance(attribute, Categorical):
+        found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
+        return pa.array(found, type=kind, mask=beyond)
+    numbers, scale = _numbers(attribute, codes, rng), _scale(attribute)
+    if scale is None:
+        return pa.array(numbers, type=kind, mask=beyond)
+    values = _masked(scale.values(numbers), beyond)
+    return values.dictionary_encode() if kind == pa.string() else values
+
+
+def _numbers(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> NDArray[Any]:
+    """The numbers of codes; any number for codes beyond the ordinary ones."""
+    ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
     if isinstance(attribute, Binned):
-        numbers = _inside_bins(attribute, ordinary, rng)
-    elif isinstance(attribute, IntegerRange):
-        numbers = ordinary + attribute.minimum
-    elif isinstance(attribute, Categorical):
-        numbers = np.array(attribute.values, dtype=kind.to_pandas_dtype())[ordinary]
-    return pa.array(numbers, type=kind, mask=beyond)
+        return _inside_bins(attribute, ordinary, rng)
+    return ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
+
+
+def _masked(values: pa.Array[Any], beyond: Bools) -> pa.Array[Any]:
+    if not beyond.any():
+        return values
+    found: pa.Array[Any] = pa.compute.if_else(pa.array(beyond), pa.scalar(None, values.type), values)
+    return found
+
+
+def _scale(attribute: Attribute) -> Scale | None:
+    return attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
 
 
 def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any, Any]:
@@ -122,9 +147,13 @@ def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, em
         >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
         ['17', '-1']
     """
-    values = values_of(attribute, codes, rng)
+    scale = _scale(attribute)
+    if scale is None:
+        values = values_of(attribute, codes, rng)
+    else:
+        values = _masked(texts_on(scale.cell, _numbers(attribute, codes, rng)), codes >= attribute.ordinary)
     shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
-    if empties and values.type != pa.string() and not _is_number(attribute.missing):
+    if empties and not _holds_texts(attribute) and not _is_on(scale, attribute.missing):
         del shown[0]  # "?" would make every reader take the numbers for texts
     if all(code is None for code, _ in shown):
         return values
@@ -136,9 +165,16 @@ def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, em
     return found
 
 
-def _is_number(text: str | None) -> bool:
+def _holds_texts(attribute: Attribute) -> bool:
+    return isinstance(attribute, Categorical) and _arrow_type(attribute) == pa.string()
+
+
+def _is_on(scale: Scale | None, text: str | None) -> bool:
+    """Whether a text is a number, or on the scale."""
+    if text is None or scale is not None:
+        return text is not None and scale is not None and scale.position(text) is not None
     try:
-        return text is not None and np.isfinite(float(text))
+        return bool(np.isfinite(float(text)))
     except ValueError:
         return False
 

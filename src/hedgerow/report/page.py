@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, feasible_records
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, feasible_records, scale_noun
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
@@ -242,9 +242,11 @@ def _described(attribute: Attribute) -> str:
         case Categorical():
             text = f"{attribute.ordinary} values"
         case IntegerRange():
-            text = f"whole numbers from {attribute.minimum} to {attribute.maximum}"
+            text = (
+                f"{scale_noun(attribute.scale, 'whole number')}s from {attribute.first_text} to {attribute.last_text}"
+            )
         case Binned():
-            text = f"{attribute.ordinary} bins from {attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
+            text = f"{attribute.ordinary} bins from {attribute.first_text} to {attribute.last_text}"
         case _:
             text = f"{attribute.ordinary} codes"
     extra = [f"missing as {attribute.missing!r}"] if attribute.missing is not None else []
