@@ -9,6 +9,7 @@ beyond ``36.6`` on a scale of tenths, and a column of tenths has no such cell.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -36,8 +37,8 @@ EPOCH = date(1970, 1, 1).toordinal()
 _EPOCH_TIME = datetime(1970, 1, 1)
 _DAY = 86_400
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d)")
-_DATED = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?))?")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?")
+_DATED = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?")
 _PARTS = {
     "week": re.compile(r"(\d{4})-W(\d\d)"),
     "month": re.compile(r"(\d{4})-(\d\d)"),
@@ -282,7 +283,7 @@ class Moments(Scale):
 
     def rounded(self, place: Fraction) -> int | None:
         """The number of a place, or of the step that it lies in."""
-        return int(place) if place.denominator == 1 else place.__floor__() if self.down else None
+        return int(place) if place.denominator == 1 else math.floor(place) if self.down else None
 
     def _at(self, number: int) -> datetime:
         return _EPOCH_TIME + timedelta(seconds=number * self.seconds)

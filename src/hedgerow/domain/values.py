@@ -50,7 +50,7 @@ def arrow_schema(domain: Domain) -> pa.Schema:
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
-    if scale := _scale(attribute):
+    if scale := scale_of(attribute):
         return scale.arrow_type
     if isinstance(attribute, IntegerRange):
         return pa.int64()
@@ -86,7 +86,7 @@ def encoded_values(attribute: Attribute, codes: Codes, rng: np.random.Generator)
     if isinstance(attribute, Categorical):
         found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
         return pa.array(found, type=kind, mask=beyond)
-    numbers, scale = _numbers(attribute, codes, rng), _scale(attribute)
+    numbers, scale = _numbers(attribute, codes, rng), scale_of(attribute)
     if scale is None:
         return pa.array(numbers, type=kind, mask=beyond)
     values = _masked(scale.values(numbers), beyond)
@@ -108,7 +108,13 @@ def _masked(values: pa.Array[Any], beyond: Bools) -> pa.Array[Any]:
     return found
 
 
-def _scale(attribute: Attribute) -> Scale | None:
+def scale_of(attribute: Attribute) -> Scale | None:
+    """The scale that the cells of a column are written on; None if there is none.
+
+    Example:
+        >>> scale_of(IntegerRange("age", 17, 90)) is None
+        True
+    """
     return attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
 
 
@@ -147,7 +153,7 @@ def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, em
         >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
         ['17', '-1']
     """
-    scale = _scale(attribute)
+    scale = scale_of(attribute)
     if scale is None:
         values = values_of(attribute, codes, rng)
     else:

@@ -22,7 +22,7 @@ from hedgerow.arrays import Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import arrow_schema, encoded_values, texts_of, values_of
+from hedgerow.domain.values import arrow_schema, encoded_values, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, generator, replacing
@@ -97,6 +97,8 @@ class Records:
     def to_pandas(self) -> pd.DataFrame:
         """All records as a pandas data frame; whole numbers that may be missing have the type Int64.
 
+        Dates are of the type datetime64, at midnight.
+
         Raises:
             MissingExtraError: pandas is not installed.
         """
@@ -104,7 +106,7 @@ class Records:
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
-        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
+        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True, date_as_object=False)
         for field, attribute in zip(arrow_schema(self.domain), self.domain.columns, strict=True):
             if field.type == pa.int64() and attribute.size > attribute.ordinary:
                 frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
@@ -312,4 +314,10 @@ def _quoting(domain: Domain) -> Literal["needed", "none"]:
     special = set(',"\r\n')
     texts = [label for attribute in domain.columns if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [text for attribute in domain.columns for text in (attribute.missing, attribute.other) if text is not None]
+    first, rng = np.zeros(1, dtype=np.int64), generator(0)
+    texts += [
+        str(texts_of(attribute, first, rng, empties=True)[0])  # the format of dates may have commas
+        for attribute in domain.columns
+        if scale_of(attribute) is not None
+    ]
     return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"

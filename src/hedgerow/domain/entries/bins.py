@@ -89,7 +89,7 @@ def edges_of_bins(
 def _starts(
     name: str, bins: object, ends: tuple[float, float], scale: Scale | None, points: Sequence[int], *, whole: bool
 ) -> list[float]:
-    """Where bins begin, points aside."""
+    """The smallest number of each bin, points aside."""
     low, high = ends
     if isinstance(bins, Mapping) and set(bins) == {"log"}:
         first = min(number for number in (low, low + 1) if number not in points)
@@ -104,7 +104,7 @@ def _starts(
 
 
 def _log_edges(name: str, count: int, low: float, high: float, *, whole: bool) -> list[float]:
-    """Where bins begin whose ends have equal ratios; from 0 on, the ends and one. Whole ones are told apart."""
+    """The smallest number of each of some bins whose ends have equal ratios, those from 0 on with 1 added."""
     if low < 0 or (low == 0 and not whole) or not low < high:
         raise attribute_error(
             name,

@@ -133,13 +133,14 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
 
 
 def _attribute(attribute: Attribute) -> AttributeTold:
+    numbers = attribute if isinstance(attribute, IntegerRange) and attribute.scale is None else None
     return AttributeTold(
         name=attribute.name,
         kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
-        low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
-        high=attribute.maximum if isinstance(attribute, IntegerRange) else None,
+        low=numbers.minimum if numbers is not None else None,
+        high=numbers.maximum if numbers is not None else None,
         missing=attribute.missing,
         other=attribute.other,
     )
