@@ -235,9 +235,10 @@ class Moments(Scale):
         _check_form(self.form, "YmdHM")
         try:
             _ = self._zone
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, KeyError) as error:
             raise DomainError(
-                f"{self.zone!r} is no time zone that is known here", remedy="write it as in 'Europe/Berlin'"
+                f"{self.zone!r} is no time zone that is known here",
+                remedy="write it as in 'Europe/Berlin', or install tzdata",
             ) from error
 
     @cached_property

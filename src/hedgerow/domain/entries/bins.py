@@ -92,8 +92,11 @@ def _starts(
     """The smallest number of each bin, points aside."""
     low, high = ends
     if isinstance(bins, Mapping) and set(bins) == {"log"}:
-        first = min(number for number in (low, low + 1) if number not in points)
-        last = max(number for number in (high, high - 1) if number not in points)
+        first, last = low, high
+        while first in points:
+            first += 1
+        while last in points:
+            last -= 1
         return [low, *_log_edges(name, _count(name, bins["log"]), first, last, whole=whole)]
     if isinstance(bins, str) and bins in UNITS[1:] and isinstance(scale, Calendar) and scale.unit == "day":
         calendar = Calendar(bins)
