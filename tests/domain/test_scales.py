@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.audit.sizes import size_of
 from hedgerow.data.table import read_table
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.calendar import CALENDAR, Unit, calendar_level
@@ -476,3 +477,9 @@ def test_booleans_come_back_as_they_were(tmp_path: Path) -> None:
         Records([[0, 0], [1, 0]], found).write(tmp_path / "r.csv")
         rows = (tmp_path / "r.csv").read_text().split()[1:]
         assert rows == [f"{value},0" for value in spelling]
+
+
+def test_the_auditor_counts_the_same_codes() -> None:
+    found = domain_from_mapping(MAPPING | {"quarter": {"min": "2019-Q3", "max": "2021-Q2"}})
+    entries = domain_to_mapping(found)["attributes"]
+    assert [size_of(entries[each.name]) for each in found] == [each.size for each in found]
