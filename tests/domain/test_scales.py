@@ -66,7 +66,7 @@ def test_days_are_those_of_python(day: date) -> None:
     assert Calendar().position(day) == Calendar().position(day.isoformat()) == number
     assert Calendar().position(datetime(day.year, day.month, day.day, 12)) == number + Fraction(1, 2)
     assert Calendar().text(number) == day.isoformat()
-    assert Calendar().values(np.array([number])).to_pylist() == [day]
+    assert Calendar().values(np.array([number])).tolist() == [day]
     for form in FORMS:
         scale = Calendar(form=form)
         assert scale.cell(number) == day.strftime(form)
@@ -104,7 +104,7 @@ def test_times_are_those_of_python(moment: datetime, seconds: int) -> None:
     assert number is not None
     start = datetime(1970, 1, 1) + timedelta(seconds=number * seconds)
     assert start <= moment < start + timedelta(seconds=seconds)
-    assert scale.values(np.array([number])).to_pylist() == [start]
+    assert scale.values(np.array([number])).tolist() == [start]
     assert scale.position(scale.text(number)) == number
     for form in TIME_FORMS:
         if "%S" in form or seconds % 60 == 0:
@@ -141,7 +141,7 @@ def test_decimals_are_those_of_python(number: int, step: str) -> None:
     assert len(text.partition(".")[2]) == scale.digits == len(f"{Decimal(step).normalize():f}".partition(".")[2])
     for cell in (value, text, float(value), f"{value}00" if "." in str(value) else str(value)):
         assert scale.number(cell) == number
-    (written,) = scale.values(np.array([number])).to_pylist()
+    (written,) = scale.values(np.array([number])).tolist()
     assert written == float(value)  # the nearest float, as it is read from the text
     assert scale.number(written) == number
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, final, get_args
 from zoneinfo import ZoneInfo
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.errors import DomainError
@@ -64,8 +64,8 @@ class Scale(ABC):
 
     @property
     @abstractmethod
-    def arrow_type(self) -> pa.DataType:
-        """Arrow type of written values."""
+    def arrow_type(self) -> str:
+        """Name of the Arrow type of written values."""
 
     finer = "declare a smaller 'step' in the domain file, or 'round: true' to move each to a step"
     """Remedy for cells between two steps."""
@@ -82,7 +82,7 @@ class Scale(ABC):
         """The canonical text of a number, in labels, conditions and domain files."""
 
     @abstractmethod
-    def values(self, numbers: Ints) -> pa.Array[Any]:
+    def values(self, numbers: Ints) -> NDArray[Any]:
         """Values of numbers, in the type that ``arrow_type`` says; shape ``(n,)``."""
 
     def literal(self, text: str) -> Fraction | None:
@@ -133,9 +133,9 @@ class Calendar(Scale):
         return f"{'date' if self.unit == 'day' else self.unit} written as {self.cell(self.of_day(18_292))}"
 
     @property
-    def arrow_type(self) -> pa.DataType:
+    def arrow_type(self) -> str:
         """date32, or text for longer units."""
-        return pa.date32() if self.unit == "day" else pa.string()
+        return "date32" if self.unit == "day" else "string"
 
     def of_day(self, day: int) -> int:
         """The number of the unit that holds a day, which is counted from 1970-01-01."""
@@ -196,10 +196,10 @@ class Calendar(Scale):
         """The date in its form."""
         return self.text(number) if self.form is None else date.fromordinal(number + EPOCH).strftime(self.form)
 
-    def values(self, numbers: Ints) -> pa.Array[Any]:
+    def values(self, numbers: Ints) -> NDArray[Any]:
         """Dates, or texts of longer units."""
         if self.unit == "day":
-            return pa.array(numbers.astype(np.int32)).cast(pa.date32())
+            return numbers.astype("datetime64[D]")
         return texts_on(self.text, numbers)
 
 
@@ -252,9 +252,9 @@ class Moments(Scale):
         return f"time written as {self.cell(18_292 * _DAY // self.seconds)}{offset}"
 
     @property
-    def arrow_type(self) -> pa.DataType:
+    def arrow_type(self) -> str:
         """Timestamps in microseconds, without a zone."""
-        return pa.timestamp("us")
+        return "timestamp[us]"
 
     def position(self, cell: object) -> Fraction | None:
         """Exact place of a time or its text."""
@@ -297,9 +297,9 @@ class Moments(Scale):
         """The time in its form."""
         return self.text(number) if self.form is None else self._at(number).strftime(self.form)
 
-    def values(self, numbers: Ints) -> pa.Array[Any]:
+    def values(self, numbers: Ints) -> NDArray[Any]:
         """Timestamps."""
-        return pa.array(numbers.astype(np.int64) * (self.seconds * 1_000_000)).cast(pa.timestamp("us"))
+        return (numbers.astype(np.int64) * self.seconds).astype("datetime64[s]").astype("datetime64[us]")
 
 
 @final
@@ -338,9 +338,9 @@ class Decimals(Scale):
         return "number"
 
     @property
-    def arrow_type(self) -> pa.DataType:
+    def arrow_type(self) -> str:
         """float64, or int64 for whole steps."""
-        return pa.float64() if self.digits else pa.int64()
+        return "double" if self.digits else "int64"
 
     def position(self, cell: object) -> Fraction | None:
         """Exact place of a number or its text; a float is the shortest decimal number that it is written as."""
@@ -360,13 +360,13 @@ class Decimals(Scale):
         """The number with all digits of the step."""
         return f"{number * self.step:.{self.digits}f}"
 
-    def values(self, numbers: Ints) -> pa.Array[Any]:
+    def values(self, numbers: Ints) -> NDArray[Any]:
         """The nearest floats, or integers."""
         steps = int(self.step.scaleb(self.digits)) * numbers.astype(np.int64)
-        return pa.array(steps / 10.0**self.digits if self.digits else steps)
+        return np.asarray(steps / 10.0**self.digits if self.digits else steps)
 
 
-def texts_on(text: Callable[[int], str], numbers: Ints) -> pa.Array[Any]:
+def texts_on(text: Callable[[int], str], numbers: Ints) -> NDArray[Any]:
     """Texts of numbers, each made once.
 
     Args:
@@ -374,11 +374,11 @@ def texts_on(text: Callable[[int], str], numbers: Ints) -> pa.Array[Any]:
         numbers: The numbers, shape ``(n,)``.
 
     Example:
-        >>> texts_on(Calendar().text, np.array([0, 31, 0])).to_pylist()
+        >>> texts_on(Calendar().text, np.array([0, 31, 0])).tolist()
         ['1970-01-01', '1970-02-01', '1970-01-01']
     """
     found, places = np.unique(numbers, return_inverse=True)
-    return pa.array([text(number) for number in found.tolist()], type=pa.string()).take(places.astype(np.int64))
+    return np.array([text(number) for number in found.tolist()], dtype=np.object_)[places]
 
 
 def _seconds(found: date) -> Fraction:

@@ -31,13 +31,23 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Bools, Floats
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.scales import Scale, texts_on
 from hedgerow.domain.tilts import leaning
 
 Codes = NDArray[np.integer[Any]]
+
+
+_TYPES: dict[str, pa.DataType] = {
+    "date32": pa.date32(),
+    "timestamp[us]": pa.timestamp("us"),
+    "string": pa.string(),
+    "double": pa.float64(),
+    "int64": pa.int64(),
+}
+"""Types of values on a scale."""
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
@@ -52,7 +62,7 @@ def arrow_schema(domain: Domain) -> pa.Schema:
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
     if scale := scale_of(attribute):
-        return scale.arrow_type
+        return _TYPES[scale.arrow_type]
     if isinstance(attribute, IntegerRange):
         return pa.int64()
     if isinstance(attribute, Binned):
@@ -93,7 +103,7 @@ def encoded_values(
     numbers, scale = _numbers(attribute, codes, rng, tilts), scale_of(attribute)
     if scale is None:
         return pa.array(numbers, type=kind, mask=beyond)
-    values = _masked(scale.values(numbers), beyond)
+    values = pa.array(scale.values(numbers), type=kind, mask=beyond)
     return values.dictionary_encode() if kind == pa.string() else values
 
 
@@ -103,13 +113,6 @@ def _numbers(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts
     if isinstance(attribute, Binned):
         return _inside_bins(attribute, ordinary, rng, tilts)
     return ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
-
-
-def _masked(values: pa.Array[Any], beyond: Bools) -> pa.Array[Any]:
-    if not beyond.any():
-        return values
-    found: pa.Array[Any] = pa.compute.if_else(pa.array(beyond), pa.scalar(None, values.type), values)
-    return found
 
 
 def scale_of(attribute: Attribute) -> Scale | None:
@@ -166,7 +169,8 @@ def texts_of(
     if scale is None:
         values = values_of(attribute, codes, rng, tilts)
     else:
-        values = _masked(texts_on(scale.cell, _numbers(attribute, codes, rng, tilts)), codes >= attribute.ordinary)
+        cells = texts_on(scale.cell, _numbers(attribute, codes, rng, tilts))
+        values = pa.array(cells, type=pa.string(), mask=codes >= attribute.ordinary)
     shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
     if empties and not _holds_texts(attribute) and not _is_on(scale, attribute.missing):
         del shown[0]  # "?" would make every reader take the numbers for texts

@@ -117,7 +117,7 @@ class Release:
 
     @cached_property
     def _tilts(self) -> dict[str, Floats]:
-        """How densities lean inside the bins of each column, after the hypothesis' counts of the bins beside."""
+        """Tilts of the densities inside the bins of each column, by the hypothesis' counts of the bins beside."""
         from hedgerow.domain.attribute import Binned
         from hedgerow.domain.tilts import tilts_of
 
