@@ -60,6 +60,7 @@ from .tables import (
 )
 from .values import arrow_schema as arrow_schema
 from .words import (
+    attribute_in_words as attribute_in_words,
     cells_in_words as cells_in_words,
     columns_in_words as columns_in_words,
     levels_in_words as levels_in_words,

@@ -432,7 +432,9 @@ class Binned(Attribute):
 
     @property
     def last_text(self) -> str:
-        """Text of the last edge."""
+        """Text of the last edge; of whole numbers, the largest."""
+        if self.whole and self.scale is None:
+            return str(self.whole_bounds(self.ordinary - 1)[1])
         return self.edge_text(self.ordinary)
 
     def edge_text(self, place: int) -> str:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
-from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, cells_in_words
+from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, attribute_in_words, cells_in_words
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
@@ -139,6 +139,7 @@ def _attribute(attribute: Attribute) -> AttributeTold:
         kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
+        text=attribute_in_words(attribute),
         low=numbers.minimum if numbers is not None else None,
         high=numbers.maximum if numbers is not None else None,
         missing=attribute.missing,
