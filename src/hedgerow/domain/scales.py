@@ -70,6 +70,9 @@ class Scale(ABC):
     finer = "declare a smaller 'step' in the domain file, or 'round: true' to move each to a step"
     """Remedy for cells between two steps."""
 
+    spelled = "'format'"
+    """Options of the domain file that say how cells are written."""
+
     quoted = True
     """Whether a condition writes values in quotes."""
 
@@ -229,6 +232,7 @@ class Moments(Scale):
     form: str | None = None
     zone: str | None = None
     down: bool = False
+    spelled = "'format', or its 'zone' if they have offsets"
 
     def __post_init__(self) -> None:
         """Check form and zone."""

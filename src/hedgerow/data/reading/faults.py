@@ -167,11 +167,12 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
         return UnknownValueError, "a value that the domain does not list", f"list it in the domain file, or {declare}"
     scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
     if fault is Fault.NOT_A_NUMBER:
-        wanted = "numbers" if scale is None or not scale.quoted else f"a {scale.noun}"
-        correct = (
-            "correct the cells" if scale is None or not scale.quoted else "correct the cells or the domain's format"
+        on_scale = scale is not None and scale.quoted
+        message = (
+            f"a cell that is no {scale.noun}" if scale and on_scale else "a text where the domain declares numbers"
         )
-        return UnknownValueError, f"a text where the domain declares {wanted}", f"{correct}, or {declare}"
+        form = f" or the domain's {scale.spelled}" if scale and on_scale else ""
+        return UnknownValueError, message, f"correct the cells{form}, or {declare}"
     if fault is Fault.NOT_WHOLE:
         if scale is not None:
             return OutOfRangeError, f"a {scale_noun(scale)} between two steps of its scale", scale.finer
