@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pyarrow.parquet
 
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_from_mapping
 from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
 DOMAIN = Domain(
@@ -47,6 +49,35 @@ def table_of(n_rows: int, seed: int) -> pa.Table:
             "region": pa.array(np.array(["north", "south"])[draw.integers(2, size=n_rows)]),
         }
     )
+
+
+SCALES = domain_from_mapping(
+    {
+        "admitted": {"min": "2023-01-01", "max": "2024-12-31", "missing": True},
+        "seen": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min"},
+        "temp": {"min": 35, "max": 43, "step": 0.1, "missing": True},
+        "born": {"min": "1950-01-01", "max": "1999-12-31", "format": "%d.%m.%Y", "bins": "year"},
+    }
+)
+"""Dates, times and decimals; texts of dates in a form of their own."""
+
+
+def scales_of(n_rows: int, seed: int) -> pa.Table:
+    """A random table that fits `SCALES`, in native types where a source has some, beside that of ``table_of``."""
+    draw = np.random.default_rng(seed)
+    day, late = np.datetime64("2023-01-01"), draw.random(n_rows) < 0.1
+    born = np.datetime64("1950-01-01") + draw.integers(0, 18_000, n_rows)
+    tenths = draw.integers(350, 431, n_rows) / 10
+    columns = {
+        "admitted": pa.array(day + draw.integers(0, 731, n_rows), pa.date32(), mask=late),
+        "seen": pa.array(np.datetime64("2024-01-01T00:00:00.000000") + 900_000_000 * draw.integers(0, 2976, n_rows)),
+        "temp": pa.array(tenths, mask=late),
+        "born": pa.array([each.strftime("%d.%m.%Y") for each in born.tolist()]),
+    }
+    table = table_of(n_rows, seed)
+    for name, column in columns.items():
+        table = table.append_column(name, column)
+    return table
 
 
 def parts_of(table: pa.Table, n: int = 3) -> list[pa.Table]:
@@ -125,8 +156,17 @@ BAD = {
 }
 
 
-def spoiled(column: str, value: object, rows: tuple[int, ...]) -> pa.Table:
-    table = table_of(400, seed=3)
+BAD_ON_SCALES = {
+    "31 February": ("born", "31.02.1960", UnknownValueError),
+    "two forms in one column": ("born", "1960-02-01", UnknownValueError),
+    "a fraction of a step": ("temp", 36.65, OutOfRangeError),
+    "a day out of range": ("admitted", date(2025, 1, 1), OutOfRangeError),
+    "a time between two steps": ("seen", datetime(2024, 1, 1, 0, 7), OutOfRangeError),
+}
+
+
+def spoiled(column: str, value: object, rows: tuple[int, ...], table: pa.Table | None = None) -> pa.Table:
+    table = table_of(400, seed=3) if table is None else table
     cells = table.column(column).to_pylist()
     for row in rows:
         cells[row] = value

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
@@ -81,12 +84,10 @@ def test_columns(tmp_path: Path) -> None:
 
 
 def test_what_is_no_attribute_is_left_out_with_the_reason(tmp_path: Path) -> None:
-    days = [f"2020-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 21)]
-    frame = pa.table({"": range(60), "__index_level_0__": range(60), "day": days, "id": range(100, 60100, 1000)})
+    frame = pa.table({"": range(60), "__index_level_0__": range(60), "id": range(100, 60100, 1000)})
     text = draft_domain(frame, name="t")
     assert '  # "": looks like the row index of pandas; left out.' in text.splitlines()
     assert '"__index_level_0__": looks like the row index' in text
-    assert '"day": holds dates; leave it out' in text
     assert "if this is an identifier, leave it out" in text.replace("\n  # ", " ")
     assert drafted(tmp_path, frame).names == ("id",)
 
@@ -134,3 +135,56 @@ def test_any_column_that_is_drafted_can_be_read(column: list[str | None], kind: 
     if '\n  "a": {' in text:
         with tempfile.TemporaryDirectory() as folder:
             read_table(frame, drafted(Path(folder), frame), columns=["a"])
+
+
+DAYS = [date(2020, 1, 15) + timedelta(days=13 * number) for number in range(80)]
+MOMENTS = [datetime(2024, 1, 5) + timedelta(minutes=15 * number) for number in range(500)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        (DAYS, {"min": "2020-01-01", "max": "2022-12-31", "bins": "month"}),
+        (DAYS[:5], {"min": "2020-01-01", "max": "2020-03-31"}),
+        (pd.Series(pd.to_datetime(DAYS)), {"min": "2020-01-01", "max": "2022-12-31", "bins": "month"}),
+        ([*map(str, DAYS), ""], {"min": "2020-01-01", "max": "2022-12-31", "bins": "month", "missing": "?"}),
+        (
+            [f"{day:%d.%m.%Y}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%d.%m.%Y", "bins": "month"},
+        ),
+        (
+            [f"{day:%m/%d/%Y}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%m/%d/%Y", "bins": "month"},
+        ),
+        (
+            [f"{moment:%Y-%m-%d %H:%M}" for moment in MOMENTS],
+            {
+                "min": "2024-01-01T00:00",
+                "max": "2024-01-31T23:45",
+                "step": "15min",
+                "bins": 60,
+                "format": "%Y-%m-%d %H:%M",
+            },
+        ),
+        (
+            [f"{moment.isoformat()}+01:00" for moment in MOMENTS],
+            {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "bins": 60, "zone": "UTC"},
+        ),
+        (["36.6", "35.2", "41.9", "37"], {"min": 35, "max": 42, "step": 0.1}),
+        ([0.25, 99.5, 1210.75], {"min": 0, "max": 1211, "step": 0.01, "bins": 20}),
+    ],
+)
+def test_dates_times_and_decimals(cells: Any, entry: dict[str, Any], tmp_path: Path) -> None:
+    table = pd.DataFrame({"x": cells}) if isinstance(cells, pd.Series) else pa.table({"x": cells})
+    text = draft_domain(table, name="t")
+    (written,) = [line for line in text.splitlines() if line.startswith('  "x": ')]
+    assert json.loads(written.removeprefix('  "x": ')) == entry
+    read_table(table, drafted(tmp_path, table))
+
+
+def test_days_and_months_that_could_be_exchanged_are_told() -> None:
+    cells = ["01/02/2020", "03/04/2020", "05/06/2020"]
+    assert "are day and month where it says?" in draft_domain(pa.table({"x": cells}))
+    assert "are day and month where it says?" not in draft_domain(pa.table({"x": [*cells, "31/12/2020"]}))
+    mixed = pa.table({"x": [*(f"{day:%d.%m.%Y}" for day in DAYS), "2020-01-01"]})
+    assert '"x": 81 distinct texts' in draft_domain(mixed)

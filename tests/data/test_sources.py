@@ -22,7 +22,19 @@ from hedgerow.errors import (
     QueryError,
 )
 from hedgerow.queries.core.query import Conjunction
-from tests.data.sources import BAD, DOMAIN, PLACES, POSTGRESQL, Place, postgresql, spoiled, table_of
+from tests.data.sources import (
+    BAD,
+    BAD_ON_SCALES,
+    DOMAIN,
+    PLACES,
+    POSTGRESQL,
+    SCALES,
+    Place,
+    postgresql,
+    scales_of,
+    spoiled,
+    table_of,
+)
 
 
 def scanned(place: Place, table: pa.Table, folder: Path, **options: Any) -> ScannedTable:
@@ -55,6 +67,38 @@ def test_counts_are_those_of_the_table_in_memory(place: Place, tmp_path: Path, c
     assert source.conjunctions(conditions).tolist() == expected.conjunctions(conditions).tolist()
     pairs = [("answer",), ("answer", "left handed")]
     assert source.parities(pairs).tolist() == expected.parities(pairs).tolist()
+
+
+def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, tmp_path: Path) -> None:
+    table = scales_of(1000, seed=0)
+    source, more = place(table, tmp_path)
+    found = scan_table(source, SCALES, **{"extra_columns": "ignore", **more})
+    expected = read_table(table, SCALES, extra_columns="ignore")
+    days = (table.column("admitted").to_numpy() - np.datetime64("2023-01-01")).astype("timedelta64[D]")
+    known = days[~np.isnat(days)].astype(np.int64)
+    assert expected.marginals([("admitted",)])[0].tolist()[:-1] == np.bincount(known, minlength=731).tolist()
+    for names in (("admitted",), ("seen",), ("temp", "born"), ("admitted.month", "temp")):
+        (counts,), (wanted,) = found.marginals([names]), expected.marginals([names])
+        assert counts.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("kind", BAD_ON_SCALES)
+def test_faults_of_dates_times_and_decimals_are_told_everywhere(place: Place, tmp_path: Path, kind: str) -> None:
+    column, value, error = BAD_ON_SCALES[kind]
+    table = spoiled(column, value, (7, 200, 399), scales_of(400, seed=3))
+    with pytest.raises(error) as expected:
+        read_table(table, SCALES, extra_columns="ignore")
+    source, more = place(table, tmp_path)
+    with pytest.raises(error) as found:
+        scan_table(source, SCALES, **{"extra_columns": "ignore", **more}).total()
+    assert found.value.column == expected.value.column == column
+    assert found.value.n_rows == expected.value.n_rows == 3
+    assert (
+        str(found.value)
+        .partition("3 rows")[2]
+        .partition(":")[2]
+        .endswith(str(expected.value).partition("3 rows")[2].partition("): ")[2])
+    )
 
 
 @pytest.mark.parametrize("text", WORKLOADS)

@@ -93,7 +93,7 @@ def test_every_option(tmp_path: Path) -> None:
     assert read(tmp_path, text) == Domain(
         [
             IntegerRange("2020", 0, 9, missing="?"),
-            Binned("no", (0, 2.5, 5, 7.5, 10), whole=True, other="other"),
+            Binned("no", (0, 2, 5, 8, 10), whole=True, other="other"),
             Binned("e", (0, 0.5, 2), missing="-9", other="far"),
             Categorical("f", ("a", "b"), missing="NA", other="no"),
             IntegerRange("g", 0, 2),
@@ -146,12 +146,12 @@ def test_json_with_tabs_and_a_byte_order_mark(tmp_path: Path) -> None:
         ("a: {min: 0, max: 1, values: [x, y]}", "'a' is not fully described"),
         ("a: {min: 0, max: 9, edges: [0, 1, 2]}", "'a' is not fully described"),
         ("a: {mim: 0, max: 1}", "'a' has an unknown option 'mim'"),
-        ("a: {min: x, max: 1}", "'a': 'x' is not a number"),
+        ("a: {min: x, max: 1}", "'a': 'x' is neither a number nor a date or time"),
         ("a: {min: 0, max: 1.5}", "'a': the bound 1.5"),
         ("a: {min: 0, max: 1, bins: 1.5}", "'a': 'bins' is not a whole number"),
         ("a: {min: 0, max: 1, bins: 0}", "'a': 0 bins"),
         ("a: {edges: 3}", "'a': 'edges' is not a list"),
-        ("a: {edges: [0, x]}", "'a': 'x' is not a number"),
+        ("a: {edges: [0, x]}", "'a': 'x' is neither a number nor a date or time"),
         ("a: {edges: [0, 2, 1]}", "'a': bin edges"),
         ("a: {edges: [0, 1, 2], whole: maybe}", "'a': 'whole' is neither"),
         ("a: {values: [x, y], whole: true}", "'a': 'whole' has no meaning"),

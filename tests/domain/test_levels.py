@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.calendar import calendar_level
 from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.levels import (
-    calendar_level,
     check_nested,
     edge_level,
     group_level,

@@ -14,6 +14,7 @@ from hedgerow import MWEM, read_table
 from hedgerow.domain import Derived, impossible, width_level
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_from_mapping
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.records.empirical import Empirical
@@ -256,3 +257,14 @@ def test_it_says_that_records_are_left_out() -> None:
 def test_a_plain_domain_has_no_words_about_levels(text: str) -> None:
     assert "At which levels" not in text
     assert "constraint" not in text
+
+
+def test_dates_and_decimals_stand_beside_their_axes() -> None:
+    entry = {"day": {"min": "2023-01-01", "max": "2024-12-31"}, "t": {"min": 35, "max": 43, "step": 0.1}}
+    domain = domain_from_mapping(entry)
+    table = read_table(pa.table({"day": ["2023-02-03"] * 50, "t": [36.6] * 50}), domain)
+    release = MWEM(rounds=1).run(table, Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(1))
+    page = render_report(release)
+    assert "dates from 2023-01-01 to 2024-12-31" in page
+    assert len(re.findall(r"202[34]-\d\d-\d\d(?=</text>|<!--| -->)", page)) >= 2
+    assert re.search(r"3[5-9]\.\d(</text>| -->)", page)

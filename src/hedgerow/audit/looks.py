@@ -16,6 +16,7 @@ from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.relations import REPLACE, squared_of_marginal, squared_of_values
+from hedgerow.audit.sizes import size_of
 
 _GRID = Fraction(1, 2**10)
 """Errors are rounded to this before noise is added, which adds as much to their sensitivity."""
@@ -82,7 +83,7 @@ def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
     """Number of values of a measurement."""
     if target["kind"] not in ("marginal", "blocks"):
         return 1
-    return int(target["cells"]) if "cells" in target else math.prod(_size_of(domain[name]) for name in target["scope"])
+    return int(target["cells"]) if "cells" in target else math.prod(size_of(domain[name]) for name in target["scope"])
 
 
 def _text_of(target: Mapping[str, Any]) -> str:
@@ -98,16 +99,6 @@ def _text_of(target: Mapping[str, Any]) -> str:
         case "conjunction":
             return f"a condition on {', '.join(target['scope']) or 'nothing'}"
     raise ValueError(f"unknown kind of measurement {target['kind']!r}")
-
-
-def _size_of(attribute: Mapping[str, Any]) -> int:
-    """Number of codes of an attribute: its values, and one each for the missing and the other value."""
-    extra = sum(attribute.get(name) is not None for name in ("missing", "other"))
-    if "values" in attribute:
-        return len(attribute["values"]) + extra
-    if "edges" in attribute:
-        return len(attribute["edges"]) - 1 + extra
-    return int(attribute["max"]) - int(attribute["min"]) + 1 + extra
 
 
 def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.data.kinds import Spellings, decimal_options, digits_of
 from hedgerow.data.reading import COUNT_NAMES, open_table
 from hedgerow.domain import UnsupportedTypeError, plain, value_text
 from hedgerow.errors import ColumnError, UnreadableTableError
@@ -36,7 +37,6 @@ MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 _LONGEST_RANGE = 100
 """Whole numbers that span no more than this get one code each."""
@@ -52,7 +52,8 @@ def draft_domain(
 ) -> str:
     """Propose a domain file.
 
-    Texts become lists of values, whole numbers ranges or bins and other numbers bins, with rounded bounds. What looks
+    Texts become lists of values, whole numbers ranges or bins, other numbers bins, decimals with few digits and dates
+    and times ranges or bins on their scale, with rounded bounds. What looks
     like an identifier, is constant or has no values at all is commented out.
 
     Args:
@@ -110,8 +111,10 @@ class _Summary:
         low: Smallest number.
         high: Largest number.
         whole: Whether all numbers are whole.
+        digits: Most digits after the point; None where a number is written with a power of ten.
         numeric: Whether all values are numbers.
         supported: Whether the column holds texts or numbers.
+        spellings: Forms of dates and times that all values have.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -120,8 +123,10 @@ class _Summary:
     low: float = math.inf
     high: float = -math.inf
     whole: bool = True
+    digits: int | None = 0
     numeric: bool = True
     supported: bool = True
+    spellings: Spellings = field(default_factory=Spellings)
 
     def add(self, column: pa.Array[Any]) -> None:
         """Take a batch in."""
@@ -145,12 +150,15 @@ class _Summary:
             self.counts[text] += count
             if len(self.counts) > _TRACKED:
                 self.counts = None
+        self.spellings.add(text)
         if not self.numeric:
             return
         number = _number(text)
         if math.isfinite(number):
             self.low, self.high = min(self.low, number), max(self.high, number)
             self.whole = self.whole and number.is_integer()
+            digits = digits_of(text)
+            self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
         else:
             self.numeric = False
 
@@ -201,6 +209,8 @@ def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tu
         return {}, f"- {useless}"
     if summary.numeric and summary.high > summary.low:
         return _numeric(summary)
+    if (dated := summary.spellings.options()) is not None:
+        return dated[0], _about_dates(dated[0], several=dated[1])
     if summary.counts is None or distinct > max_values:
         return {}, f"- {_why_unlisted(summary, distinct)}"
     if {value.lower() for value in summary.counts} == {"false", "true"}:
@@ -214,6 +224,13 @@ def _options(name: str, summary: _Summary, distinct: int, max_values: int) -> tu
             "consider leaving such values out and declaring 'other: true'."
         )
     return {"values": values}, comment
+
+
+def _about_dates(options: dict[str, Any], *, several: bool) -> str:
+    kind = "Times" if "step" in options else "Dates"
+    bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
+    doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
+    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"
 
 
 def _why_useless(name: str, summary: _Summary, distinct: int) -> str:
@@ -230,8 +247,6 @@ def _why_useless(name: str, summary: _Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: _Summary, distinct: int) -> str:
-    if summary.counts is not None and all(map(_DAY.match, summary.counts)):
-        return "holds dates; leave it out, or make a column of years, months or ages from it."
     many = f"{distinct:,}" if summary.counts is not None else f"more than {_TRACKED:,}"
     return f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
 
@@ -245,6 +260,13 @@ def _numeric(summary: _Summary) -> tuple[dict[str, Any], str]:
             "Whole numbers; bounds rounded outward. Which bounds are publicly known?"
             if step > 1
             else "Whole numbers, as seen. Which bounds are publicly known?"
+        )
+    decimals = None if summary.whole else decimal_options(low, high, summary.digits)
+    if decimals is not None:
+        bins = " The bins are of equal width; do they suit the column?" if "bins" in decimals else ""
+        return decimals, (
+            f"Numbers with {summary.digits} digit{'s' if summary.digits != 1 else ''} after the point; bounds rounded "
+            f"outward. Which bounds are publicly known?{bins}"
         )
     edges = _round_edges(low, high)
     options: dict[str, Any] = {"edges": edges}

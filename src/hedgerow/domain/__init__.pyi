@@ -3,6 +3,7 @@ from .attribute import (
     Binned as Binned,
     Categorical as Categorical,
     IntegerRange as IntegerRange,
+    scale_noun as scale_noun,
     value_text as value_text,
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
@@ -44,6 +45,12 @@ from .rules import (
     if_then as if_then,
     impossible as impossible,
 )
+from .scales import (
+    Calendar as Calendar,
+    Decimals as Decimals,
+    Moments as Moments,
+    Scale as Scale,
+)
 from .tables import (
     carriers as carriers,
     codes_at as codes_at,
@@ -53,6 +60,7 @@ from .tables import (
 )
 from .values import arrow_schema as arrow_schema
 from .words import (
+    attribute_in_words as attribute_in_words,
     cells_in_words as cells_in_words,
     columns_in_words as columns_in_words,
     levels_in_words as levels_in_words,

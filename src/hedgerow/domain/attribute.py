@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import final
 
 import numpy as np
 
+from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
 
 Value = str | int | float | bool
@@ -58,6 +60,51 @@ def attribute_error(name: str, problem: str, remedy: str) -> DomainError:
     return DomainError(f"attribute {name!r}: {problem}", remedy=remedy)
 
 
+def number_text(number: int, scale: Scale | None) -> str:
+    """The text of a whole number, on a scale if there is one.
+
+    Example:
+        >>> from hedgerow.domain.scales import Calendar
+        >>> number_text(31, None), number_text(31, Calendar())
+        ('31', '1970-02-01')
+    """
+    return str(number) if scale is None else scale.text(number)
+
+
+def scale_noun(scale: Scale | None, without: str = "number") -> str:
+    """The word for a cell on a scale, or for a number.
+
+    Example:
+        >>> from hedgerow.domain.scales import Calendar
+        >>> scale_noun(None), scale_noun(Calendar())
+        ('number', 'date')
+    """
+    return without if scale is None else scale.noun.split()[0]
+
+
+def closed(starts: Sequence[int], last: int) -> list[float]:
+    """Edges of bins of whole numbers that begin at given ones, the last of them holding its upper edge too.
+
+    Args:
+        starts: The smallest number of each bin, increasing.
+        last: The largest number of the last bin. If it is its only one, half a number is added to the edge.
+
+    Example:
+        >>> closed([0, 1, 50], 99), closed([0, 1, 99], 99)
+        ([0, 1, 50, 99], [0, 1, 99, 99.5])
+    """
+    return [*starts, last + 0.5 if starts and starts[-1] == last else last]
+
+
+def _place(text: str | None, scale: Scale | None) -> float | Fraction | None:
+    if text is None or scale is not None:
+        return None if text is None or scale is None else scale.position(text)
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True)
 class Attribute(ABC):
     """One column of the domain.
@@ -89,18 +136,16 @@ class Attribute(ABC):
                 remedy="leave the column out (it is the same for all records) or list all values it could take",
             )
 
-    def _check_texts(self, low: float, high: float) -> None:
+    def _check_texts(self, low: float, high: float, scale: Scale | None) -> None:
         """Refuse a text of the missing or the other value that is also an ordinary number."""
         for text in (self.missing, self.other):
-            try:
-                number = float(text or "nan")
-            except ValueError:
-                continue
-            if low <= number <= high:
+            number = _place(text, scale)
+            if number is not None and low <= number <= high:
                 raise attribute_error(
                     self.name,
-                    f"{text!r} is the text of a declared value and a number of its range",
-                    "give the missing and the other value texts that are not ordinary numbers, such as '?'",
+                    f"{text!r} is the text of a declared value and a {scale_noun(scale)} of its range",
+                    f"give the missing and the other value texts that are no ordinary {scale_noun(scale)}s, "
+                    "such as '?'",
                 )
 
     @property
@@ -202,16 +247,29 @@ class Categorical(Attribute):
 class IntegerRange(Attribute):
     """A column of whole numbers between two public bounds, one code per number.
 
+    Where a scale is set the cells are dates, times or decimals, and the bounds count its steps.
+
     Example:
         >>> IntegerRange("age", 17, 90).size
         74
+        >>> from hedgerow.domain.scales import Calendar
+        >>> IntegerRange("admitted", 18262, 18263, scale=Calendar()).labels
+        ('2020-01-01', '2020-01-02')
     """
 
     minimum: int
     maximum: int
+    scale: Scale | None
 
     def __init__(
-        self, name: str, minimum: int, maximum: int, *, missing: str | None = None, other: str | None = None
+        self,
+        name: str,
+        minimum: int,
+        maximum: int,
+        *,
+        scale: Scale | None = None,
+        missing: str | None = None,
+        other: str | None = None,
     ) -> None:
         """Check the bounds.
 
@@ -219,6 +277,7 @@ class IntegerRange(Attribute):
             name: Column name.
             minimum: Smallest number, inclusive.
             maximum: Largest number, inclusive.
+            scale: Scale that its cells are written on; None for whole numbers themselves.
             missing: Text of the missing value.
             other: Text of the other value: whole numbers outside the bounds and texts get its code.
 
@@ -234,17 +293,27 @@ class IntegerRange(Attribute):
                 )
         if minimum > maximum:
             raise attribute_error(name, f"min {minimum} is above max {maximum}", "give the smaller bound as min")
-        self._set(name=name, missing=missing, other=other, minimum=minimum, maximum=maximum)
-        self._check_texts(minimum, maximum)
+        self._set(name=name, missing=missing, other=other, minimum=minimum, maximum=maximum, scale=scale)
+        self._check_texts(minimum, maximum, scale)
 
     @property
     def ordinary(self) -> int:
         """Number of whole numbers between the bounds."""
         return self.maximum - self.minimum + 1
 
+    @property
+    def first_text(self) -> str:
+        """Text of the smallest number."""
+        return self.ordinary_label(0)
+
+    @property
+    def last_text(self) -> str:
+        """Text of the largest number."""
+        return self.ordinary_label(self.ordinary - 1)
+
     def ordinary_label(self, code: int) -> str:
-        """The number as text."""
-        return str(self.minimum + code)
+        """The number as text, on its scale."""
+        return number_text(self.minimum + code, self.scale)
 
 
 @final
@@ -253,7 +322,8 @@ class Binned(Attribute):
     """A column of numbers, cut at public bin edges.
 
     Bin ``i`` holds ``edges[i] <= x < edges[i + 1]``; the last bin holds its upper edge too. Where ``whole`` is
-    set the column holds whole numbers, and synthetic values are drawn from the whole numbers of their bin.
+    set the column holds whole numbers, and synthetic values are drawn from the whole numbers of their bin. Where a
+    scale is set the cells are dates, times or decimals, and the edges count its steps.
 
     Example:
         >>> Binned("hours", (0, 20, 40, 100)).labels
@@ -262,6 +332,7 @@ class Binned(Attribute):
 
     edges: tuple[float, ...]
     whole: bool
+    scale: Scale | None
 
     def __init__(
         self,
@@ -269,6 +340,7 @@ class Binned(Attribute):
         edges: Iterable[float],
         *,
         whole: bool = False,
+        scale: Scale | None = None,
         missing: str | None = None,
         other: str | None = None,
     ) -> None:
@@ -277,7 +349,8 @@ class Binned(Attribute):
         Args:
             name: Column name.
             edges: Finite, strictly increasing, at least two.
-            whole: Whether the column holds whole numbers only.
+            whole: Whether the column holds whole numbers only; so it does on a scale.
+            scale: Scale that its cells are written on; None for the numbers themselves.
             missing: Text of the missing value.
             other: Text of the other value: numbers outside the edges and texts get its code.
 
@@ -287,14 +360,15 @@ class Binned(Attribute):
         cut = tuple(float(edge) for edge in edges)
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
             raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
-        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole)
+        whole = whole or scale is not None
+        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole, scale=scale)
         if whole and self.ordinary:
             least, most = np.ceil(cut[:-1]), np.ceil(cut[1:]) - 1
             most[-1] = math.floor(cut[-1])
             if (least > most).any():
                 label = self.ordinary_label(int(np.argmax(least > most)))
                 raise attribute_error(name, f"the bin {label} holds no whole number", "widen the bin")
-        self._check_texts(cut[0], cut[-1])
+        self._check_texts(cut[0], cut[-1], scale)
 
     @classmethod
     def equal_width(
@@ -305,18 +379,32 @@ class Binned(Attribute):
         bins: int,
         *,
         whole: bool = False,
+        scale: Scale | None = None,
         missing: str | None = None,
         other: str | None = None,
     ) -> Binned:
-        """Cut ``[minimum, maximum]`` into ``bins`` bins of equal width."""
+        """Cut ``[minimum, maximum]`` into ``bins`` bins of equal width.
+
+        Bins of whole numbers have whole edges, and hold equally many numbers or one more.
+
+        Example:
+            >>> Binned.equal_width("children", 0, 10, 3, whole=True).labels
+            ('[0, 3)', '[3, 7)', '[7, 10]')
+        """
         if bins < 1 or not minimum < maximum:
             raise attribute_error(
                 name, f"{bins} bins between {minimum} and {maximum}", "give min < max and a positive number of bins"
             )
         if bins > MOST_BINS:
             raise attribute_error(name, f"{bins:,} bins are more than {MOST_BINS:,}", "give fewer bins, or a range")
-        edges = [minimum + (maximum - minimum) * i / bins for i in range(bins)] + [maximum]
-        return cls(name, edges, whole=whole, missing=missing, other=other)
+        if whole or scale is not None:
+            low, values = math.ceil(minimum), math.floor(maximum) - math.ceil(minimum) + 1
+            if bins > values:
+                raise attribute_error(name, f"{bins} bins of {values} whole values", "give fewer bins")
+            edges = closed([low + values * i // bins for i in range(bins)], math.floor(maximum))
+        else:
+            edges = [minimum + (maximum - minimum) * i / bins for i in range(bins)] + [maximum]
+        return cls(name, edges, whole=whole, scale=scale, missing=missing, other=other)
 
     @property
     def ordinary(self) -> int:
@@ -330,6 +418,26 @@ class Binned(Attribute):
         return math.ceil(self.edges[code]), high
 
     def ordinary_label(self, code: int) -> str:
-        """The bin as an interval."""
+        """The bin as an interval; of a bin of one number after the last edge, that number."""
+        low, high = self.edges[code : code + 2]
+        if self.whole and not high.is_integer() and (low, low) == self.whole_bounds(code):
+            return self.edge_text(code)
         close = "]" if code == self.ordinary - 1 else ")"
-        return f"[{self.edges[code]:.12g}, {self.edges[code + 1]:.12g}{close}"
+        return f"[{self.edge_text(code)}, {self.edge_text(code + 1)}{close}"
+
+    @property
+    def first_text(self) -> str:
+        """Text of the first edge."""
+        return self.edge_text(0)
+
+    @property
+    def last_text(self) -> str:
+        """Text of the last edge; of whole numbers, the largest."""
+        if self.whole and self.scale is None:
+            return str(self.whole_bounds(self.ordinary - 1)[1])
+        return self.edge_text(self.ordinary)
+
+    def edge_text(self, place: int) -> str:
+        """The text of an edge, on its scale."""
+        edge = self.edges[place]
+        return f"{edge:.12g}" if self.scale is None else self.scale.text(math.floor(edge))

@@ -21,6 +21,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Places
 from hedgerow.domain.attribute import Attribute
+from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
 from hedgerow.errors import DomainError
@@ -148,7 +149,9 @@ class Domain:
         """Derived attributes: those that were declared, and default levels of attributes without a declared one."""
         leveled = {*self._leveled, *self.unleveled}
         taken = {*self.names, *(each.name for each in self.declared)}
-        defaults = chain.from_iterable(default_levels(each) for each in self if each.name not in leveled)
+        defaults = chain.from_iterable(
+            calendar_levels(each) or default_levels(each) for each in self if each.name not in leveled
+        )
         return (*self.declared, *(each for each in defaults if each.name not in taken))
 
     @property

@@ -10,9 +10,10 @@ How a cell finds its code, in this order:
 3. *Categorical*: the value whose text equals the text of the cell. A whole number has the text of an integer, however
    it is stored: ``1``, ``1.0`` and ``"1"`` all are ``1``; a boolean may be written true, True or TRUE. Where the listed
    value is itself a number, a text that spells that number ("1.00") is it.
-   *Integer range, bins*: the number, or the number that the text spells.
+   *Integer range, bins*: the number, or the number that the text spells. On a scale the whole number that the date,
+   time or decimal stands for, in whichever type the cell is.
 4. What remains gets the other code where one is declared, and is an error where none is. A number with a fraction in a
-   column of whole numbers is always an error.
+   column of whole numbers is always an error, and so is a cell between two steps of a scale that does not round.
 
 Blanks around a text belong to it: nothing is stripped, clipped or guessed.
 """
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
+from hedgerow.domain.scales import Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -39,6 +41,8 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
+_FAR = 2**62
+"""Beyond all bounds."""
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
 
@@ -79,10 +83,9 @@ def encoder(attribute: Attribute) -> Encoder:
     """
     if isinstance(attribute, Categorical):
         return CategoricalEncoder(attribute)
-    if isinstance(attribute, IntegerRange):
-        return IntegerEncoder(attribute)
-    if isinstance(attribute, Binned):
-        return BinEncoder(attribute)
+    if isinstance(attribute, IntegerRange | Binned):
+        numbers = IntegerEncoder(attribute) if isinstance(attribute, IntegerRange) else BinEncoder(attribute)
+        return numbers if attribute.scale is None else ScaledEncoder(attribute.scale, numbers)
     message = f"no encoder for {type(attribute).__name__}"
     raise TypeError(message)
 
@@ -116,15 +119,19 @@ class Encoder(ABC):
         Raises:
             UnsupportedTypeError: The column holds something else.
         """
-        values = plain(column)
+        values = self._plain(column)
         text = pa.types.is_string(values.type)
         if not pa.types.is_dictionary(values.type) and not (self.prefers_dictionary if text else self._by_value):
             return self._codes_of(values)
         distinct: Any = column if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        mapping = self._codes_of(plain(distinct.dictionary))
+        mapping = self._codes_of(self._plain(distinct.dictionary))
         indices = distinct.indices.cast(pa.int64()).fill_null(len(mapping)).to_numpy(zero_copy_only=False)
         found: Ints = np.append(mapping, np.int64(self._empty))[indices]
         return found
+
+    def _plain(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        """Values of the types that are looked at."""
+        return plain(values)
 
     def _codes_of(self, values: pa.Array[Any]) -> Ints:
         """Codes of values: of numbers, or of texts."""
@@ -198,11 +205,11 @@ class NumericEncoder(Encoder):
     _by_value = False
 
     @abstractmethod
-    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
+    def ordinary(self, numbers: NDArray[Any]) -> Ints:
         """Codes of numbers that are not the missing or the other value, or a fault that "other" may take."""
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
-        codes = self._ordinary(numbers)
+        codes = self.ordinary(numbers)
         if self.attribute.other_code is not None:
             codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
         for text in (self.attribute.missing, self.attribute.other):
@@ -242,7 +249,8 @@ class IntegerEncoder(NumericEncoder):
         """For short ranges."""
         return self.attribute.size <= _SHORT_RANGE
 
-    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
+    def ordinary(self, numbers: NDArray[Any]) -> Ints:
+        """Codes of numbers within the bounds."""
         low, high = self.attribute.minimum, self.attribute.maximum
         with np.errstate(invalid="ignore"):
             inside = (numbers >= low) & (numbers <= high)
@@ -258,7 +266,8 @@ class BinEncoder(NumericEncoder):
 
     attribute: Binned
 
-    def _ordinary(self, numbers: NDArray[Any]) -> Ints:
+    def ordinary(self, numbers: NDArray[Any]) -> Ints:
+        """Bins of numbers within the edges."""
         edges = np.array(self.attribute.edges)
         codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         codes[numbers == edges[-1]] = len(edges) - 2
@@ -266,6 +275,57 @@ class BinEncoder(NumericEncoder):
         if self.attribute.whole:
             codes[_fractional(numbers)] = Fault.NOT_WHOLE
         return codes
+
+
+@final
+class ScaledEncoder(Encoder):
+    """Looks for the whole number that each distinct cell stands for, and for its code."""
+
+    def __init__(self, scale: Scale, numbers: IntegerEncoder | BinEncoder) -> None:
+        """Note the scale, and the codes of its numbers."""
+        super().__init__(numbers.attribute)
+        self._scale = scale
+        self._numbers = numbers
+        texts = (self.attribute.missing, self.attribute.other)
+        self._declared_places = {
+            place: self._declared(text) for text in texts if text and (place := scale.position(text)) is not None
+        }
+
+    def _plain(self, values: pa.Array[Any]) -> pa.Array[Any]:
+        kind = values.type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            return values.cast(pa.timestamp("us", kind.tz), safe=False)
+        dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+        return values if dated or pa.types.is_decimal(kind) else plain(values)
+
+    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
+        return self._of_cells(numbers.tolist())
+
+    def _of_texts(self, texts: pa.Array[Any]) -> Ints:
+        return self._of_cells(texts.to_pylist())
+
+    def _of_cells(self, cells: list[Any]) -> Ints:
+        found = [self._read(cell) for cell in cells]
+        codes = np.array([code for code, _ in found], dtype=np.int64)
+        on_scale = np.array([is_number for _, is_number in found], dtype=np.bool_)
+        codes[on_scale] = self._numbers.ordinary(codes[on_scale])
+        if self.attribute.other_code is not None:
+            codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
+        return codes
+
+    def _read(self, cell: object) -> tuple[int, bool]:
+        """A code or a fault, or a number of the scale and true."""
+        if cell is None or isinstance(cell, str):
+            declared = self._declared(cell or None)
+            if declared is not None:
+                return declared, False
+        place = self._scale.position(cell)
+        if place is None:
+            return self._or_other(Fault.NOT_A_NUMBER), False
+        if (code := self._declared_places.get(place)) is not None:
+            return code, False
+        number = self._scale.rounded(place)
+        return (Fault.NOT_WHOLE, False) if number is None else (max(-_FAR, min(number, _FAR)), True)
 
 
 def plain(values: pa.Array[Any]) -> pa.Array[Any]:

@@ -9,13 +9,26 @@ Three forms are read::
 An entry with options holds one of ``values``; ``min`` and ``max``; ``min``, ``max`` and ``bins``; ``edges``. To these
 come ``whole`` (numbers of a binned column are whole), ``missing`` and ``other`` (``true``, or the text of that value).
 
+Bounds and edges may be dates and times, or numbers with a step; the column is then one of whole numbers on a scale
+(``scales.py``)::
+
+    {min: 2015-01-01, max: 2024-12-31, format: "%d.%m.%Y"}       # dates; "format" where texts are not 2015-01-31
+    {min: 2020-01, max: 2024-12}                                 # months; weeks as 2020-W05, quarters as 2020-Q1
+    {min: 2024-01-01T00:00, max: 2024-12-31T23:45, step: 15min}  # times; "zone: Europe/Berlin" for offsets
+    {min: 35.0, max: 43.0, step: 0.1}                            # decimals
+
+``round: true`` reads a decimal between two steps as the nearest, and a time as the step that it is in. ``bins`` may be
+``{log: 20}``, whose edges have equal ratios (of whole numbers from 0 on with 1 added; bins narrower than one number are
+left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
+bins of their own; in ``edges`` a last edge that is there twice does.
+
 An entry with options may have ``levels``, coarser forms of the attribute, finest first: one of these, or a list ::
 
     [5, 20]                                            # widths, of ranges and bins
     {stage: {child: [0..14], adult: [15..99]}}         # groups of values; runs of whole numbers in short
     {stage: {edges: [0, 15, 99]}}                      # bins of whole numbers or of finer bins
     {prefix: [3, 1]}                                   # the first characters of listed values
-    [month, quarter, year]                             # of listed dates
+    [month, quarter, year]                             # of dates; of times also hour and day, and week alone
     {table: codes.csv}                                 # columns: the value, its parent, the parent of that, ...;
                                                        # named "code,parent" a list that has parents of parents too
     none                                               # no level, default ones neither

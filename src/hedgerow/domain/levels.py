@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +11,6 @@ import numpy as np
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, Value, codes_by_text, value_text
 from hedgerow.domain.derived import Derived, coarser
 from hedgerow.errors import DomainError
-
-CALENDAR = ("month", "quarter", "year")
-"""Levels of dates, finest first."""
 
 _RUN = re.compile(r"(-?\d+)\s*(?:\.\.|-)\s*(-?\d+)")
 _NAMED = 3
@@ -54,7 +50,7 @@ def group_level(attribute: Attribute, name: str, groups: Mapping[str, Iterable[V
                         f"the value {attribute.label(code)!r} has two parents, {of_code[code]!r} and {label!r}",
                         "put each value into one group",
                     )
-    return _of_labels(attribute, name, of_code, groups)
+    return level_of_labels(attribute, name, of_code, groups)
 
 
 def edge_level(attribute: Attribute, name: str, edges: Sequence[float]) -> Derived:
@@ -73,7 +69,12 @@ def edge_level(attribute: Attribute, name: str, edges: Sequence[float]) -> Deriv
         ('[0, 15)', '[15, 65)', '[65, 99]')
     """
     if isinstance(attribute, Binned):
-        lows, whole, ends = np.array(attribute.edges[:-1]), attribute.whole, (attribute.edges[0], attribute.edges[-1])
+        lows, whole, ends, scale = (
+            np.array(attribute.edges[:-1]),
+            attribute.whole,
+            (attribute.edges[0], attribute.edges[-1]),
+            attribute.scale,
+        )
         unknown = sorted(set(edges) - set(attribute.edges))
         if unknown:
             raise level_error(
@@ -81,10 +82,10 @@ def edge_level(attribute: Attribute, name: str, edges: Sequence[float]) -> Deriv
             )
     elif isinstance(attribute, IntegerRange):
         lows = np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
-        whole, ends = True, (attribute.minimum, attribute.maximum)
+        whole, ends, scale = True, (attribute.minimum, attribute.maximum), attribute.scale
     else:
         raise level_error(name, f"the values of {attribute.name!r} have no order", "list the values of each group")
-    level = Binned(name, edges, whole=whole, missing=attribute.missing, other=attribute.other)
+    level = Binned(name, edges, whole=whole, scale=scale, missing=attribute.missing, other=attribute.other)
     if level.edges[0] > ends[0] or level.edges[-1] < ends[1]:
         raise level_error(
             name,
@@ -108,38 +109,7 @@ def prefix_level(attribute: Attribute, length: int) -> Derived:
     name = f"{attribute.name}.{length}"
     if length < 1:
         raise level_error(name, f"{length} characters", "give a whole number of at least 1")
-    return _of_labels(attribute, name, {code: label[:length] for code, label in _listed(attribute, name)})
-
-
-def calendar_level(attribute: Attribute, unit: str) -> Derived:
-    """The level ``<attribute>.<unit>`` of listed dates in the form 2020-01-31.
-
-    Args:
-        attribute: An attribute whose ordinary values are dates.
-        unit: ``"month"``, ``"quarter"`` or ``"year"``.
-
-    Raises:
-        DomainError: A value is not a date.
-
-    Example:
-        >>> dates = Categorical("day", ("2020-01-31", "2020-02-01", "2020-04-01"))
-        >>> calendar_level(dates, "quarter").attribute.labels
-        ('2020-Q1', '2020-Q2')
-    """
-    name = f"{attribute.name}.{unit}"
-    labels = {}
-    for code, label in _listed(attribute, name):
-        try:
-            day = date.fromisoformat(label)
-        except ValueError:
-            raise level_error(name, f"the value {label!r} is not a date", "write dates as 2020-01-31") from None
-        texts = {
-            "month": f"{day.year:04d}-{day.month:02d}",
-            "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
-            "year": f"{day.year:04d}",
-        }
-        labels[code] = texts[unit]
-    return _of_labels(attribute, name, labels)
+    return level_of_labels(attribute, name, {code: label[:length] for code, label in labels_in_order(attribute, name)})
 
 
 def table_levels(attribute: Attribute, names: Sequence[str], rows: Iterable[Sequence[str]]) -> tuple[Derived, ...]:
@@ -192,7 +162,7 @@ def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> t
             raise level_error(
                 first, f"{child!r} has two parents, {above[child]!r} and {parent!r}", "list each value with one parent"
             )
-    listed = dict(_listed(attribute, first))
+    listed = dict(labels_in_order(attribute, first))
     _check_all(first, attribute, [code for code, label in listed.items() if label not in above])
     if circle := _circle(above):
         raise level_error(first, f"the parents go in a circle: {' < '.join(circle)}", "give the topmost no parent")
@@ -201,7 +171,7 @@ def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> t
         if len(set(labels.values())) == 1:
             break  # all values together are no level
         name = first if not found else f"{first}{len(found) + 1}"
-        found.append(_of_labels(attribute, name, labels))
+        found.append(level_of_labels(attribute, name, labels))
         listed = labels
     return tuple(found)
 
@@ -238,9 +208,9 @@ def _codes_of(attribute: Attribute, codes_of: Mapping[str, int], name: str, valu
     text = value_text(value)
     if text in codes_of:
         return (codes_of[text],)
-    run = _RUN.fullmatch(text.strip())
-    if run and isinstance(attribute, IntegerRange):
-        low, high = int(run[1]), int(run[2])
+    run = _run(attribute, text.strip()) if isinstance(attribute, IntegerRange) else None
+    if run is not None and isinstance(attribute, IntegerRange):
+        low, high = run
         if attribute.minimum <= low <= high <= attribute.maximum:
             return range(low - attribute.minimum, high + 1 - attribute.minimum)
         raise level_error(
@@ -249,15 +219,46 @@ def _codes_of(attribute: Attribute, codes_of: Mapping[str, int], name: str, valu
     raise level_error(name, f"{attribute.name!r} has no value {text!r}", "list values that the attribute has")
 
 
-def _listed(attribute: Attribute, name: str) -> list[tuple[int, str]]:
-    """Ordinary codes with their labels."""
+def _run(attribute: IntegerRange, text: str) -> tuple[int, int] | None:
+    """The first and the last number of a run, on the scale of the attribute."""
+    if attribute.scale is None:
+        return (int(found[1]), int(found[2])) if (found := _RUN.fullmatch(text)) else None
+    low, dots, high = text.partition("..")
+    ends = attribute.scale.number(low.strip()), attribute.scale.number(high.strip())
+    return None if not dots or ends[0] is None or ends[1] is None else (ends[0], ends[1])
+
+
+def labels_in_order(attribute: Attribute, name: str) -> list[tuple[int, str]]:
+    """Ordinary codes of listed values with their labels.
+
+    Raises:
+        DomainError: The attribute does not list its values; the message is about the level of this name.
+
+    Example:
+        >>> labels_in_order(Categorical("sex", ("F", "M"), missing="?"), "sex.level")
+        [(0, 'F'), (1, 'M')]
+    """
     if not isinstance(attribute, Categorical):
         raise level_error(name, f"{attribute.name!r} does not list its values", "give widths, edges or groups")
     return [(code, attribute.label(code)) for code in range(attribute.ordinary)]
 
 
-def _of_labels(attribute: Attribute, name: str, labels: Mapping[int, str], order: Iterable[str] = ()) -> Derived:
-    """The level that gives codes their labels; the missing and the other value keep theirs unless given one."""
+def level_of_labels(attribute: Attribute, name: str, labels: Mapping[int, str], order: Iterable[str] = ()) -> Derived:
+    """The level that gives codes their labels; the missing and the other value keep theirs unless given one.
+
+    Args:
+        attribute: The attribute.
+        name: Name of the level.
+        labels: The label of each ordinary code.
+        order: Labels that come first.
+
+    Raises:
+        DomainError: A code has no label, or all have the same.
+
+    Example:
+        >>> level_of_labels(Categorical("town", ("a", "b", "c")), "town.part", {0: "x", 1: "x", 2: "y"}).codes.tolist()
+        [0, 0, 1]
+    """
     missing = None if attribute.missing_code in labels else attribute.missing
     other = None if attribute.other_code in labels else attribute.other
     _check_all(name, attribute, [code for code in range(attribute.ordinary) if code not in labels])

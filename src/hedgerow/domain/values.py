@@ -5,6 +5,8 @@ code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
 listed value            the value, in its type                   its text
 whole number            int64                                    its digits
+on a scale              date32, timestamp[us], float64 or int64  its text, in the format of the scale
+                        for whole steps
 bin                     a number drawn inside it, to a millionth its digits
                         of its width: float64, or int64 where
                         the column is whole
@@ -29,10 +31,23 @@ import pyarrow as pa
 import pyarrow.compute
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.scales import Scale, texts_on
+from hedgerow.domain.tilts import leaning
 
 Codes = NDArray[np.integer[Any]]
+
+
+_TYPES: dict[str, pa.DataType] = {
+    "date32": pa.date32(),
+    "timestamp[us]": pa.timestamp("us"),
+    "string": pa.string(),
+    "double": pa.float64(),
+    "int64": pa.int64(),
+}
+"""Types of values on a scale."""
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
@@ -46,6 +61,8 @@ def arrow_schema(domain: Domain) -> pa.Schema:
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
+    if scale := scale_of(attribute):
+        return _TYPES[scale.arrow_type]
     if isinstance(attribute, IntegerRange):
         return pa.int64()
     if isinstance(attribute, Binned):
@@ -59,13 +76,16 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 
-def encoded_values(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> pa.Array[Any]:
+def encoded_values(
+    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
+) -> pa.Array[Any]:
     """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
 
     Args:
         attribute: The column.
         codes: The codes, shape ``(n,)``.
         rng: Generator for the numbers inside bins.
+        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
 
     Example:
         >>> from hedgerow.system.randomness import generator
@@ -77,14 +97,32 @@ def encoded_values(attribute: Attribute, codes: Codes, rng: np.random.Generator)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
     beyond = codes >= attribute.ordinary
-    ordinary = np.where(beyond, 0, codes).astype(np.int64)
+    if isinstance(attribute, Categorical):
+        found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
+        return pa.array(found, type=kind, mask=beyond)
+    numbers, scale = _numbers(attribute, codes, rng, tilts), scale_of(attribute)
+    if scale is None:
+        return pa.array(numbers, type=kind, mask=beyond)
+    values = pa.array(scale.values(numbers), type=kind, mask=beyond)
+    return values.dictionary_encode() if kind == pa.string() else values
+
+
+def _numbers(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> NDArray[Any]:
+    """The numbers of codes; any number for codes beyond the ordinary ones."""
+    ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
     if isinstance(attribute, Binned):
-        numbers = _inside_bins(attribute, ordinary, rng)
-    elif isinstance(attribute, IntegerRange):
-        numbers = ordinary + attribute.minimum
-    elif isinstance(attribute, Categorical):
-        numbers = np.array(attribute.values, dtype=kind.to_pandas_dtype())[ordinary]
-    return pa.array(numbers, type=kind, mask=beyond)
+        return _inside_bins(attribute, ordinary, rng, tilts)
+    return ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
+
+
+def scale_of(attribute: Attribute) -> Scale | None:
+    """The scale that the cells of a column are written on; None if there is none.
+
+    Example:
+        >>> scale_of(IntegerRange("age", 17, 90)) is None
+        True
+    """
+    return attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
 
 
 def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any, Any]:
@@ -95,7 +133,9 @@ def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any,
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
-def values_of(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> pa.Array[Any]:
+def values_of(
+    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
+) -> pa.Array[Any]:
     """Values of a column of codes, in the type that ``arrow_schema`` says.
 
     Example:
@@ -103,17 +143,20 @@ def values_of(attribute: Attribute, codes: Codes, rng: np.random.Generator) -> p
         >>> values_of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0)).to_pylist()
         ['M', None]
     """
-    found = encoded_values(attribute, codes, rng)
+    found = encoded_values(attribute, codes, rng, tilts)
     return found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found
 
 
-def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, empties: bool) -> pa.Array[Any]:
+def texts_of(
+    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None, *, empties: bool
+) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
         attribute: The column.
         codes: The codes, shape ``(n,)``.
         rng: Generator for the numbers inside bins.
+        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
         empties: Whether a column may have empty cells.
 
     Example:
@@ -122,9 +165,14 @@ def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, em
         >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
         ['17', '-1']
     """
-    values = values_of(attribute, codes, rng)
+    scale = scale_of(attribute)
+    if scale is None:
+        values = values_of(attribute, codes, rng, tilts)
+    else:
+        cells = texts_on(scale.cell, _numbers(attribute, codes, rng, tilts))
+        values = pa.array(cells, type=pa.string(), mask=codes >= attribute.ordinary)
     shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
-    if empties and values.type != pa.string() and not _is_number(attribute.missing):
+    if empties and not _holds_texts(attribute) and not _is_on(scale, attribute.missing):
         del shown[0]  # "?" would make every reader take the numbers for texts
     if all(code is None for code, _ in shown):
         return values
@@ -136,21 +184,32 @@ def texts_of(attribute: Attribute, codes: Codes, rng: np.random.Generator, *, em
     return found
 
 
-def _is_number(text: str | None) -> bool:
+def _holds_texts(attribute: Attribute) -> bool:
+    return isinstance(attribute, Categorical) and _arrow_type(attribute) == pa.string()
+
+
+def _is_on(scale: Scale | None, text: str | None) -> bool:
+    """Whether a text is a number, or on the scale."""
+    if text is None or scale is not None:
+        return text is not None and scale is not None and scale.position(text) is not None
     try:
-        return text is not None and np.isfinite(float(text))
+        return bool(np.isfinite(float(text)))
     except ValueError:
         return False
 
 
-def _inside_bins(attribute: Binned, codes: Codes, rng: np.random.Generator) -> NDArray[Any]:
-    """One number per code, uniform in its bin: over the whole numbers of it, or over all."""
+def _inside_bins(attribute: Binned, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> NDArray[Any]:
+    """One number per code, in its bin: one of the whole numbers of it, or of all; uniform unless it is tilted."""
     if attribute.whole:
         low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T
+        if tilts is not None:
+            parts = leaning(rng.random(len(codes)), tilts[codes])
+            return np.asarray(low[codes] + np.floor(parts * (high - low + 1)[codes]).astype(np.int64))
         return np.asarray(rng.integers(low[codes], high[codes], endpoint=True))
     edges = np.array(attribute.edges)
     low, high = edges[codes], edges[codes + 1]
-    drawn = low + rng.random(len(codes)) * (high - low)
+    parts = rng.random(len(codes))
+    drawn = low + (parts if tilts is None else leaning(parts, tilts[codes])) * (high - low)
     decimals = max(0, 6 - int(np.floor(np.log10(np.diff(edges).min()))))
     if decimals <= 12:  # digits beyond a millionth of a bin say nothing
         drawn = np.floor(drawn * 10.0**decimals) / 10.0**decimals

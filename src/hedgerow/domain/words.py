@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from itertools import groupby
 
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, scale_noun
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_records
 from hedgerow.quantities import human
@@ -69,3 +70,30 @@ def columns_in_words(domain: Domain) -> str:
         'dense (from area)'
     """
     return ", ".join(f"{each.name} (from {', '.join(each.sources)})" for each in domain.derived_columns)
+
+
+def attribute_in_words(attribute: Attribute) -> str:
+    """The values of an attribute.
+
+    Args:
+        attribute: The attribute.
+
+    Example:
+        >>> from hedgerow.domain import Calendar
+        >>> attribute_in_words(IntegerRange("admitted", 0, 30, scale=Calendar(), missing="?"))
+        "dates from 1970-01-01 to 1970-01-31, missing as '?'"
+    """
+    match attribute:
+        case Categorical():
+            text = f"{attribute.ordinary} values"
+        case IntegerRange():
+            text = (
+                f"{scale_noun(attribute.scale, 'whole number')}s from {attribute.first_text} to {attribute.last_text}"
+            )
+        case Binned():
+            text = f"{attribute.ordinary} bins from {attribute.first_text} to {attribute.last_text}"
+        case _:
+            text = f"{attribute.ordinary} codes"
+    extra = [f"missing as {attribute.missing!r}"] if attribute.missing is not None else []
+    extra += [f"others as {attribute.other!r}"] if attribute.other is not None else []
+    return ", ".join([text, *extra])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -18,11 +18,11 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import ArrayLike
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import arrow_schema, encoded_values, texts_of, values_of
+from hedgerow.domain.values import arrow_schema, encoded_values, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, generator, replacing
@@ -39,7 +39,7 @@ _GROUP_CHUNKS = 4
 
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
-Decode = Callable[[Attribute, Ints, np.random.Generator], "pa.Array[Any]"]
+Decode = Callable[[Attribute, Ints, np.random.Generator, Floats | None], "pa.Array[Any]"]
 
 
 @final
@@ -59,7 +59,15 @@ class Records:
     Derived columns, which the codes do not hold, are made when records become values.
     """
 
-    def __init__(self, codes: ArrayLike, domain: Domain, *, seed: Seed = None, first: int = 0) -> None:
+    def __init__(
+        self,
+        codes: ArrayLike,
+        domain: Domain,
+        *,
+        seed: Seed = None,
+        first: int = 0,
+        tilts: Mapping[str, Floats] | None = None,
+    ) -> None:
         """Check the codes.
 
         Args:
@@ -67,6 +75,7 @@ class Records:
             domain: The domain that the codes belong to.
             seed: Seed of the numbers drawn inside bins, which are the same each time that they are read.
             first: Number of records with the same seed before these, where they are one batch of many.
+            tilts: For columns of bins the tilts of their densities; columns without are uniform inside bins.
 
         Raises:
             ConfigError: The shape is wrong, or a code is out of the range of its attribute.
@@ -81,6 +90,7 @@ class Records:
         self.codes: Ints = given
         self._seed = int(generator(seed).integers(2**62))
         self._first = first
+        self._tilts = tilts or {}
 
     def __len__(self) -> int:
         """Number of records."""
@@ -97,6 +107,8 @@ class Records:
     def to_pandas(self) -> pd.DataFrame:
         """All records as a pandas data frame; whole numbers that may be missing have the type Int64.
 
+        Dates are of the type datetime64, at midnight.
+
         Raises:
             MissingExtraError: pandas is not installed.
         """
@@ -104,7 +116,7 @@ class Records:
             import pandas as pd
         except ImportError as error:
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
-        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True)
+        frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True, date_as_object=False)
         for field, attribute in zip(arrow_schema(self.domain), self.domain.columns, strict=True):
             if field.type == pa.int64() and attribute.size > attribute.ordinary:
                 frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
@@ -154,7 +166,8 @@ class Records:
             codes = self.codes[start : start + rows]
             known = dict(zip(self.domain.names, codes.T, strict=True))
             columns = {
-                each.name: decode(each, codes_at(self.domain, each.name, known), rng) for each in self.domain.columns
+                each.name: decode(each, codes_at(self.domain, each.name, known), rng, self._tilts.get(each.name))
+                for each in self.domain.columns
             }
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
@@ -312,4 +325,10 @@ def _quoting(domain: Domain) -> Literal["needed", "none"]:
     special = set(',"\r\n')
     texts = [label for attribute in domain.columns if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [text for attribute in domain.columns for text in (attribute.missing, attribute.other) if text is not None]
+    first, rng = np.zeros(1, dtype=np.int64), generator(0)
+    texts += [
+        str(texts_of(attribute, first, rng, empties=True)[0])  # the format of dates may have commas
+        for attribute in domain.columns
+        if scale_of(attribute) is not None
+    ]
     return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"

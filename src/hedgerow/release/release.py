@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from hedgerow.arrays import Ints
+    from hedgerow.arrays import Floats, Ints
     from hedgerow.domain import Domain
     from hedgerow.models import Model
     from hedgerow.privacy import Budget, Event, WorkloadError
@@ -114,6 +115,16 @@ class Release:
         """Sum of the charges, in the budget's unit."""
         return math.fsum(event.charge for event in self.events)
 
+    @cached_property
+    def _tilts(self) -> dict[str, Floats]:
+        """Tilts of the densities inside the bins of each column, by the hypothesis' counts of the bins beside."""
+        from hedgerow.domain.attribute import Binned
+        from hedgerow.domain.tilts import tilts_of
+
+        binned = [each for each in self.domain.columns if isinstance(each, Binned)]
+        tables = self.model.marginals([(each.name,) for each in binned]) if binned else []
+        return {each.name: tilts_of(each, table) for each, table in zip(binned, tables, strict=True)}
+
     def guarantee(self) -> str:
         """The promise about the people in the table in one sentence, or that there is none."""
         statement = self.budget.statement()
@@ -127,6 +138,8 @@ class Release:
         given: Given | None = None,
     ) -> Records:
         """Draw synthetic records.
+
+        Numbers inside bins follow the hypothesis' counts of the bins beside: see ``hedgerow.domain.tilts``.
 
         Args:
             n: Number of records; the rounded (noisy) number of the table's records by default, of those that meet the
@@ -150,7 +163,7 @@ class Release:
 
         drawing, values = self._drawing(seed)
         wanted, known = self._wanted(n, method, given)
-        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values)
+        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values, tilts=self._tilts)
 
     def sample_batches(
         self,
@@ -197,7 +210,7 @@ class Release:
         drawing, values = self._drawing(seed)
         first = 0
         for codes in batches(self.model.sample_blocks(n, drawing, method, known), rows):
-            yield Records(codes, self.domain, seed=values, first=first)
+            yield Records(codes, self.domain, seed=values, first=first, tilts=self._tilts)
             first += len(codes)
 
     def write_records(

@@ -221,5 +221,7 @@ def spark_schema(domain: Domain) -> StructType:
         pa.int64(): types.LongType(),
         pa.float64(): types.DoubleType(),
         pa.bool_(): types.BooleanType(),
+        pa.date32(): types.DateType(),
+        pa.timestamp("us"): types.TimestampNTZType(),
     }
     return types.StructType([types.StructField(field.name, kinds[field.type]) for field in arrow_schema(domain)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, feasible_records
+from hedgerow.domain import attribute_in_words, feasible_records
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
@@ -139,11 +139,11 @@ def render_report(
         spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
         fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
         marginals=list(_marginals(release)),
-        attributes=[(attribute, _described(attribute)) for attribute in release.domain],
+        attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
         feasible=feasible_records(release.domain) if release.domain.constraints else None,
         levels=level_uses(release),
         levels_sentence=levels_sentence(release),
-        derived=[(each, _described(each.attribute)) for each in release.domain.declared],
+        derived=[(each, attribute_in_words(each.attribute)) for each in release.domain.declared],
         distinct_records=distinct_records(release),
         tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
@@ -235,21 +235,6 @@ def _marginals(release: Release) -> Iterator[tuple[str, Any]]:
     for attribute in drawn:
         counts = tables.get((attribute.name,))
         yield attribute.name, Markup(marginal_plot(release, attribute, counts, CONFIDENCE))
-
-
-def _described(attribute: Attribute) -> str:
-    match attribute:
-        case Categorical():
-            text = f"{attribute.ordinary} values"
-        case IntegerRange():
-            text = f"whole numbers from {attribute.minimum} to {attribute.maximum}"
-        case Binned():
-            text = f"{attribute.ordinary} bins from {attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
-        case _:
-            text = f"{attribute.ordinary} codes"
-    extra = [f"missing as {attribute.missing!r}"] if attribute.missing is not None else []
-    extra += [f"others as {attribute.other!r}"] if attribute.other is not None else []
-    return ", ".join([text, *extra])
 
 
 def _number(value: float, digits: int = 4) -> str:

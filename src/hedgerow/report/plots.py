@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.domain import Attribute, Binned, IntegerRange, Scale
 from hedgerow.privacy import Event
 from hedgerow.queries import Conjunction
 from hedgerow.release import Answer, Release
@@ -262,7 +262,22 @@ def _ordered(
         ylim=(0, None),
     )
     _few_ticks(axes)
+    if attribute.scale is not None:
+        _on_scale(axes, attribute.scale, attribute.first_text, attribute.last_text)
     return axes
+
+
+def _on_scale(axes: Axes, scale: Scale, first: str, last: str) -> None:
+    """Dates, times or decimals beside the ticks, none of them beyond the ends."""
+    from matplotlib.ticker import FuncFormatter
+
+    low, high = scale.number(first), scale.number(last)
+
+    def text(value: float, _: Any) -> str:
+        number = round(value)
+        return scale.text(number) if low is not None and high is not None and low <= number <= high else ""
+
+    axes.xaxis.set_major_formatter(FuncFormatter(text))
 
 
 def _axes(width: float, height: float) -> Axes:

@@ -19,7 +19,7 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import BrokenRuleError, ColumnError, CountColumnError, QueryError, UnreadableTableError
 from tests.data.ruled import RULED, left, ruled_table
-from tests.data.sources import BAD, DOMAIN, spoiled, table_of
+from tests.data.sources import BAD, DOMAIN, SCALES, scales_of, spoiled, table_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +55,15 @@ def test_counts_are_those_of_the_table_in_memory(spark: SparkSession, tmp_path: 
     assert all(0.0 <= part <= 1.0 for part in parts)
     assert source.total() == expected.total()
     assert workload.answers(source).tolist() == workload.answers(expected).tolist()
+
+
+def test_dates_times_and_decimals_have_the_codes_of_the_table_in_memory(spark: SparkSession, tmp_path: Path) -> None:
+    """Those times of Parquet that have no zone, and so none in Spark."""
+    table = scales_of(300, seed=0)
+    found = scan_table(frame_of(spark, table, tmp_path), SCALES, extra_columns="ignore")
+    expected = read_table(table, SCALES, extra_columns="ignore")
+    for name in SCALES.names:
+        assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
 
 
 def test_many_partitions_are_added_in_two_steps_and_empty_ones_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ def test_a_data_set_is_described(here: Api, ada: str) -> None:
 def test_large_attributes_are_not_listed(fresh: Api) -> None:
     carol = fresh.token("carol", "custodian")
     domain = {"sex": ["F", "M"], "age": {"min": 0, "max": 5000}, "job": {"min": 0.0, "max": 1.0, "bins": 4}}
-    (fresh.folder / "large.csv").write_text("sex,age,job\n" + "F,1,0.5\n" * 100)
+    domain |= {"day": {"min": "2015-01-01", "max": "2024-12-31"}}
+    (fresh.folder / "large.csv").write_text("sex,age,job,day\n" + "F,1,0.5,2020-02-29\n" * 100)
     made = fresh.call(
         "POST", "/v1/datasets", carol, json=registration("large", source={"place": "large.csv"}, domain=domain)
     )
@@ -72,6 +73,7 @@ def test_large_attributes_are_not_listed(fresh: Api) -> None:
     attributes = {each["name"]: each for each in made.json()["attributes"]}
     assert (attributes["age"]["values"], attributes["age"]["size"]) == (None, 5001)
     assert (attributes["job"]["kind"], attributes["job"]["low"]) == ("binned", None)
+    assert (attributes["day"]["low"], attributes["day"]["text"]) == (None, "dates from 2015-01-01 to 2024-12-31")
 
 
 def test_a_plan_is_the_library_s_and_keeps_nothing(here: Api, carol: str) -> None:

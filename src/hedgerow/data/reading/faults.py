@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.domain import Attribute, Binned, Fault
+from hedgerow.domain import Attribute, Binned, Fault, IntegerRange, scale_noun
 from hedgerow.errors import DataError, MissingValueError, OutOfRangeError, UnknownValueError
 
 SHOWN_ROWS = 5
@@ -165,14 +165,22 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
     declare = "declare 'other: true' for the attribute in the domain file"
     if fault is Fault.UNKNOWN:
         return UnknownValueError, "a value that the domain does not list", f"list it in the domain file, or {declare}"
+    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
     if fault is Fault.NOT_A_NUMBER:
-        return UnknownValueError, "a text where the domain declares numbers", f"correct the cells, or {declare}"
+        on_scale = scale is not None and scale.quoted
+        message = (
+            f"a cell that is no {scale.noun}" if scale and on_scale else "a text where the domain declares numbers"
+        )
+        form = f" or the domain's {scale.spelled}" if scale and on_scale else ""
+        return UnknownValueError, message, f"correct the cells{form}, or {declare}"
     if fault is Fault.NOT_WHOLE:
+        if scale is not None:
+            return OutOfRangeError, f"a {scale_noun(scale)} between two steps of its scale", scale.finer
         remedy = "round the column, or declare 'edges' without 'whole' for it in the domain file"
         return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
-    if isinstance(attribute, Binned):
-        span = f"{attribute.edges[0]:.12g} to {attribute.edges[-1]:.12g}"
+    if isinstance(attribute, IntegerRange | Binned):
+        span = f"{attribute.first_text} to {attribute.last_text}"
     else:
         span = f"{attribute.ordinary_label(0)} to {attribute.ordinary_label(attribute.ordinary - 1)}"
     remedy = f"widen the range in the domain file, or {declare}"
-    return OutOfRangeError, f"a number outside the declared range {span}", remedy
+    return OutOfRangeError, f"a {scale_noun(scale)} outside the declared range {span}", remedy

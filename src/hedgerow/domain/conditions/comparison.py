@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, scale_noun
 from hedgerow.domain.conditions.code_set import CodeSet
 from hedgerow.domain.conditions.text import did_you_mean, in_condition, shortened, shown
 from hedgerow.errors import QueryError
@@ -180,7 +181,8 @@ def _code_finder(attribute: Attribute) -> Callable[[str], int]:
                 return int(number) - attribute.minimum
             raise QueryError(
                 f"attribute {attribute.name!r} has no value {shortened(value)}",
-                remedy=f"it holds the whole numbers from {attribute.minimum} to {attribute.maximum}",
+                remedy=f"it holds the {scale_noun(attribute.scale, 'whole number')}s from {attribute.first_text} to "
+                f"{attribute.last_text}",
             )
         if (code := known.get(value, known.get(_as_number(value)))) is None:
             remedy = did_you_mean(value, attribute.labels)
@@ -210,7 +212,17 @@ def _as_number(value: str) -> int | float:
         return math.nan
 
 
-def _number(attribute: Attribute, value: str) -> int | float:
+def _number(attribute: Attribute, value: str) -> int | float | Fraction:
+    """The number that a value stands for, in steps where there is a scale."""
+    if isinstance(attribute, IntegerRange | Binned) and (scale := attribute.scale) is not None:
+        place = scale.literal(value)
+        if place is None:
+            nouns = f"{scale_noun(scale)}s"
+            raise QueryError(
+                f"attribute {attribute.name!r} holds {nouns}, and {shown(value)} is none",
+                remedy=f"write a {scale.noun}, or as in '{attribute.first_text}'",
+            )
+        return place
     number = _as_number(value)
     if not math.isfinite(number):
         raise QueryError(
@@ -241,7 +253,7 @@ def _values_below(attribute: Attribute, symbol: str, value: str) -> CodeSet:
 
 def _bins_below(attribute: Binned, symbol: str, value: str) -> CodeSet:
     """Codes of the bins that lie wholly below the number; all others lie wholly not below it."""
-    number = _number(attribute, value)
+    number = float(_number(attribute, value))
     low, high = _ends(attribute)
     below, not_below = (high < number, low >= number) if symbol == "<" else (high <= number, low > number)
     if not (below | not_below).all():
@@ -261,10 +273,11 @@ def _ends(attribute: Binned) -> tuple[Floats, Floats]:
 
 def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:
     name, label = in_condition(attribute.name), attribute.label(code)
-    first, second = attribute.edges[code : code + 2]
+    first, second = attribute.edge_text(code), attribute.edge_text(code + 1)
+    if attribute.scale is not None and attribute.scale.quoted:
+        first, second = f"'{first}'", f"'{second}'"
     closed = "<=" if code == attribute.ordinary - 1 else "<"
     return QueryError(
         f"{shortened(value)} cuts the bin {label} of attribute {attribute.name!r}, whose records are counted together",
-        remedy=f"use its edges, as in: {name} < {first:.12g}, or {name} {closed} {second:.12g}; "
-        f"or all of it: {name} = '{label}'",
+        remedy=f"use its edges, as in: {name} < {first}, or {name} {closed} {second}; or all of it: {name} = '{label}'",
     )

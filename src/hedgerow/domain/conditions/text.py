@@ -8,8 +8,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, number_text
 from hedgerow.domain.conditions.code_set import CodeSet
+from hedgerow.domain.scales import Scale
 from hedgerow.engines import quoted
 
 _COMPARED = 2000
@@ -180,7 +181,13 @@ def _run(attribute: IntegerRange | Binned, column: str, first: int, last: int) -
         least, most = attribute.whole_bounds(first)[0], attribute.whole_bounds(last)[1]
     else:
         least, most = attribute.minimum + first, attribute.minimum + last
-    return f"{column} = {least}" if least == most else f"{column} between {least} and {most}"
+    low, high = (_whole(number, attribute.scale) for number in (least, most))
+    return f"{column} = {low}" if least == most else f"{column} between {low} and {high}"
+
+
+def _whole(number: int, scale: Scale | None) -> str:
+    text = number_text(number, scale)
+    return text if scale is None or not scale.quoted else f"'{text}'"
 
 
 def _number(value: float) -> str:

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
+from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
+from hedgerow.domain.entries.scales import OPTIONS, bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
 
 MISSING_TEXT = "?"
@@ -13,8 +16,9 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-_OPTIONS = ("values", "min", "max", "bins", "edges", "whole", "missing", "other", "levels")
-_FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"edges"})
+_BESIDE = {"whole", "missing", "other", "levels", *OPTIONS}
+_OPTIONS = ("values", "min", "max", "bins", "edges", "points", "whole", "missing", "other", "levels", *OPTIONS)
+_FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"min", "max", "bins", "points"}, {"edges"})
 _REMEDY = "give 'values', or 'min' and 'max', or 'min', 'max' and 'bins', or 'edges'"
 
 
@@ -48,19 +52,25 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     other = _declared(name, "other", options.get("other"), OTHER_TEXT)
     if "values" in options:
         return Categorical(name, _values(name, options["values"]), missing=missing, other=other)
+    declared = {"missing": missing, "other": other}
     whole = bool(options.get("whole", False))
     if "edges" in options:
         edges = options["edges"]
         if not isinstance(edges, list | tuple):
             raise attribute_error(name, "'edges' is not a list", "write 'edges: [0, 10, 20]'")
-        return Binned(name, (_number(name, edge) for edge in edges), whole=whole, missing=missing, other=other)
-    low, high = _number(name, options["min"]), _number(name, options["max"])
+        scale = scale_of(name, options, edges)
+        return Binned(name, edges_of(name, edges, scale), whole=whole, scale=scale, **declared)
+    scale = scale_of(name, options, (options["min"], options["max"]))
+    low, high = (_bound(name, options[end], scale) for end in ("min", "max"))
     if "bins" not in options:
-        return IntegerRange(name, low, high, missing=missing, other=other)  # type: ignore[arg-type] # it checks
-    bins = options["bins"]
-    if isinstance(bins, bool) or not isinstance(bins, int):
-        raise attribute_error(name, "'bins' is not a whole number", "give the number of bins")
-    return Binned.equal_width(name, low, high, bins, whole=whole, missing=missing, other=other)
+        return IntegerRange(name, low, high, scale=scale, **declared)  # type: ignore[arg-type] # it checks
+    whole = whole or scale is not None
+    edges = edges_of_bins(name, options, low, high, scale, whole=whole)
+    return Binned(name, edges, whole=whole, scale=scale, **declared)
+
+
+def _bound(name: str, value: object, scale: Scale | None) -> float:
+    return plain_number(name, value) if scale is None else step_of(name, scale, value)
 
 
 def are_options(entry: Mapping[str, Any]) -> bool:
@@ -70,7 +80,7 @@ def are_options(entry: Mapping[str, Any]) -> bool:
 
 
 def _form(options: Mapping[str, Any]) -> set[str]:
-    return set(options) - {"whole", "missing", "other", "levels"}
+    return set(options) - _BESIDE
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
@@ -88,8 +98,9 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     whole = options.get("whole", False)
     if not isinstance(whole, bool):
         raise attribute_error(name, "'whole' is neither true nor false", "write 'whole: true'")
-    if whole and "values" in options:
-        raise attribute_error(name, "'whole' has no meaning for listed values", "delete it")
+    for option in ("whole", *OPTIONS):
+        if options.get(option) and "values" in options:
+            raise attribute_error(name, f"{option!r} has no meaning for listed values", "delete it")
 
 
 def _declared(name: str, option: str, given: object, default: str) -> str | None:
@@ -113,12 +124,6 @@ def _values(name: str, values: object) -> list[Any]:
     return list(values)
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
-    return value
-
-
 def attribute_entry(attribute: Attribute) -> dict[str, Any]:
     """The entry that describes an attribute.
 
@@ -130,10 +135,12 @@ def attribute_entry(attribute: Attribute) -> dict[str, Any]:
     if isinstance(attribute, Categorical):
         entry["values"] = list(attribute.values)
     elif isinstance(attribute, IntegerRange):
-        entry |= {"min": attribute.minimum, "max": attribute.maximum}
+        ends = {"min": attribute.minimum, "max": attribute.maximum}
+        entry |= {end: bound_entry(number, attribute.scale) for end, number in ends.items()} | scale_entry(attribute)
     elif isinstance(attribute, Binned):
-        entry["edges"] = [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
-        if attribute.whole:
+        entry["edges"] = edges_entry(attribute)
+        entry |= scale_entry(attribute)
+        if attribute.whole and attribute.scale is None:
             entry["whole"] = True
     declared = {"missing": attribute.missing, "other": attribute.other}
     return entry | {option: text for option, text in declared.items() if text is not None}

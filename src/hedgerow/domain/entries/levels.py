@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
+from hedgerow.domain.calendar import CALENDAR, calendar_level
 from hedgerow.domain.derived import Derived, width_level
+from hedgerow.domain.entries.bins import edges_entry, edges_of
 from hedgerow.domain.entries.tables import read_table
 from hedgerow.domain.levels import (
-    CALENDAR,
-    calendar_level,
     check_nested,
     edge_level,
     group_level,
@@ -81,8 +81,10 @@ def level_item(attribute: Attribute, level: Derived) -> Any:
 
 def _candidates(attribute: Attribute, level: Derived, suffix: str) -> list[Any]:
     if isinstance(level.attribute, Binned):
-        edges = [int(edge) if edge.is_integer() else edge for edge in level.attribute.edges]
+        edges = edges_entry(level.attribute)
         return [*([int(suffix)] if suffix.isdecimal() else []), {suffix: {"edges": edges}}]
+    if isinstance(level.attribute, IntegerRange) and suffix in CALENDAR:
+        return [suffix]
     if not isinstance(level.attribute, Categorical):
         return []
     groups: dict[str, list[Any]] = {label: [] for label in level.attribute.labels}
@@ -129,9 +131,8 @@ def _named(attribute: Attribute, name: str, given: object, folder: Path | None) 
     if not isinstance(given, Mapping):
         raise attribute_error(attribute.name, f"the level {name!r} has neither groups nor edges", _REMEDY)
     if set(given) == {"edges"} and isinstance(given["edges"], list):
-        if not all(isinstance(edge, int | float) and not isinstance(edge, bool) for edge in given["edges"]):
-            raise attribute_error(attribute.name, f"an edge of the level {name!r} is not a number", _REMEDY)
-        return [edge_level(attribute, full, given["edges"])]
+        scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+        return [edge_level(attribute, full, edges_of(full, given["edges"], scale))]
     groups = {str(label): values if isinstance(values, list) else [values] for label, values in given.items()}
     for values in groups.values():
         if not all(isinstance(value, str | int | float) for value in values):

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
-from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, cells_in_words
+from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, attribute_in_words, cells_in_words
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours
@@ -133,13 +133,15 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
 
 
 def _attribute(attribute: Attribute) -> AttributeTold:
+    numbers = attribute if isinstance(attribute, IntegerRange) and attribute.scale is None else None
     return AttributeTold(
         name=attribute.name,
         kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
         size=attribute.size,
-        low=attribute.minimum if isinstance(attribute, IntegerRange) else None,
-        high=attribute.maximum if isinstance(attribute, IntegerRange) else None,
+        text=attribute_in_words(attribute),
+        low=numbers.minimum if numbers is not None else None,
+        high=numbers.maximum if numbers is not None else None,
         missing=attribute.missing,
         other=attribute.other,
     )

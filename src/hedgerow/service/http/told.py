@@ -102,7 +102,8 @@ class AttributeTold(Told):
     kind: Literal["categorical", "integer", "binned"]
     values: list[str] | None = Field(description="Labels of all values; null where there are more than 1,000.")
     size: int
-    low: int | None = Field(description="Smallest value; for whole numbers.")
+    text: str = Field(description="The values in words, as in 'dates from 2015-01-01 to 2024-12-31'.")
+    low: int | None = Field(description="Smallest value; for whole numbers that are no dates, times or decimals.")
     high: int | None
     missing: str | None
     other: str | None

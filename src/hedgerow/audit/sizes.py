@@ -1,0 +1,57 @@
+"""Numbers of codes of attributes, from the domain that a file holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from typing import Any
+
+_STEP = re.compile(r"(\d+)(s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+
+
+def size_of(attribute: Mapping[str, Any]) -> int:
+    """Number of codes of an attribute: its values, and one each for the missing and the other value.
+
+    Args:
+        attribute: Its entry in the domain of a file.
+
+    Raises:
+        ValueError: The entry has another shape than that of a domain.
+
+    Example:
+        >>> size_of({"edges": [0, 10, 20], "missing": "?"}), size_of({"min": "2020-01", "max": "2020-12"})
+        (3, 12)
+        >>> size_of({"min": "2020-02-01T00:00", "max": "2020-02-29T23:45", "step": "15min"})
+        2784
+        >>> size_of({"min": 35, "max": 43, "step": 0.1})
+        81
+    """
+    extra = sum(attribute.get(name) is not None for name in ("missing", "other"))
+    if "values" in attribute:
+        return len(attribute["values"]) + extra
+    if "edges" in attribute:
+        return len(attribute["edges"]) - 1 + extra
+    low, high = (_place(attribute[end], attribute.get("step")) for end in ("min", "max"))
+    if (high - low).denominator != 1:
+        raise ValueError(f"{attribute['max']!r} is no whole number of steps from {attribute['min']!r}")
+    return int(high - low) + 1 + extra
+
+
+def _place(bound: object, step: object) -> Fraction:
+    """Place of a bound on its scale, from any origin."""
+    if not isinstance(bound, str):
+        return Fraction(str(bound)) / Fraction(str(1 if step is None else step))
+    if "W" in bound:
+        return Fraction((date.fromisoformat(f"{bound}-1") - date.min) // timedelta(weeks=1))
+    if "Q" in bound:
+        return Fraction(4 * int(bound[:4]) + int(bound[6:]))
+    if len(bound) == len("2020-01"):
+        return Fraction(12 * int(bound[:4]) + int(bound[5:]))
+    found = _STEP.fullmatch(str(step)) if step is not None else _STEP.fullmatch("1d")
+    if found is None:
+        raise ValueError(f"a step of {step!r}")
+    since = datetime.fromisoformat(bound) - datetime.min
+    return Fraction(since // timedelta(seconds=1), int(found[1]) * _SECONDS[found[2]])

@@ -1,0 +1,142 @@
+"""Kinds of columns that a draft of a domain proposes: dates, times and decimals, by the way that all cells look."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, final
+
+from hedgerow.domain import Calendar, Moments, Scale
+
+_LOOKS = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?")
+_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+_TIMES = (
+    *(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in ("%H:%M", "%H:%M:%S")),
+    None,
+)
+_ORDERS = ("%d/%m/%Y", "%m/%d/%Y")
+"""The same texts, days and months exchanged."""
+_STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
+_MOST_BINS = 60
+_MOST_DIGITS = 4
+
+
+@final
+class Spellings:
+    """Scales of dates and times that all texts of a column are on.
+
+    Example:
+        >>> spellings = Spellings()
+        >>> for text in ("31.12.2019", "01.02.2020"):
+        ...     spellings.add(text)
+        >>> spellings.options()
+        ({'min': '2019-12-01', 'max': '2020-02-29', 'format': '%d.%m.%Y'}, False)
+    """
+
+    def __init__(self) -> None:
+        """Begin with every form that is known."""
+        self._found: dict[Scale, tuple[int, int, int]] = {
+            **{Calendar(form=form): (0, 0, 0) for form in _DATES},
+            **{Moments(1, form): (0, 0, 0) for form in _TIMES},
+            Moments(1, zone="UTC"): (0, 0, 0),
+        }
+        self._empty = True
+
+    def add(self, text: str) -> None:
+        """Keep the scales that a text is on."""
+        if not self._found:
+            return
+        if not _LOOKS.fullmatch(text):
+            self._found.clear()
+            return
+        kept = {}
+        for scale, (low, high, common) in self._found.items():
+            place = scale.position(text)
+            if place is not None and place.denominator == 1:
+                number = int(place)
+                ends = (number, number) if self._empty else (min(low, number), max(high, number))
+                kept[scale] = (*ends, math.gcd(common, number))
+        self._found, self._empty = kept, False
+
+    def options(self) -> tuple[dict[str, Any], bool] | None:
+        """The entry of the column, and whether day and month could be exchanged; None where it holds no dates."""
+        if self._empty or not self._found:
+            return None
+        scale, (low, high, common) = next(iter(self._found.items()))
+        forms = [each.form or "" for each in self._found if isinstance(each, Calendar | Moments)]
+        several = all(any(form.startswith(order) for form in forms) for order in _ORDERS)
+        form = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}
+        if isinstance(scale, Moments):
+            form |= {"zone": scale.zone} if scale.zone else {}
+            step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < 86_400)
+            day = 86_400
+            first, last = _outward(low // day, high // day)
+            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * day // step - 1)}
+            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | form, several
+        first, last = _outward(low, high)
+        entry: dict[str, Any] = {"min": first, "max": last} | form
+        return entry | _bins(_number(first), _number(last)), several
+
+
+def scale_text(step: int, number: int) -> str:
+    """The text of a time that is a number of steps of so many seconds.
+
+    Example:
+        >>> scale_text(900, 1)
+        '1970-01-01T00:15'
+    """
+    return Moments(step).text(number)
+
+
+def _number(text: str) -> int:
+    number = Calendar().number(text)
+    return 0 if number is None else number
+
+
+def _outward(low: int, high: int) -> tuple[str, str]:
+    """The first and the last day of the years, or of the months where they are few, around two days."""
+    calendar = Calendar("year" if high - low > 366 else "month")
+    first, after = calendar.first_day(calendar.of_day(low)), calendar.first_day(calendar.of_day(high) + 1)
+    return Calendar().text(first), Calendar().text(after - 1)
+
+
+def _bins(low: int, high: int) -> dict[str, str]:
+    """Bins by the shortest unit that makes few; none where the days are few themselves."""
+    if high - low < 100:
+        return {}
+    for unit in ("week", "month", "quarter"):
+        calendar = Calendar(unit)
+        if calendar.of_day(high) - calendar.of_day(low) < _MOST_BINS:
+            return {"bins": unit}
+    return {"bins": "year"}
+
+
+def digits_of(text: str) -> int | None:
+    """Digits after the point of a number; None where it is written with a power of ten.
+
+    Example:
+        >>> digits_of("36.6"), digits_of("-3"), digits_of("1e-5")
+        (1, 0, None)
+    """
+    whole, _, fraction = text.partition(".")
+    return len(fraction) if whole.lstrip("+-").isdecimal() and (not fraction or fraction.isdecimal()) else None
+
+
+def decimal_options(low: float, high: float, digits: int | None) -> dict[str, Any] | None:
+    """The entry of a column of decimal numbers with few digits; None if they have more, or none.
+
+    Args:
+        low: Smallest number.
+        high: Largest number.
+        digits: Most digits after the point.
+
+    Example:
+        >>> decimal_options(35.2, 41.9, 1)
+        {'min': 35, 'max': 42, 'step': 0.1}
+    """
+    if digits is None or not 0 < digits <= _MOST_DIGITS or (high - low) * 10**digits >= 2**53:
+        return None
+    ends = {"min": math.floor(low), "max": math.ceil(high)}
+    step = float(f"1e-{digits}")
+    values = (ends["max"] - ends["min"]) * 10**digits
+    return {**ends, "step": step} | ({"bins": 20} if values > 200 else {})

@@ -1,0 +1,111 @@
+"""Levels of dates and times: hours, days, weeks, months, quarters and years."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal, get_args
+
+import numpy as np
+
+from hedgerow.arrays import Ints
+from hedgerow.domain.attribute import Attribute, Categorical, IntegerRange
+from hedgerow.domain.derived import DEFAULT_ABOVE, LARGEST_WITH_LEVELS, Derived
+from hedgerow.domain.levels import labels_in_order, level_error, level_of_labels
+from hedgerow.domain.scales import EPOCH, Calendar, Moments
+
+Unit = Literal["hour", "day", "week", "month", "quarter", "year"]
+CALENDAR: tuple[Unit, ...] = get_args(Unit)
+"""Levels of dates and times, finest first; weeks cross the ends of months."""
+
+DEFAULT: tuple[Unit, ...] = ("hour", "day", "month", "quarter", "year")
+"""Levels that dates and times have unless others are declared, where they are coarser than their steps."""
+
+_HOUR, _DAY = 3600, 86_400
+
+
+def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
+    """The level ``<attribute>.<unit>`` of dates or times.
+
+    Of a range of dates or times it is a range of units; of listed dates in the form 2020-01-31 it has the units that
+    the list has dates in.
+
+    Args:
+        attribute: A range of dates or times, or an attribute whose ordinary values are dates.
+        unit: One of ``CALENDAR``, longer than the steps of the range.
+
+    Raises:
+        DomainError: A value is not a date, the unit is not longer than a step, or all values are in one unit.
+
+    Example:
+        >>> days = IntegerRange("admitted", 18262, 18321, scale=Calendar())
+        >>> calendar_level(days, "month").attribute.labels
+        ('2020-01', '2020-02')
+        >>> dates = Categorical("day", ("2020-01-31", "2020-02-01", "2020-04-01"))
+        >>> calendar_level(dates, "quarter").attribute.labels
+        ('2020-Q1', '2020-Q2')
+    """
+    name = f"{attribute.name}.{unit}"
+    if isinstance(attribute, Categorical):
+        return _of_listed(attribute, name, unit)
+    units = _units(attribute, unit) if isinstance(attribute, IntegerRange) else None
+    if units is None:
+        raise level_error(
+            name,
+            f"{attribute.name!r} has no steps shorter than a {unit}",
+            "declare its bounds as dates, as in 'min: 2020-01-01', or times, as in 'min: 2020-01-01T00:00'",
+        )
+    low, high = int(units[0]), int(units[-1])
+    if low == high:
+        raise level_error(name, f"all values of {attribute.name!r} are in one {unit}", "leave the level out")
+    scale = Moments(_HOUR) if unit == "hour" else None if unit == "year" else Calendar(unit)
+    level = IntegerRange(name, low, high, scale=scale, missing=attribute.missing, other=attribute.other)
+    extra = np.arange(level.ordinary, level.size)
+    return Derived(level, (attribute.name,), np.concatenate([units - low, extra]))
+
+
+def calendar_levels(attribute: Attribute) -> tuple[Derived, ...]:
+    """The levels that a range of dates or times has unless others are declared, finest first; else none.
+
+    None for at most ``DEFAULT_ABOVE`` values and for more than ``LARGEST_WITH_LEVELS``.
+
+    Example:
+        >>> days = IntegerRange("admitted", 18262, 18992, scale=Calendar())
+        >>> [level.name for level in calendar_levels(days)]
+        ['admitted.month', 'admitted.quarter', 'admitted.year']
+    """
+    if not isinstance(attribute, IntegerRange) or not DEFAULT_ABOVE < attribute.ordinary <= LARGEST_WITH_LEVELS:
+        return ()
+    units = ((unit, _units(attribute, unit)) for unit in DEFAULT)
+    several = [unit for unit, found in units if found is not None and found[0] != found[-1]]
+    return tuple(calendar_level(attribute, unit) for unit in several)
+
+
+def _units(attribute: IntegerRange, unit: Unit) -> Ints | None:
+    """The unit of each ordinary value; None where it is not longer than a step."""
+    numbers, scale = np.arange(attribute.minimum, attribute.maximum + 1), attribute.scale
+    if isinstance(scale, Moments) and scale.seconds < (_HOUR if unit == "hour" else _DAY):
+        seconds = numbers * scale.seconds
+        if unit == "hour":
+            return np.asarray(seconds // _HOUR)
+        days = seconds // _DAY
+    elif isinstance(scale, Calendar) and scale.unit == "day" and unit not in {"hour", "day"}:
+        days = numbers
+    else:
+        return None
+    calendar = Calendar(unit)  # type: ignore[arg-type] # hours are no unit of it, and not here
+    found, places = np.unique(days, return_inverse=True)
+    return np.array([calendar.of_day(day) for day in found.tolist()])[places]
+
+
+def _of_listed(attribute: Categorical, name: str, unit: Unit) -> Derived:
+    labels = {}
+    for code, label in labels_in_order(attribute, name):
+        try:
+            day = date.fromisoformat(label)
+        except ValueError:
+            raise level_error(name, f"the value {label!r} is not a date", "write dates as 2020-01-31") from None
+        if unit in {"hour", "day"}:
+            raise level_error(name, f"{attribute.name!r} has no steps shorter than a {unit}", "take a longer unit")
+        calendar = Calendar(unit)  # type: ignore[arg-type] # hours are no unit of it, and not here
+        labels[code] = calendar.text(calendar.of_day(day.toordinal() - EPOCH))
+    return level_of_labels(attribute, name, labels)

@@ -1,0 +1,141 @@
+"""Entries of domain files for bins: how many, of equal width, by logarithms or by the calendar, and points."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hedgerow.domain.attribute import MOST_BINS, Binned, attribute_error, closed
+from hedgerow.domain.entries.scales import bound_entry, step_of
+from hedgerow.domain.scales import UNITS, Calendar, Scale
+
+_REMEDY = "give a number of bins, or {log: 20}, or for dates one of " + ", ".join(UNITS[1:])
+
+
+def plain_number(name: str, value: object) -> float:
+    """A number of a domain file.
+
+    Raises:
+        DomainError: It is something else.
+
+    Example:
+        >>> plain_number("age", 17)
+        17
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
+    return value
+
+
+def edges_of(name: str, edges: Sequence[object], scale: Scale | None) -> list[float]:
+    """Bin edges as numbers, on a scale as numbers of steps.
+
+    An edge at the last step twice in a row makes a bin of that step alone.
+
+    Raises:
+        DomainError: One is not a number, or not a step of the scale.
+
+    Example:
+        >>> edges_of("admitted", ["1970-01-01", "1970-02-01", "1970-02-01"], Calendar())
+        [0, 31, 31.5]
+    """
+    if scale is None:
+        return [plain_number(name, edge) for edge in edges]
+    steps = [step_of(name, scale, edge) for edge in edges]
+    return closed(steps[:-1], steps[-1]) if steps else []
+
+
+def edges_entry(attribute: Binned) -> list[Any]:
+    """Edges as a domain file has them; ``edges_of`` reads them back.
+
+    Example:
+        >>> edges_entry(Binned("admitted", (0, 31, 31.5), scale=Calendar()))
+        ['1970-01-01', '1970-02-01', '1970-02-01']
+    """
+    if attribute.scale is not None:
+        return [bound_entry(math.floor(edge), attribute.scale) for edge in attribute.edges]
+    return [int(edge) if edge.is_integer() else edge for edge in attribute.edges]
+
+
+def edges_of_bins(
+    name: str, options: Mapping[str, Any], low: float, high: float, scale: Scale | None, *, whole: bool
+) -> tuple[float, ...] | list[float]:
+    """Edges of the bins that an entry with ``bins`` describes, and of its ``points``.
+
+    Args:
+        name: Name of the attribute.
+        options: The entry.
+        low: Smallest number, on a scale in steps.
+        high: Largest number.
+        scale: The scale, if there is one.
+        whole: Whether the numbers are whole.
+
+    Raises:
+        DomainError: The bins are not understood or too many, or a point is no whole number of the range.
+
+    Example:
+        >>> entry = {"bins": {"log": 3}, "points": [0, 999]}
+        >>> edges_of_bins("cost", entry, 0, 999, None, whole=True)
+        [0, 1, 10, 100, 999, 999.5]
+    """
+    points = _points(name, options.get("points", []), low, high, scale, whole=whole)
+    starts = _starts(name, options["bins"], (low, high), scale, points, whole=whole)
+    if not whole:
+        return [*starts, high]
+    cut = {math.floor(start) for start in starts} | {*points, *(point + 1 for point in points)}
+    last = math.floor(high)
+    return closed(sorted(start for start in cut if start <= last), last)
+
+
+def _starts(
+    name: str, bins: object, ends: tuple[float, float], scale: Scale | None, points: Sequence[int], *, whole: bool
+) -> list[float]:
+    """The smallest number of each bin, points aside."""
+    low, high = ends
+    if isinstance(bins, Mapping) and set(bins) == {"log"}:
+        first, last = low, high
+        while first in points:
+            first += 1
+        while last in points:
+            last -= 1
+        return [low, *_log_edges(name, _count(name, bins["log"]), first, last, whole=whole)]
+    if isinstance(bins, str) and bins in UNITS[1:] and isinstance(scale, Calendar) and scale.unit == "day":
+        calendar = Calendar(bins)
+        units = range(calendar.of_day(int(low)) + 1, calendar.of_day(int(high)) + 1)
+        return [low, *map(calendar.first_day, units)]
+    equal = Binned.equal_width(name, low, high, _count(name, bins), whole=whole, scale=scale)
+    return list(equal.edges[:-1])
+
+
+def _log_edges(name: str, count: int, low: float, high: float, *, whole: bool) -> list[float]:
+    """The smallest number of each of some bins whose ends have equal ratios, those from 0 on with 1 added."""
+    if low < 0 or (low == 0 and not whole) or not low < high:
+        raise attribute_error(
+            name,
+            f"bins by logarithms from {low:.12g} to {high:.12g}",
+            "begin above 0, or for whole numbers with 0; or give 'edges'",
+        )
+    shift = 1 if low == 0 else 0
+    ratio = (high + shift) / (low + shift)
+    edges = [(low + shift) * ratio ** (i / count) - shift for i in range(count)]
+    return [float(edge) for edge in sorted({round(edge) for edge in edges} | {low})] if whole else edges
+
+
+def _points(name: str, points: object, low: float, high: float, scale: Scale | None, *, whole: bool) -> tuple[int, ...]:
+    """Declared values that have bins of their own."""
+    if not isinstance(points, list | tuple):
+        raise attribute_error(name, "'points' is not a list", "write 'points: [0, 99999]'")
+    if points and not whole:
+        raise attribute_error(name, "'points' of numbers with fractions", "declare 'whole: true' or a 'step'")
+    numbers = [plain_number(name, point) if scale is None else step_of(name, scale, point) for point in points]
+    for point, number in zip(points, numbers, strict=True):
+        if number != int(number) or not low <= number <= high:
+            raise attribute_error(name, f"the point {point!r} is no whole number of its range", "correct it")
+    return tuple(map(int, numbers))
+
+
+def _count(name: str, bins: object) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, int):
+        raise attribute_error(name, "'bins' is not a whole number", _REMEDY)
+    if not 1 <= bins <= MOST_BINS:
+        raise attribute_error(name, f"{bins:,} bins", f"give from 1 to {MOST_BINS:,}")
+    return bins

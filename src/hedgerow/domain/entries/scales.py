@@ -1,0 +1,167 @@
+"""Entries of domain files for scales: dates, times and decimals, which the bounds of an entry show."""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from hedgerow.domain.attribute import Binned, IntegerRange, attribute_error, number_text
+from hedgerow.domain.scales import Calendar, Decimals, Moments, Scale, Unit
+from hedgerow.errors import DomainError
+
+OPTIONS = ("step", "format", "zone", "round")
+"""Options of an entry that are about its scale."""
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
+_BOUNDS: dict[Unit, re.Pattern[str]] = {
+    "day": re.compile(r"\d{4}-\d\d-\d\d"),
+    "week": re.compile(r"\d{4}-W\d\d"),
+    "month": re.compile(r"\d{4}-\d\d"),
+    "quarter": re.compile(r"\d{4}-Q[1-4]"),
+}
+_STEP = re.compile(r"([1-9]\d{0,5}) ?(s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+
+
+def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) -> Scale | None:
+    """The scale that an entry says its cells are on; None for plain numbers.
+
+    Args:
+        name: Name of the attribute.
+        options: The entry.
+        bounds: Its bounds or edges.
+
+    Raises:
+        DomainError: The bounds are of different kinds, or an option does not fit them.
+
+    Example:
+        >>> scale_of("t", {"step": 0.1}, [35.0, 43.0])
+        Decimals(step=Decimal('0.1'), nearest=False)
+        >>> scale_of("admitted", {}, ["2020-01-01", "2024-12-31"])
+        Calendar(unit='day', form=None)
+        >>> scale_of("age", {}, [0, 99])
+    """
+    given = {option: options[option] for option in OPTIONS if option in options}
+    try:
+        found, known = _scale(given, bounds)
+    except DomainError as error:
+        raise attribute_error(name, error.message, error.remedy) from error
+    for option in given:
+        if option not in known:
+            raise attribute_error(name, f"{option!r} has no meaning here", _MEANING[option])
+    return found
+
+
+_MEANING = {
+    "step": "give it with numbers, as in 'step: 0.1', or times, as in 'step: 15min'",
+    "format": "give it with dates or times as bounds, as in 'min: 2020-01-01'",
+    "zone": "give it with times as bounds, as in 'min: 2020-01-01T00:00'",
+    "round": "give it with a step",
+}
+
+
+def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
+    """The scale, and the options that it may have."""
+    texts = [bound for bound in bounds if isinstance(bound, str)]
+    if not texts:
+        if "step" not in given:
+            return None, ()
+        return Decimals(_decimal(given["step"]), _flag(given)), ("step", "round")
+    if len(texts) == len(bounds):
+        if all(_TIME.fullmatch(text) for text in texts):
+            down = _flag(given)
+            zone, form = _text(given, "zone"), _text(given, "format")
+            return Moments(_seconds(given.get("step", "1min")), form, zone, down), OPTIONS
+        for unit, pattern in _BOUNDS.items():
+            if all(pattern.fullmatch(text) for text in texts):
+                dates = unit == "day"
+                return Calendar(unit, _text(given, "format") if dates else None), ("format",) if dates else ()
+    odd = next((text for text in texts if not _is_known(text)), texts[0])
+    message = f"{odd!r} is neither a number nor a date or time" if not _is_known(odd) else "its bounds are not alike"
+    raise DomainError(message, remedy="write numbers without quotes, dates as 2020-01-31, times as 2020-01-31T08:00")
+
+
+def _is_known(text: str) -> bool:
+    return any(pattern.fullmatch(text) for pattern in (_TIME, *_BOUNDS.values()))
+
+
+def _decimal(step: object) -> Decimal:
+    if isinstance(step, bool) or not isinstance(step, int | float):
+        raise DomainError(f"a step of {step!r}", remedy="give a decimal number above 0, as in 'step: 0.1'")
+    return Decimal(repr(step))
+
+
+def _seconds(step: object) -> int:
+    found = _STEP.fullmatch(step) if isinstance(step, str) else None
+    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    if not seconds or 86_400 % seconds:
+        raise DomainError(f"a step of {step!r}", remedy="give a part of a day, as in 15min, 1h or 30s")
+    return seconds
+
+
+def _flag(given: Mapping[str, Any]) -> bool:
+    flag = given.get("round", False)
+    if not isinstance(flag, bool):
+        raise DomainError("'round' is neither true nor false", remedy="write 'round: true'")
+    return flag
+
+
+def _text(given: Mapping[str, Any], option: str) -> str | None:
+    text = given.get(option)
+    if text is not None and not isinstance(text, str):
+        raise DomainError(f"{option!r} is no text", remedy=f"{_MEANING[option]}")
+    return text
+
+
+def step_of(name: str, scale: Scale, bound: object) -> int:
+    """The number that a bound or an edge stands for.
+
+    Raises:
+        DomainError: It is not on the scale, or lies between two steps.
+
+    Example:
+        >>> step_of("t", Decimals(Decimal("0.1")), 36.6)
+        366
+    """
+    number = scale.number(bound)
+    if number is None:
+        raise attribute_error(name, f"{bound!r} is no step of its scale", f"give a {scale.noun}, at a whole step")
+    return number
+
+
+def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
+    """Options that describe the scale of an attribute.
+
+    Example:
+        >>> scale_entry(IntegerRange("t", 350, 430, scale=Decimals(Decimal("0.1"))))
+        {'step': 0.1}
+    """
+    scale = attribute.scale
+    if isinstance(scale, Decimals):
+        rounds = {"round": True} if scale.nearest else {}
+        return {"step": _plain(scale.step)} | rounds
+    if isinstance(scale, Moments):
+        unit = next(unit for unit in ("d", "h", "min", "s") if scale.seconds % _SECONDS[unit] == 0)
+        found: dict[str, Any] = {"step": f"{scale.seconds // _SECONDS[unit]}{unit}"}
+        found |= {"format": scale.form} if scale.form is not None else {}
+        found |= {"zone": scale.zone} if scale.zone is not None else {}
+        return found | ({"round": True} if scale.down else {})
+    return {"format": scale.form} if isinstance(scale, Calendar) and scale.form is not None else {}
+
+
+def bound_entry(number: int, scale: Scale | None) -> int | float | str:
+    """A bound or an edge as a domain file has it.
+
+    Example:
+        >>> bound_entry(366, Decimals(Decimal("0.1"))), bound_entry(31, Calendar()), bound_entry(31, None)
+        (36.6, '1970-02-01', 31)
+    """
+    return (
+        _plain(number * scale.step)
+        if isinstance(scale, Decimals)
+        else (number if scale is None else number_text(number, scale))
+    )
+
+
+def _plain(number: Decimal) -> int | float:
+    return int(number) if number == number.to_integral_value() else float(number)
