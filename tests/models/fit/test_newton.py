@@ -197,7 +197,8 @@ def test_what_it_cannot_solve_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("make", [lambda: Newton(c=0.0), lambda: Newton(c=float("inf")), lambda: Newton(fall=0.0),
-                                  lambda: Newton(steps=0), lambda: Newton(iterations=0), lambda: Newton(tolerance=0.0)])  # fmt: skip
+                                  lambda: Newton(steps=0), lambda: Newton(iterations=0),
+                                  lambda: Newton(tolerance=0.0)])  # fmt: skip
 def test_rules_out_of_range_are_refused(make: object) -> None:
     with pytest.raises(ConfigError):
         make()  # type: ignore[operator]
