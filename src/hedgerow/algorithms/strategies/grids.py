@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import final
 
@@ -130,7 +130,8 @@ class _Choice:
         weights: Weight of each box.
         power: Power of its variance that is summed.
         growth: Power of the charge that precision grows with.
-        precision: Precision that the whole charge buys.
+        bought: Precision that a share of the charge buys. Noise on a lattice that is next to none falls faster than
+            the power says, so that a share of it may be far more than none.
         total: Number of records.
     """
 
@@ -139,7 +140,7 @@ class _Choice:
     weights: Floats
     power: float
     growth: float
-    precision: float
+    bought: Callable[[float], float]
     total: float
 
     @property
@@ -174,14 +175,14 @@ class _Choice:
     def error(self, shares: Mapping[Grid, float]) -> float:
         """The predicted error of a chain, if nothing is known of the counts."""
         chain = sorted(shares, key=sum)
-        precisions = self.precision * np.array([shares[grid] for grid in chain]) ** self.growth
+        precisions = np.array([self.bought(shares[grid]) for grid in chain])
         variances = self.estimate(chain, math.inf).variances(precisions)
         return float(((self.weights * variances) ** self.power).sum())
 
     def divided(self, shares: Mapping[Grid, float]) -> dict[Grid, float]:
         """Better shares of the same grids, coarsest first."""
         chain = sorted(shares, key=sum)
-        precisions, start = np.full(len(chain), self.precision), np.array([shares[grid] for grid in chain])
+        precisions, start = np.full(len(chain), self.bought(1.0)), np.array([shares[grid] for grid in chain])
         divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
         ways = [divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)]
         found = (ways[0] + ways[1]) / 2.0
@@ -329,7 +330,7 @@ def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge
         weights[some],
         power,
         goal.growth,
-        max(_noise(workload, budget, charge), _LEAST_NOISE) ** -2.0,
+        cache(lambda share: max(_noise(workload, budget, share * charge), _LEAST_NOISE) ** -2.0),
         total,
     )
 
