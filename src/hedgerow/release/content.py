@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import CodeSet, Domain
+from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import ConfigError, DamagedReleaseError, ReleaseError
 from hedgerow.models import (
     LARGEST_OVERLAY,
@@ -372,6 +372,17 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
+def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:
+    shape = domain.shape_of(scope)
+    told = reader.take(math.prod(shape)).reshape(shape)
+    if not ((told >= 0.0) & (told < told.size) & (told == np.floor(told))).all():
+        raise ValueError("blocks of a measurement are not numbered")
+    found = Blocks(domain, scope, told.astype(np.int64))
+    if found.size != entry["cells"]:
+        raise ValueError(f"a measurement of {entry['cells']} blocks has {found.size}")
+    return found
+
+
 def _part_to_dict(target: Marginal) -> dict[str, Any]:
     """The condition of a part, and the number of cells where the attributes of the file do not tell it."""
     if target.within is not None:
@@ -389,8 +400,7 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], 
                 raise ValueError("a part of a marginal is not told by a condition")
             return Marginal(domain, scope, within)
         case "blocks":
-            shape = domain.shape_of(scope)
-            return Blocks(domain, scope, vectors[VECTORS].take(math.prod(shape)).reshape(shape).astype(np.int64))
+            return _blocks(entry, vectors[VECTORS], domain, scope)
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

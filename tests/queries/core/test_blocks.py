@@ -42,6 +42,7 @@ def test_sensitivities_are_the_largest_changes_over_all_neighbours(relation: Nei
         (("a",), PLACES),
         (("a",), np.array([0, 2, 0])),
         (("a",), np.array([-1, 0, 1])),
+        (("a",), np.array([0, 1, 2**60])),
     ],
 )
 def test_other_blocks_are_refused(scope: tuple[str, ...], places: Ints) -> None:

@@ -56,7 +56,7 @@ class Blocks(Measurable):
                 f"there are blocks for {places.size:,} cells, and {' * '.join(self.scope)} has "
                 f"{math.prod(self.domain.shape_of(self.scope)):,}"
             )
-        if places.min() < 0 or not np.bincount(places.reshape(-1)).all():
+        if places.min() < 0 or places.max() >= places.size or not np.bincount(places.reshape(-1)).all():
             raise QueryError("a block without a cell, or a cell without a block", remedy="number blocks from 0 on")
         object.__setattr__(self, "places", places)
 
