@@ -134,7 +134,7 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
     return found
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=64)
 def _others(domain: Domain, inside: frozenset[str], kind: np.dtype[Any]) -> list[_Factor] | None:
     """The constraints, with all attributes summed out that are not inside; many cliques have the same inside.
 

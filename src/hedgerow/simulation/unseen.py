@@ -22,7 +22,6 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import WorkloadError
 from hedgerow.queries import (
-    Blocks,
     Conjunction,
     LinearQuery,
     Marginal,
@@ -49,7 +48,8 @@ class Seen:
 
     Args:
         domain: The domain.
-        measurements: Noisy answers of a release: whole marginals or blocks of these, parities, single queries.
+        measurements: Noisy answers of a release: whole marginals, parities, single queries.
+            Blocks do not tell what is uneven in them.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -64,8 +64,7 @@ class Seen:
     def __init__(self, domain: Domain, measurements: Sequence[Measurement]) -> None:
         """Keep what was measured."""
         targets = [each.target for each in measurements]
-        tables = (each for each in targets if isinstance(each, Marginal | Blocks))
-        whole = {each.scope for each in tables if isinstance(each, Blocks) or each.within is None}
+        whole = {each.scope for each in targets if isinstance(each, Marginal) and each.within is None}
         parities = {each.scope for each in targets if isinstance(each, Parity)}
         single = [each for each in targets if isinstance(each, LinearQuery)]
         cells = {(each.scope, each.codes) for each in single if isinstance(each, Conjunction) and _is_cell(each)}
