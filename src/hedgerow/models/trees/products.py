@@ -5,9 +5,11 @@ is in the other becomes the finer axis; where only the level is still needed, su
 domain for that; without one no variable determines another, and nothing is looked up.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import final
 
@@ -69,7 +71,7 @@ def product(first: Labelled, second: Labelled, needed: Collection[str], domain: 
         (('c', 'a'), [[1.0, 2.0]])
     """
     if domain is not None:
-        return _aligned_product(first, second, frozenset(needed), domain)
+        return _aligned_product(first, second, frozenset(needed), domain)  # itself, if it is one
     (names, left), (others, right) = (
         summed_to(*mine, {*needed, *other[0]}) for mine, other in ((first, second), (second, first))
     )
@@ -111,6 +113,7 @@ class _Alignment:
         coarse: For each table those of its variables that ``stack`` determines; None where a variable that is summed
             over is finer in one table.
         outer: For each table the rest.
+        layouts: For each pair of shapes that was met how the tables become stacks of matrices.
     """
 
     first: Clique
@@ -122,6 +125,7 @@ class _Alignment:
     inner: Clique
     coarse: tuple[Clique, Clique] | None
     outer: tuple[Clique, Clique]
+    layouts: dict[tuple[tuple[int, ...], tuple[int, ...]], _Layout] = field(default_factory=dict, compare=False)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -161,34 +165,71 @@ def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], 
     one = found.first, summed(domain, first[1], first[0], found.first)
     two = found.second, summed(domain, second[1], second[0], found.second)
     if found.coarse is not None:
-        names, values = _stacked_product((one, two), found, found.coarse, domain)
+        shapes = one[1].shape, two[1].shape
+        if shapes not in found.layouts:
+            found.layouts[shapes] = _layout(shapes, found, found.coarse, domain)
+        names, values = _stacked_product((one[1], two[1]), found.layouts[shapes], domain)
     else:
         finer = [_refined(table, found.together, domain) for table in (one, two)]
         names, values = product(finer[0], finer[1], found.carried)
     return summed_to(names, values, needed, domain) if found.carried != set(found.wanted) else (names, values)
 
 
-def _stacked_product(
-    tables: tuple[Labelled, Labelled], found: _Alignment, coarse: tuple[Clique, Clique], domain: Domain
-) -> Labelled:
-    """The product where tables differ only in how fine they are in what is kept: none is spread out before."""
-    stack, inner = found.stack, found.inner
+@final
+@dataclass(frozen=True)
+class _Layout:
+    """The way in which two tables of some shapes become stacks of matrices; the longer side comes second.
+
+    Attributes:
+        sides: For each stack the number of the table, the order of its axes, its shape, and the variables that stand
+            for those of ``stack``; None where these themselves do.
+        stack: Variables that are kept, and that both tables depend on.
+        names: Variables of the result.
+        shape: Shape of the result.
+    """
+
+    sides: tuple[_Side, _Side]
+    stack: Clique
+    names: Clique
+    shape: tuple[int, ...]
+
+
+_Side = tuple[int, tuple[int, ...], tuple[int, int, int], Clique | None]
+
+
+def _layout(
+    shapes: tuple[tuple[int, ...], ...], found: _Alignment, coarse: tuple[Clique, Clique], domain: Domain
+) -> _Layout:
+    stack, inner, tables = found.stack, found.inner, (found.first, found.second)
     sizes = dict(zip(stack, domain.shape_of(stack), strict=True))  # of others the tables may have as many as they like
-    for (names, values), own in zip(tables, coarse, strict=True):
-        sizes |= {name: size for name, size in zip(names, values.shape, strict=True) if name not in own}
+    for names, shape, own in zip(tables, shapes, coarse, strict=True):
+        sizes |= {name: size for name, size in zip(names, shape, strict=True) if name not in own}
     lengths = [math.prod(sizes[name] for name in outer) for outer in found.outer]
     low, high = (1, 0) if lengths[1] < lengths[0] else (0, 1)  # passes run along the longer side
     length = math.prod(sizes[name] for name in inner)
-    stacks = [math.prod(domain.shape_of(own)) for own in coarse]
-    left = ordered(tables[low], [*coarse[low], *found.outer[low], *inner]).reshape(stacks[low], -1, length)
-    right = ordered(tables[high], [*coarse[high], *inner, *found.outer[high]]).reshape(stacks[high], length, -1)
-    places = [
-        None if coarse[side] == stack else places_in(domain, stack, coarse[side]).reshape(-1) for side in (low, high)
-    ]
-    names = (*stack, *found.outer[low], *found.outer[high])
+    kept = (*stack, *found.outer[low], *found.outer[high])
+    sides = tuple(
+        (
+            side,
+            tuple(tables[side].index(name) for name in (*coarse[side], *order)),
+            (math.prod(domain.shape_of(coarse[side])), *matrix),
+            None if coarse[side] == stack else coarse[side],
+        )
+        for side, order, matrix in (
+            (low, (*found.outer[low], *inner), (lengths[low], length)),
+            (high, (*inner, *found.outer[high]), (length, lengths[high])),
+        )
+    )
+    return _Layout((sides[0], sides[1]), stack, kept, tuple(sizes[name] for name in kept))
+
+
+def _stacked_product(tables: tuple[Floats, Floats], layout: _Layout, domain: Domain) -> Labelled:
+    """The product where tables differ only in how fine they are in what is kept: none is spread out before."""
     from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
 
-    return names, products(left, right, *places).reshape([sizes[name] for name in names])
+    left, right = (tables[side].transpose(axes).reshape(shape) for side, axes, shape, _ in layout.sides)
+    places = (None if own is None else places_in(domain, layout.stack, own).reshape(-1) for *_, own in layout.sides)
+    return layout.names, products(left, right, *places).reshape(layout.shape)
 
 
 def _finer(names: Clique, together: Clique, domain: Domain) -> set[str]:

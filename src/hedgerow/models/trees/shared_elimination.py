@@ -14,8 +14,12 @@ Where a variable that was asked for determines a part of the separator (an age b
 has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import final
 
@@ -36,8 +40,28 @@ _ROOM = 1 << 22
 """Cells of the tables that are made together beside those asked for."""
 KEPT_CELLS = 1 << 15
 """Cells of conditionals that every part may keep, however small it is."""
+_KEPT_MEETINGS = 1 << 14
+"""Tables and conditionals for which is kept how they meet: trees ask for the same ones again and again."""
 _COLUMNS = ""
 """Name of the axis of conditionals side by side; no attribute has it."""
+
+
+@final
+@dataclass(frozen=True)
+class _Meeting:
+    """The product of a table with conditionals of some variables side by side.
+
+    Attributes:
+        names: The variables; several only where they have nothing to do with those of the table.
+        axes: Axes of the conditional of the first.
+        needed: Variables to keep in its product.
+        together: For each variable all that its product is over.
+    """
+
+    names: Clique
+    axes: Clique
+    needed: frozenset[str]
+    together: tuple[Clique, ...]
 
 
 @final
@@ -214,10 +238,9 @@ class SharedElimination:
         """
         names, values = table
         if self._among is not None:
-            plain = set(self._side_by_side(names, shared, conditionals, kept))
-            alone = {name: each for name, each in conditionals.items() if name not in plain}
-            yield from self._tangled(table, shared, alone, kept)
-            conditionals = {name: each for name, each in conditionals.items() if name in plain}
+            plain, groups = _meetings(self._domain, names, shared, tuple(conditionals), frozenset(kept))
+            yield from self._tangled(table, shared, conditionals, groups)
+            conditionals = {name: conditionals[name] for name in plain}
             if not conditionals:
                 return
         order = sorted((name for name in names if name in shared), key=lambda name: name not in kept)
@@ -236,44 +259,26 @@ class SharedElimination:
             for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
                 yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
-    def _side_by_side(
-        self, names: Clique, shared: Clique, behind: Iterable[str], kept: Collection[str]
-    ) -> Iterator[str]:
-        """The variables in products with whose conditionals no variable meets one that it determines."""
-        apart = set(shared) <= set(names) and not any(
-            each not in names and self._domain.determines(names, each) for each in kept
-        )
-        return (name for name in (behind if apart else ()) if len(self._axes(shared, name)) > len(shared))
-
     def _tangled(
-        self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], kept: Collection[str]
+        self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], groups: Iterable[_Meeting]
     ) -> Iterator[tuple[str, Labelled]]:
-        """The same where variables determine each other; those side by side that have nothing to do with these."""
-        needed = {*kept, *(name for name in table[0] if name not in shared)}
-        bases = {*self._domain.base((*table[0], *shared, *kept))}
-        apart = {
-            name: values
-            for name, values in conditionals.items()
-            if self._axes(shared, name) == (*shared, name) and bases.isdisjoint(self._domain.base((name,)))
-        }
-        single = [[name] for name in conditionals if name not in apart]
-        for columns in chain(single, _chunks(apart, self._placing.cells(needed))):
-            for name in columns:
-                together = self._domain.reduced((*table[0], *self._axes(shared, name)))
+        """The same where variables determine each other."""
+        for group in groups:
+            for together in group.together:
                 self._check(together, self._placing.cells(together))
-            first = columns[0]  # stands for all of them
-            joined = conditionals[first] if len(columns) == 1 else self._columns.of(apart, columns, shared, shared)
-            axes, found = product(table, (self._axes(shared, first), joined), {*needed, first}, self._among)
-            ends = np.cumsum([conditionals[name].shape[-1] for name in columns])[:-1]
+            first, *others = group.names  # the first stands for all of them
+            if not others:
+                yield first, product(table, (group.axes, conditionals[first]), group.needed, self._among)
+                continue
+            joined = self._columns.of(conditionals, group.names, shared, shared)
+            axes, values = product(table, (group.axes, joined), group.needed, self._among)
+            ends = np.cumsum([conditionals[name].shape[-1] for name in group.names])[:-1]
             place = axes.index(first)
-            for name, piece in zip(columns, np.split(found, ends, axis=place), strict=True):
+            for name, piece in zip(group.names, np.split(values, ends, axis=place), strict=True):
                 yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
     def _axes(self, given: Clique, name: str) -> Clique:
-        """The axes of a conditional: what is given, unless the variable itself determines that, and the variable."""
-        if self._among is None:
-            return (*given, name)
-        return (*(each for each in self._domain.reduced((*given, name)) if each != name), name)
+        return (*given, name) if self._among is None else _axes(self._domain, given, name)
 
     # Inside cliques
 
@@ -293,6 +298,45 @@ class SharedElimination:
         steps = plan(self._tree, clique, {})
         self._check(clique, width(steps, self._placing.sizes, clique, self._among))
         return self._part.table(steps, clique, {})
+
+
+def _axes(domain: Domain, given: Clique, name: str) -> Clique:
+    """The axes of a conditional: what is given, unless the variable itself determines that, and the variable."""
+    return (*(each for each in domain.reduced((*given, name)) if each != name), name)
+
+
+@lru_cache(maxsize=_KEPT_MEETINGS)
+def _meetings(
+    domain: Domain, names: Clique, shared: Clique, behind: Clique, kept: frozenset[str]
+) -> tuple[Clique, tuple[_Meeting, ...]]:
+    """The ways in which conditionals meet a table, where variables determine each other.
+
+    Returns:
+        The variables in products with whose conditionals no variable meets one that it determines; and the others, of
+        which those that have nothing to do with the table's variables stand side by side.
+    """
+    axes = {name: _axes(domain, shared, name) for name in behind}
+    apart = set(shared) <= set(names) and not any(each not in names and domain.determines(names, each) for each in kept)
+    plain = tuple(name for name in behind if apart and len(axes[name]) > len(shared))
+    bases = {*domain.base((*names, *shared, *kept))}
+    beside = [
+        name
+        for name in behind
+        if name not in plain and axes[name] == (*shared, name) and bases.isdisjoint(domain.base((name,)))
+    ]
+    needed = kept.union(name for name in names if name not in shared)
+    rows = math.prod(domain.shape_of(domain.reduced(needed)))
+    groups = [[name] for name in behind if name not in plain and name not in beside]
+    groups += [beside[run] for run in runs_within([rows * domain[name].size for name in beside], _ROOM)]
+    return plain, tuple(
+        _Meeting(
+            tuple(group),
+            axes[group[0]],
+            needed.union(group[:1]),
+            tuple(domain.reduced((*names, *axes[name])) for name in group),
+        )
+        for group in groups
+    )
 
 
 @final

@@ -7,7 +7,6 @@ probabilities are 0, and messages are only about the rest.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -67,10 +66,9 @@ class Support:
             if home is not None:
                 spread = spread_over(tree.domain, allowed, scope, tree.stored[home])
                 cells[home] = _both(cells[home], spread, tree.shapes[home])
-        _propagate(tree, cells)
+        shared = _propagate(tree, cells)
         if any(each is not None and not each.any() for each in cells):
             raise DomainError("the constraints leave no record", remedy="leave out one of them")
-        shared = {edge: seen for edge in tree.edges if (seen := _seen(tree, cells, edge)) is not None}
         logs = tuple(((name,), np.log(np.maximum(sizes, 1.0))) for name, sizes in counts.items())
         even = tree.plain and all(each is None for each in cells)
         return cls(even, logs, tuple(cells), shared | {(j, i): seen for (i, j), seen in shared.items()})
@@ -118,18 +116,31 @@ def _seen(tree: JunctionTree, cells: Sequence[Bools | None], edge: Edge) -> Bool
     return None if seen.all() else np.asarray(seen)
 
 
-def _propagate(tree: JunctionTree, cells: list[Bools | None]) -> None:
-    """Forbid the cells that no cell of a neighbour belongs to, until that is true of all."""
-    waiting = deque([(i, j) for i in range(len(cells)) for j in tree.neighbours[i]])
-    while waiting:
-        i, j = waiting.popleft()
-        seen = _seen(tree, cells, (i, j))
-        if seen is None:
-            continue
+def _propagate(tree: JunctionTree, cells: list[Bools | None]) -> dict[Edge, Bools]:
+    """Forbid the cells that no cell of a neighbour belongs to: from the leaves to the roots, and back, is enough.
+
+    Returns:
+        The cells of separators that are left, from one side; both sides agree. Separators with all cells are left out.
+    """
+    outwards = _outwards(tree)
+    for i, j in reversed(outwards):
+        _forbid(tree, cells, (j, i))
+    return {edge: seen for edge in outwards if (seen := _forbid(tree, cells, edge)) is not None}
+
+
+def _forbid(tree: JunctionTree, cells: list[Bools | None], edge: Edge) -> Bools | None:
+    """Forbid the cells of the second clique that no cell of the first belongs to; what the separator has left."""
+    seen, (_, j) = _seen(tree, cells, edge), edge
+    if seen is not None:
         left = _both(
-            cells[j], spread_over(tree.domain, seen, tree.stored_separator(i, j), tree.stored[j]), tree.shapes[j]
+            cells[j], spread_over(tree.domain, seen, tree.stored_separator(*edge), tree.stored[j]), tree.shapes[j]
         )
-        known = cells[j]
-        if not (left.all() if known is None else np.array_equal(left, known)):
-            cells[j] = left
-            waiting.extend((j, k) for k in tree.neighbours[j])
+        cells[j] = None if cells[j] is None and left.all() else left
+    return seen
+
+
+def _outwards(tree: JunctionTree) -> list[Edge]:
+    """The edges, each from the clique nearer to the root, after all on the way to it."""
+    place = {i: order for order, i in enumerate(tree.ordered)}
+    edges = [(i, j) if place[i] < place[j] else (j, i) for i, j in tree.edges]
+    return sorted(edges, key=lambda edge: place[edge[1]])
