@@ -135,6 +135,10 @@ class CountColumnError(DataError):
     """The column of weights holds something other than whole non-negative numbers."""
 
 
+class PersonColumnError(DataError):
+    """A record does not say who it belongs to."""
+
+
 class UnreadableTableError(DataError):
     """The file is empty, truncated, of an unknown kind or missing."""
 

@@ -47,13 +47,13 @@ def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.many(quick=4)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("workload", [MIXED, UNEQUAL, ODD, MARGINALS], ids=["mixed", "unequal", "odd", "marginals"])
 def test_selections_with_unequal_offsets_move_by_no_more_than_was_paid(relation: Neighbours, workload: Any) -> None:
     selections_with_unequal_offsets(relation, workload)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_draws_and_errors_move_by_no_more_than_was_paid(relation: Neighbours) -> None:
     draws_of_unequal_queries(relation)
     error_estimates(relation)
@@ -73,7 +73,7 @@ def unequal_course(made: Curator) -> None:
 
 
 @pytest.mark.many(quick=3)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("histogram", TABLES, ids=str)
 def test_replays_of_unequal_candidates_lose_at_most_their_charges(relation: Neighbours, histogram: list[int]) -> None:
     source, opened = DenseCounts(DOMAIN, histogram), list[Curator]()
@@ -90,7 +90,7 @@ def test_replays_of_unequal_candidates_lose_at_most_their_charges(relation: Neig
             assert abs(loss) <= opened[-1].ledger.spent + 1e-9
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("budget", [PureDP, ZCDP])
 def test_courses_of_unequal_candidates_are_paid(relation: Neighbours, budget: Callable[..., Budget]) -> None:
     for seed, histogram in enumerate(TABLES):

@@ -91,7 +91,7 @@ def children_keep_their_rho() -> None:
     assert max(float(change @ change) for change in changes) / (2 * scale**2) <= curator.ledger.spent + 1e-12
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("nodes", NODES.values(), ids=NODES)
 def test_children_lose_at_most_their_charge_and_come_near_it(nodes: list[int], relation: Neighbours) -> None:
     loss, spent = largest_loss(children(nodes), relation)
@@ -99,7 +99,7 @@ def test_children_lose_at_most_their_charge_and_come_near_it(nodes: list[int], r
     assert spent <= CHARGE
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("places", BLOCKS.values(), ids=BLOCKS)
 def test_blocks_lose_at_most_their_charge_and_come_near_it(places: list[int], relation: Neighbours) -> None:
     loss, spent = largest_loss(Blocks(DOMAIN, ("age",), np.array(places)), relation)

@@ -26,6 +26,7 @@ from typing import Any, final
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
+from hedgerow.audit.relations import check_relation
 
 _TEXTS = ("label", "mechanism", "target", "unit", "neighbours")
 _NUMBERS = ("sensitivity", "scale", "charge")
@@ -106,7 +107,7 @@ class Entry:
             scale=amounts["scale"],
             charge=amounts["charge"],
             unit=mapping["unit"],
-            neighbours=mapping["neighbours"],
+            neighbours=check_relation(mapping["neighbours"]),
             values=values,
             threshold_scale=amounts.get(_THRESHOLD),
         )

@@ -15,7 +15,7 @@ from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
 from hedgerow.audit.costs import Entry, UnknownCostError, cost
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
-from hedgerow.audit.relations import REPLACE
+from hedgerow.audit.relations import is_public
 from hedgerow.audit.sentences import relation_of, unit_of
 
 _ORDERS = tuple(1.0 + 10.0 ** (step / 100.0) for step in range(-300, 601))
@@ -126,7 +126,7 @@ def check_public(entries: Sequence[Entry]) -> Finding | None:
     wrong = [
         f"{entry.name}: is not public under {entry.neighbours!r}"
         for entry in public
-        if entry.neighbours != REPLACE or entry.target != "number of records"
+        if not is_public(entry.neighbours) or entry.target != "number of records"
     ]
     return gathered("public numbers", wrong, [], 'only the number of records, which "replace" makes public')
 

@@ -15,7 +15,7 @@ from typing import Any
 from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
-from hedgerow.audit.relations import REPLACE, squared_of_marginal, squared_of_values
+from hedgerow.audit.relations import is_public, squared_of_marginal, squared_of_persons, squared_of_values
 from hedgerow.audit.sizes import size_of
 
 _GRID = Fraction(1, 2**10)
@@ -130,10 +130,10 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool, vers
         released: Whether the file holds a number of records; a ledger alone does not.
         version: The file's format version.
     """
-    if relation == REPLACE and version == 1:
+    if is_public(relation) and version == 1:
         text = "it is exact: format 1 does not say whether a filter chose the records, whose number is private then"
         return Finding(TOTAL, Severity.UNKNOWN, text)
-    if relation == REPLACE:
+    if is_public(relation):
         return Finding(TOTAL, Severity.HOLDS, 'public under "replace"')
     paid = [entry for entry in _additive(entries) if entry.target == TOTAL and not entry.about_earlier]
     if paid:
@@ -185,29 +185,30 @@ def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
         case "explicit":
             low, high = map(exact, target["limits"])
             return squared_of_values(relation, low, high)
-    return Fraction(1)
+    return squared_of_persons(relation)
 
 
 def _of_target(entry: Entry, families: Sequence[Mapping[str, Any]], bounds: Sequence[float] | None) -> Fraction | None:
     """The square of the least sensitivity that the words of an event tell; None where they tell none."""
     if entry.mechanism in MECHANISMS.values():
-        return _of_noise(entry.target)
+        return _of_noise(entry)
     if entry.mechanism == "sparse vector":
         return None if bounds is None else squared_of_values(entry.neighbours, *map(exact, bounds))
-    return _of_choice(entry.target, families)
+    return _of_choice(entry, families)
 
 
-def _of_noise(target: str) -> Fraction | None:
-    if target.startswith(("mean error of ", "largest error of ")):
-        return (1 + _GRID) ** 2
-    return Fraction(1) if target == TOTAL else None
+def _of_noise(entry: Entry) -> Fraction | None:
+    if entry.target.startswith(("mean error of ", "largest error of ")):
+        return (1 + _GRID) ** 2  # errors are in units of what one person can change
+    return squared_of_persons(entry.neighbours) if entry.target == TOTAL else None
 
 
-def _of_choice(target: str, families: Sequence[Mapping[str, Any]]) -> Fraction | None:
+def _of_choice(entry: Entry, families: Sequence[Mapping[str, Any]]) -> Fraction | None:
+    target, persons = entry.target, squared_of_persons(entry.neighbours)
     if target.endswith(" queries and their complements"):
-        return (_TEN_BITS / 2) ** 2  # scores are scaled to a width of 1; some value is at least half of it from 0
+        return (_TEN_BITS / 2) ** 2 * persons  # widths are 1; some value is at least half of it from 0
     if target.startswith("worst of ") and families:
         return (min(exact(family["weight"]) for family in families) * _TEN_BITS) ** 2
     if target.startswith("best of ") and families and all(family["kind"] != "explicit" for family in families):
-        return Fraction(1)
+        return persons
     return None

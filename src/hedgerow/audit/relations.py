@@ -9,30 +9,87 @@
 | values from low to high | max(-low, high) | high - low | the larger of the two |
 
 One that is replaced before a filter is replaced, added or removed after it: the largest of each counts.
+
+Where persons have several records, of which at most m are counted, all of these are m times as large, as after a filter
+where persons are replaced: they have different numbers of records, unless m is 1.
 """
 
+import re
 from fractions import Fraction
 
 ADD_REMOVE = "add-remove"
 REPLACE = "replace"
 REPLACE_FILTERED = "replace-then-filter"
 
-IN_WORDS = {
+_IN_WORDS = {
     ADD_REMOVE: "one person's record is added or left out",
     REPLACE: "one person's record is replaced by any other (the number of records is public)",
     REPLACE_FILTERED: "one person's record in the whole table is replaced by any other, before the filter chooses rows "
     "(the number of records in the whole table is public, how many pass the filter is not)",
 }
+_OF_PERSONS_IN_WORDS = {
+    ADD_REMOVE: "all records of one person are added or left out",
+    REPLACE: "all records of one person are replaced by any others (the number of persons is public)",
+    REPLACE_FILTERED: "all records of one person in the whole table are replaced by any others, before the filter "
+    "chooses rows (the number of persons in the whole table is public, how many records pass the filter is not)",
+}
+_PERSONS = re.compile(r"([a-z-]+) of persons \((.+)\), at most ([1-9][0-9]*) records?", re.DOTALL)
+
+
+def _parts(relation: str) -> tuple[str, str | None, int]:
+    """The change, the column that tells persons apart if they have several records, and how many these are."""
+    matched = _PERSONS.fullmatch(relation)
+    change, column, most = matched.groups() if matched else (relation, None, "1")
+    if change not in _IN_WORDS:
+        raise ValueError(f"there is no neighbouring relation {relation!r}")
+    return change, column, int(most)
+
+
+def in_words(relation: str) -> str:
+    """The difference of two neighbouring tables, in words.
+
+    Example:
+        >>> in_words("add-remove")
+        "one person's record is added or left out"
+    """
+    change, column, most = _parts(relation)
+    if column is None:
+        return _IN_WORDS[change]
+    counted = f"of whose records at most {most:,} count"
+    return f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
 
 
 def of_whole_tables(relation: str) -> str:
     """The relation between whole tables, before any filter: amounts under the same one add up.
 
     Example:
-        >>> of_whole_tables("replace-then-filter")
-        'replace'
+        >>> of_whole_tables("replace-then-filter"), of_whole_tables("add-remove of persons (id), at most 5 records")
+        ('replace', 'add-remove of persons (id)')
     """
-    return REPLACE if relation == REPLACE_FILTERED else relation
+    change, column, _ = _parts(relation)
+    whole = REPLACE if change == REPLACE_FILTERED else change
+    return whole if column is None else f"{whole} of persons ({column})"
+
+
+def is_public(relation: str) -> bool:
+    """Whether neighbours have the same number of records.
+
+    Example:
+        >>> is_public("replace"), is_public("replace of persons (id), at most 2 records")
+        (True, False)
+    """
+    change, _, most = _parts(relation)
+    return change == REPLACE and most == 1
+
+
+def squared_of_persons(relation: str) -> Fraction:
+    """The square of the number of records that one person has at most.
+
+    Example:
+        >>> squared_of_persons("add-remove of persons (id), at most 5 records")
+        Fraction(25, 1)
+    """
+    return Fraction(_parts(relation)[2]) ** 2
 
 
 def check_relation(relation: object) -> str:
@@ -45,8 +102,9 @@ def check_relation(relation: object) -> str:
         >>> check_relation("replace")
         'replace'
     """
-    if not isinstance(relation, str) or relation not in IN_WORDS:
+    if not isinstance(relation, str):
         raise ValueError(f"there is no neighbouring relation {relation!r}")
+    _parts(relation)
     return relation
 
 
@@ -57,9 +115,9 @@ def squared_of_marginal(relation: str, *, gaussian: bool) -> Fraction:
         >>> squared_of_marginal("replace", gaussian=True)
         Fraction(2, 1)
     """
-    if relation == ADD_REMOVE:
-        return Fraction(1)
-    return Fraction(2) if gaussian else Fraction(4)
+    if _parts(relation)[0] == ADD_REMOVE:
+        return squared_of_persons(relation)
+    return (2 if gaussian else 4) * squared_of_persons(relation)
 
 
 def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
@@ -70,6 +128,6 @@ def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
         [Fraction(1, 1), Fraction(4, 1)]
     """
     one, other = max(-low, high), high - low
-    if relation == ADD_REMOVE:
-        return one * one
-    return other * other if relation == REPLACE else max(one, other) ** 2
+    if _parts(relation)[0] != ADD_REMOVE:
+        one = other if is_public(relation) else max(one, other)
+    return one * one * squared_of_persons(relation)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hedgerow.audit.conversion import amplified, epsilon_of
 from hedgerow.audit.exact import exact
-from hedgerow.audit.relations import IN_WORDS, check_relation
+from hedgerow.audit.relations import check_relation, in_words
 
 _SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
 """Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
@@ -27,7 +27,7 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
         When one person's record is added or left out, the probability of any outcome of this release changes by a
         factor of at most 2.718 (pure differential privacy with epsilon = 1).
     """
-    relation = IN_WORDS[relation_of(budget)]
+    relation = in_words(relation_of(budget))
     match budget["kind"]:
         case "pure":
             epsilon = budget["epsilon"]

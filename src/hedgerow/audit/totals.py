@@ -8,7 +8,7 @@ from typing import Any, final
 from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
 from hedgerow.audit.gaussian import cost_of_pure, epsilon_of_half_square
-from hedgerow.audit.relations import REPLACE, of_whole_tables
+from hedgerow.audit.relations import REPLACE_FILTERED, of_whole_tables
 
 
 @final
@@ -122,7 +122,7 @@ def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> 
         remarks.append(f"{', '.join(wrong)}: counted with what is promised, although the audit fails")
     if len({share.domain for share in added}) > 1:
         remarks.append("the domains differ: the sum is right for files that were made from the same people's records")
-    if relation == REPLACE and any(share.relation != relation for share in added):
+    if any(share.relation.startswith(REPLACE_FILTERED) for share in added):
         remarks.append("those with a filter count too: their guarantees are about the whole table as well")
     if len([share for share in shares if of_whole_tables(share.relation) == relation]) > len(added):
         remarks.append("some of the files are copies of others, and count once")

@@ -16,7 +16,7 @@ from rich.markup import escape
 from hedgerow.algorithms.registry import NAMES, entry, names
 from hedgerow.cli.console import Output
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Neighbours, Persons, Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
@@ -92,7 +92,26 @@ neighbours_option = partial(
     help="The change that one person can make: add or remove a record (the number of records is private), or replace "
     "one (it is public; after a filter, only that of the whole table is).",
 )
-NeighboursOption = Annotated[Neighbours, neighbours_option()]
+NeighboursOption = Annotated[Relation, neighbours_option()]
+Person = Annotated[
+    str | None,
+    table_option(
+        "--person",
+        metavar="NAME",
+        help="Column that says who a record belongs to, where persons have several: the guarantee is then about a "
+        "person with all records, not about a record. It is not released, and no column of the domain.",
+    ),
+]
+AtMost = Annotated[
+    int | None,
+    table_option(
+        "--at-most",
+        metavar="M",
+        min=1,
+        help="Number of records of a person that are counted, at most; noise is proportional to it. Which ones are "
+        "left out depends on that person's records alone.",
+    ),
+]
 
 RegisterFile = Annotated[
     Path | None,
@@ -236,6 +255,38 @@ def workload_of(domain_file: Path, columns: str | None, text: str | None) -> Wor
     return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
+def persons_of(person: str | None, at_most: int | None) -> Persons | None:
+    """The persons that the options name; None if they name none.
+
+    Raises:
+        typer.BadParameter: One option is given without the other.
+        ConfigError: The column has no name, or the number is too large.
+
+    Example:
+        >>> persons_of("patient", 5)
+        Persons(column='patient', at_most=5)
+    """
+    if (person is None) != (at_most is None):
+        raise typer.BadParameter("--person and --at-most go together: who a record belongs to, and how many count")
+    return None if person is None else Persons(person, at_most)
+
+
+def between(relation: Relation, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
+    """The neighbouring relation that the options describe.
+
+    Args:
+        relation: The change that one person can make.
+        persons: Persons with several records, if there are.
+        filtered: Whether rows may be left out by what they hold.
+
+    Example:
+        >>> between(Relation.REPLACE, None, filtered=True).value
+        'replace-then-filter'
+    """
+    found = Neighbours.of(relation.value).between(persons)
+    return found.filtered if filtered else found
+
+
 def budget_of(
     epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours, mu: float | None = None
 ) -> Budget:
@@ -246,8 +297,8 @@ def budget_of(
         ConfigError: An amount is out of its range.
 
     Example:
-        >>> budget_of(1.0, None, None, Neighbours.REPLACE)
-        PureDP(epsilon=1.0, neighbours=<Neighbours.REPLACE: 'replace'>)
+        >>> budget_of(1.0, None, None, Neighbours.REPLACE).to_dict()
+        {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
     """
     from hedgerow.privacy import GDP
 

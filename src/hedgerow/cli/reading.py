@@ -18,7 +18,7 @@ from hedgerow.errors import BrokenRuleError, HedgerowError, SessionError, Undecl
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
     from hedgerow.domain import Domain
-    from hedgerow.queries import Workload
+    from hedgerow.queries import Persons, Workload
 
 PLACES = (
     "a file (.csv, .parquet), 'data/*.parquet', a folder of Parquet files, duckdb:///path/file.db#table, "
@@ -43,6 +43,7 @@ class Reading:
         some_columns: Whether columns that the domain does not declare are left out.
         where: The condition that records meet; None for all rows.
         violations: Whether records that break a rule of the domain are refused, or left out.
+        persons: Persons with several records, of which a bounded number is counted; None if each is somebody's own.
     """
 
     domain: Domain
@@ -51,6 +52,7 @@ class Reading:
     some_columns: bool = False
     where: str | None = None
     violations: str = "refuse"
+    persons: Persons | None = None
 
     @property
     def filtered(self) -> bool:
@@ -68,6 +70,7 @@ class Reading:
         coded: bool,
         where: str | None,
         violations: str | None = None,
+        persons: Persons | None = None,
     ) -> Self:
         """Take the place from the options, and what they leave out from the session file; nothing private is read.
 
@@ -95,15 +98,28 @@ class Reading:
             some_columns=columns is not None or bool(notes.get("some_columns")),
             where=notes.get("where") if where is None else where,
             violations=notes.get("violations", "refuse") if violations is None else violations,
+            persons=options.persons_of(notes.get("person"), notes.get("at_most")) if persons is None else persons,
         )
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells persons apart."""
+        return None if self.persons is None else self.persons.column
+
+    @property
+    def at_most(self) -> int | None:
+        """The number of records of a person that are counted, at most."""
+        return None if self.persons is None else self.persons.at_most
 
     def notes(self) -> dict[str, Any]:
         """The notes in the session file, beside the domain that it holds in any case."""
-        return {name: getattr(self, name) for name in ("count_column", "coded", "some_columns", "where", "violations")}
+        names = ("count_column", "coded", "some_columns", "where", "violations", "person", "at_most")
+        return {name: getattr(self, name) for name in names}
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""
-        named = {name: f"--{name.replace('_', '-')}" for name in ("count_column", "coded", "where", "violations")}
+        names = ("count_column", "coded", "where", "violations", "person", "at_most")
+        named = {name: f"--{name.replace('_', '-')}" for name in names}
         return [option for name, option in named.items() if notes.get(name, getattr(self, name)) != getattr(self, name)]
 
     def read_data(
@@ -135,6 +151,8 @@ class Reading:
             "extra_columns": "ignore" if self.some_columns else "error",
             "show_values": show_values,
             "violations": self.violations,
+            "person": self.person,
+            "at_most": self.at_most,
         }
         with _naming_options(self.domain.names):
             if self.where is None and not is_place(data) and not _is_large(Path(data)):

@@ -1,12 +1,14 @@
 from .draft import draft_domain as draft_domain
 from .public import read_public as read_public
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
+from .reading.persons import persons_of as persons_of
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import open_table as open_table
 from .scanning.chunks import scan_table as scan_table
 from .scanning.scan import ScannedTable as ScannedTable
 from .source import (
     CountSource as CountSource,
+    PersonSource as PersonSource,
     PreparedSource as PreparedSource,
     RecordSource as RecordSource,
     RuledSource as RuledSource,

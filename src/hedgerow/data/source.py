@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, Protocol, runtime_checkable
 
 from hedgerow.arrays import Ints
-from hedgerow.queries import Tables, Workload
+from hedgerow.queries import Persons, Tables, Workload
 
 Violations = Literal["refuse", "drop"]
 """Records that break a rule of their domain: the table is refused, or they are left out one by one."""
@@ -47,6 +47,19 @@ class RuledSource(CountSource, Protocol):
     @property
     def violations(self) -> Violations:
         """Whether they were refused, or left out one by one."""
+        ...
+
+
+@runtime_checkable
+class PersonSource(CountSource, Protocol):
+    """Private records that say whether they hold a bounded number of those of each person; so do all of this package.
+
+    Which records of a person are left out depends on that person's records alone (theory.md section 15).
+    """
+
+    @property
+    def persons(self) -> Persons | None:
+        """The persons, and the bound; None where each record is somebody's own."""
         ...
 
 

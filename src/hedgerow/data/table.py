@@ -16,19 +16,22 @@ from hedgerow.data.reading import (
     BROKEN_REMEDY,
     Coding,
     ExtraColumns,
+    Part,
     Reader,
     Rule,
+    bounded,
     check_violations,
     encoded,
     keeping,
     open_table,
+    persons_of,
     select_columns,
 )
 from hedgerow.data.reading.batches import LARGEST_TOTAL
 from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Clique, Codes, Domain, read_domain, smallest_unsigned
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Conjunction, Parity, filled_axes
+from hedgerow.queries import Conjunction, Parity, Persons, filled_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +41,6 @@ if TYPE_CHECKING:
     Source = str | os.PathLike[str] | pa.Table | pa.RecordBatch | pa.RecordBatchReader | pd.DataFrame | ArrowStream
 
 
-Part = tuple[list[Codes], Ints | None]
-"""Codes of the columns of a batch, and the counts of its rows."""
 _Array = TypeVar("_Array", bound=NDArray[Any])
 
 
@@ -50,6 +51,7 @@ class Table:
     Attributes:
         domain: The domain of the records.
         violations: Whether rows that broke a rule of the domain were refused or left out; the former if it has none.
+        persons: The persons of whom the table has at most so many records; None if each record is somebody's own.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -72,6 +74,7 @@ class Table:
         *,
         filtered: bool = False,
         violations: Violations = "refuse",
+        persons: Persons | None = None,
     ) -> None:
         """Check codes, weights and the constraints of the domain.
 
@@ -81,6 +84,8 @@ class Table:
             weights: Number of records of each row, shape (n,), whole and not negative; None for one each.
             filtered: Whether rows were left out by what they hold, so that their number is private under "replace" too.
             violations: Whether rows that break a constraint are an error, or are left out.
+            persons: The persons of whom the columns have at most so many records each, by a rule that looked at one
+                person at a time; None if each record is somebody's own.
 
         Raises:
             ConfigError: Number or lengths of the columns, a code, or a weight is wrong; or a row breaks a constraint
@@ -92,6 +97,7 @@ class Table:
         self.domain = domain
         self._filtered = filtered
         self.violations: Violations = violations if domain.has_rules else "refuse"
+        self.persons = persons
         self._columns = tuple(map(_checked, domain, columns))
         self._weights = None if weights is None else _checked_weights(weights)
         lengths = {len(column) for column in self._columns} | (
@@ -143,7 +149,8 @@ class Table:
         else:
             rows = np.searchsorted(np.cumsum(self._weights), positions, side="right")
             counts = np.bincount(rows, minlength=len(self._weights))
-        return Table(self.domain, columns, counts, filtered=self._filtered, violations=self.violations)
+        filtered, persons = self._filtered, self.persons
+        return Table(self.domain, columns, counts, filtered=filtered, violations=self.violations, persons=persons)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Exact tables (private), one per clique, of shape ``domain.shape_of(clique)``, in counts.
@@ -198,6 +205,8 @@ def read_table(
     coded: bool = False,
     show_values: bool = False,
     violations: Violations = "refuse",
+    person: str | None = None,
+    at_most: int | None = None,
 ) -> Table:
     """Read a private table and turn it into codes of a public domain.
 
@@ -215,6 +224,10 @@ def read_table(
         violations: ``"drop"`` leaves records out that break a constraint of the domain, or have a derived column of
             another value than follows from the others. That is a filter of single records: how many are left is
             private, also where neighbours replace records.
+        person: Column that says who a record belongs to: whole numbers or texts, and no column of the domain. Then the
+            guarantee is about a person with all records, and not about a record.
+        at_most: Number of records of a person that are counted, at most; noise is proportional to it. Which of a
+            person's records these are depends on that person's records alone.
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
@@ -225,8 +238,10 @@ def read_table(
         MissingValueError: A cell is empty, and its attribute declares no missing value.
         BrokenRuleError: A record breaks a rule of the domain, and is not to be left out.
         CountColumnError: A count is not a whole number of at least 0.
+        PersonColumnError: A record does not say who it belongs to.
         DomainError: The domain file is wrong, or the domain is of another type.
-        ConfigError: ``extra_columns`` or ``violations`` is neither of its values.
+        ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or ``person`` and ``at_most`` do not
+            go together.
 
     Example:
         >>> from hedgerow import Categorical
@@ -245,6 +260,7 @@ def read_table(
         coded=coded,
         show_values=show_values,
         violations=violations,
+        persons=persons_of(person, at_most),
     )
     return gathered(reader, coding)
 
@@ -266,17 +282,22 @@ def joined(parts: Sequence[Part], coding: Coding, *, filtered: bool = False) -> 
     """Batches as one table; their lists of columns are emptied, so that one column is held twice at a time.
 
     Args:
-        parts: Codes and counts of the batches; empty where no row passed a filter.
+        parts: The batches; none where no row passed a filter. All records of a person whose records are bounded.
         coding: The columns that were read.
         filtered: Whether rows were left out by what they hold.
     """
-    counts = [weights for _, weights in parts if weights is not None]
+    counts = [part.counts for part in parts if part.counts is not None]
+    keys = [part.persons for part in parts if part.persons is not None]
     columns = [
-        np.concatenate([codes.pop(0) for codes, _ in parts]) if parts else np.empty(0, dtype=np.uint8)
+        np.concatenate([part.codes.pop(0) for part in parts]) if parts else np.empty(0, dtype=np.uint8)
         for _ in coding.domain
     ]
     weights = np.concatenate(counts) if counts else None
-    return Table(coding.domain, columns, weights, filtered=filtered, violations=coding.violations)
+    if coding.persons is not None and keys:
+        rows = bounded(np.concatenate(keys), columns, coding.persons.records)
+        columns = [column[rows] for column in columns]
+    violations, persons = coding.violations, coding.persons
+    return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
 
 
 def check_binary(domain: Domain, axes: Iterable[int]) -> None:

@@ -8,6 +8,7 @@ from .budgets.budget import (
     budget_for as budget_for,
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
+    budget_of_persons as budget_of_persons,
     weaknesses as weaknesses,
 )
 from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amount as check_amount, pure_rho as pure_rho

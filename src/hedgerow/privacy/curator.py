@@ -149,7 +149,8 @@ class Curator:
             unit, relation = self.__budget.unit, self.neighbours.value
             self.__ledger.charge(Event("total", PUBLIC, RECORDS, 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
-        noise = self._noise(1.0, 1.0, 1.0, charge, None)
+        most = float(self.neighbours.records)
+        noise = self._noise(most, most, 1.0, charge, None)
         event = self._event("total", RECORDS, noise)
         self.__noise.pay(event)
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)

@@ -21,7 +21,14 @@ from .core.query import (
     Tables as Tables,
 )
 from .core.scope import query_scope as query_scope
-from .core.sensitivity import Neighbours as Neighbours, of_marginal as of_marginal, of_query as of_query
+from .core.sensitivity import (
+    MOST_OF_ONE as MOST_OF_ONE,
+    Neighbours as Neighbours,
+    Persons as Persons,
+    Relation as Relation,
+    of_marginal as of_marginal,
+    of_query as of_query,
+)
 from .families.conjunction import Boxes as Boxes, Conjunctions as Conjunctions
 from .families.explicit import ExplicitMatrix as ExplicitMatrix
 from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_of_order as cliques_of_order

@@ -219,7 +219,8 @@ class Workload:
         Returns:
             Shape ``(n_candidates,)``.
         """
-        return np.concatenate([family.sensitivities(neighbours) for family in self.families])
+        single = np.concatenate([family.sensitivities(neighbours.single) for family in self.families])
+        return single * neighbours.records
 
     def by_query(self) -> Workload:
         """The same queries in the same order and with the same weights, each of them a candidate of its own.

@@ -10,7 +10,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, Model, has_room
 from hedgerow.quantities import human_bytes
-from hedgerow.queries import Conjunction
+from hedgerow.queries import Conjunction, Persons
 from hedgerow.system import Seed
 
 _BYTES = 24
@@ -24,6 +24,7 @@ class DrawnRecords:
     Args:
         domain: The domain.
         codes: One row per record, at least one, shape ``(n, len(domain))``.
+        persons: The persons of whom a mechanism is to assume so many records; None if each is somebody's own.
 
     Attributes:
         records: The records as a model, which answers anything.
@@ -39,18 +40,20 @@ class DrawnRecords:
     filtered = False
     """No row was left out."""
 
-    def __init__(self, domain: Domain, codes: Codes) -> None:
+    def __init__(self, domain: Domain, codes: Codes, persons: Persons | None = None) -> None:
         """Keep the records."""
+        self.persons = persons
         self.records = Empirical(domain, float(len(codes)), codes)
 
     @classmethod
-    def of(cls, model: Model, n: int, seed: Seed = None) -> DrawnRecords:
+    def of(cls, model: Model, n: int, seed: Seed = None, persons: Persons | None = None) -> DrawnRecords:
         """Draw records from a model, each on its own.
 
         Args:
             model: The model.
             n: Number of records, at least 1.
             seed: Seed of the drawing.
+            persons: The persons of whom a mechanism is to assume so many records.
 
         Raises:
             ConfigError: They do not fit into memory.
@@ -59,7 +62,7 @@ class DrawnRecords:
         if not has_room(required):
             remedy = "the noisy number of records is far too large: give the release a larger budget"
             raise ConfigError(f"{n:,} records take {human_bytes(required)}", remedy=remedy)
-        return cls(model.domain, model.sample(n, seed, "independent"))
+        return cls(model.domain, model.sample(n, seed, "independent"), persons)
 
     @property
     def domain(self) -> Domain:
@@ -85,4 +88,4 @@ class DrawnRecords:
 
     def part(self, positions: Ints) -> DrawnRecords:
         """The records of some numbers, for mechanisms that take samples."""
-        return DrawnRecords(self.domain, self.records.codes[positions])
+        return DrawnRecords(self.domain, self.records.codes[positions], self.persons)

@@ -198,7 +198,8 @@ def _records(release: Release) -> int:
 
 
 def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
-    return DrawnRecords.of(release.model, _records(release), numbered(seed, 2 * number))
+    persons = release.budget.neighbours.persons
+    return DrawnRecords.of(release.model, _records(release), numbered(seed, 2 * number), persons)
 
 
 def simulate_errors(

@@ -275,7 +275,8 @@ class Simulated:
 
     def _once(self, budget: Budget, number: int) -> tuple[float, float]:
         workload = self.workload
-        drawn = DrawnRecords.of(self.model, max(1, round(self.total)), numbered(self.seed, 2 * number))
+        n, persons = max(1, round(self.total)), budget.neighbours.persons
+        drawn = DrawnRecords.of(self.model, n, numbered(self.seed, 2 * number), persons)
         noise = SeededNoise(numbered(self.seed, 2 * number + 1))
         made = self.algorithm.run_with(
             open_curator(

@@ -150,7 +150,7 @@ def test_a_fit_by_sweeps_is_refused_where_tables_would_be_needed() -> None:
 
 
 @pytest.mark.many(quick=1)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("algorithm", [IndependentNoise(), FourierMeasurement()], ids=["independent", "fourier"])
 def test_no_transcript_over_trees_loses_more_than_epsilon(
     algorithm: Algorithm, relation: Neighbours, monkeypatch: pytest.MonkeyPatch

@@ -96,7 +96,7 @@ def as_rows(source: DenseCounts, weighted: bool) -> Table:
 def test_no_run_loses_more_than_it_charges(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     domain = Domain(IntegerRange("abc"[i], 0, size - 1) for i, size in enumerate(SHAPES[seed % len(SHAPES)]))
-    relation, weighted = list(Neighbours)[seed % 2], bool(rng.integers(2))
+    relation, weighted = Neighbours.OF_RECORDS[seed % 2], bool(rng.integers(2))
     monkeypatch.setattr(selection, "MANY", int(rng.choice([0, 2**14])))
     while True:
         workload, config = family(domain, rng) + family(domain, rng), configuration(rng)

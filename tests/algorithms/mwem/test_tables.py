@@ -240,7 +240,7 @@ def test_ranges_alone_have_equal_first_charges() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize(
     "text", ["marginals:2; where: a = 0 and b = 1 @ 0.5", "parities:2; cells:a @ 3", "marginals:3"]
 )

@@ -316,7 +316,7 @@ WHOLE = Workload.marginals(TRIPLE, 2)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("rounds", ["annealed", 2])
 @pytest.mark.usefixtures("trees")
 def test_no_transcript_over_trees_loses_more_than_epsilon(rounds: Any, relation: Neighbours) -> None:

@@ -106,7 +106,7 @@ def test_a_workload_that_cannot_be_held_whole_is_refused_before_anything_is_spen
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_no_transcript_over_trees_loses_more_than_epsilon(
     relation: Neighbours, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -384,7 +384,7 @@ def test_queries_that_do_not_fit_are_refused_before_anything_is_read(query: obje
             session.ask_all(texts, confidence=1.0)
 
 
-@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_parities_are_asked_where_the_bounds_allow_them(relation: Neighbours) -> None:
     """Width 2: where records are replaced one moves a parity by 2, and the scales know it."""
     source = DenseCounts(DOMAIN, [700, 0, 0, 300, 0, 0, 0, 1000])

@@ -300,11 +300,11 @@ def test_configurations_are_checked(wrong: dict[str, object]) -> None:
 @pytest.mark.parametrize("warm", [False, True])
 def test_a_plan_names_the_rules_that_a_session_will_have(relation: str, warm: bool) -> None:
     """With the number of records that the session learns, cold and warm."""
-    budget = PureDP(2.0, Neighbours(relation))
+    budget = PureDP(2.0, Neighbours.of(relation))
     config = OnlinePMW(queries=500, bounds=(-1, 1))
-    release = MWEM(rounds=1).run(skewed(100_000), Workload.marginals(DOMAIN, 1), PureDP(0.5, Neighbours(relation)))
+    release = MWEM(rounds=1).run(skewed(100_000), Workload.marginals(DOMAIN, 1), PureDP(0.5, Neighbours.of(relation)))
     session = config.start(skewed(100_000), budget, warm=release if warm else None)
-    left = PureDP(budget.epsilon - (release.spent if warm else 0.0), Neighbours(relation))
+    left = PureDP(budget.epsilon - (release.spent if warm else 0.0), Neighbours.of(relation))
     plan = config.plan(DOMAIN, left, session.summary()["total"], warm=warm)
     for name, value in session.rules.to_dict().items():
         is_text = value is None or isinstance(value, str)

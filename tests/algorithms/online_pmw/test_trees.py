@@ -360,7 +360,7 @@ def answered(session: OnlineSession) -> Iterator[object]:
 
 @pytest.mark.many(quick=1)
 @pytest.mark.usefixtures("trees")
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("variant", ["4c", "pay-as-you-go"])
 def test_the_loss_of_a_session_over_trees_is_at_most_epsilon(variant: Any, relation: Neighbours) -> None:
     epsilon, worst = 2.0, 0.0

@@ -55,7 +55,7 @@ def by_record(workload: Workload, *, weighted: bool) -> np.ndarray:
 
 
 @settings(deadline=None)
-@given(leveled_workloads(), st.booleans(), st.sampled_from(Neighbours))
+@given(leveled_workloads(), st.booleans(), st.sampled_from(Neighbours.OF_RECORDS))
 def test_the_bound_is_that_of_records_that_can_exist(
     workload: Workload, weighted: bool, neighbours: Neighbours
 ) -> None:

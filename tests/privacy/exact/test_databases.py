@@ -58,7 +58,7 @@ def databases(workload: Workload) -> Floats:
 
 
 @pytest.mark.many(quick=2)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_the_choice_of_a_database_loses_at_most_its_charge(name: str, relation: Neighbours) -> None:
     workload, worst = WORKLOADS[name], 0.0

@@ -189,7 +189,7 @@ def rounded_law(scores: Floats, scale: float) -> list[Any]:
 
 
 @pytest.mark.many(quick=2)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_the_law_of_rounded_weights_loses_no_more_than_is_charged(
     name: str, relation: Neighbours, few_are_many: None
@@ -211,7 +211,7 @@ def test_the_law_of_rounded_weights_loses_no_more_than_is_charged(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_renyi_divergence_is_at_most_order_times_rho(relation: Neighbours, few_are_many: None) -> None:
     worst = 0.0
     for answers in hypotheses(PARITIES):
@@ -265,7 +265,7 @@ def run_mwem(relation: Neighbours) -> Callable[[DenseCounts, NoiseSource], objec
     return lambda source, noise: config.run(source, PARITIES, PureDP(1.5, relation), noise=noise)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_whole_runs_on_both_sides_of_the_threshold_lose_no_more_than_is_charged(
     relation: Neighbours, few_are_many: None
 ) -> None:

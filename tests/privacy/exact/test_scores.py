@@ -54,7 +54,7 @@ def reference_scores(
     st.lists(nasty, min_size=WORKLOAD.n_queries, max_size=WORKLOAD.n_queries),
     st.lists(nasty, min_size=WORKLOAD.n_candidates, max_size=WORKLOAD.n_candidates),
     st.lists(st.floats(1e-3, 1e3), min_size=4, max_size=4),
-    st.sampled_from(Neighbours),
+    st.sampled_from(Neighbours.OF_RECORDS),
 )
 def test_scores_are_exact_and_move_by_at_most_their_sensitivity(
     histogram: list[int], answers: list[float], offsets: list[float], weights: list[float], relation: Neighbours
@@ -79,7 +79,7 @@ def test_scores_are_exact_and_move_by_at_most_their_sensitivity(
         assert all(move <= Fraction(float(bound)) for move, bound in zip(moved, units.sensitivities, strict=True))
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_the_sensitivity_of_a_score_is_its_weight(relation: Neighbours) -> None:
     workload = Workload(WORKLOAD.families, (1.0, 0.5, 2.0, 3.0))
     units = EqualUnits.of(workload, relation)

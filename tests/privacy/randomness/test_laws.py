@@ -81,7 +81,7 @@ def hypotheses(workload: Workload) -> list[Floats]:
 
 
 @pytest.mark.many(quick=1)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", WORKLOADS)
 @pytest.mark.parametrize("law", ["exponential", "permute-and-flip"])
 def test_selection_never_loses_more_than_it_is_charged(name: str, relation: Neighbours, law: Law) -> None:
@@ -97,7 +97,7 @@ def test_selection_never_loses_more_than_it_is_charged(name: str, relation: Neig
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_renyi_divergence_of_selection_is_at_most_order_times_rho(name: str, relation: Neighbours) -> None:
     workload, worst = WORKLOADS[name], 0.0
@@ -112,7 +112,7 @@ def test_renyi_divergence_of_selection_is_at_most_order_times_rho(name: str, rel
     assert worst > (0.5 if name == "parities" else 0.1)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_the_masked_law_is_the_renormalised_one(relation: Neighbours) -> None:
     """Same weights for all, so that masking does not change Delta."""
     workload, source = PARITIES, DenseCounts(DOMAIN, [3, 0, 1, 2])
@@ -151,7 +151,7 @@ TARGETS: dict[str, Measurable] = {
 
 
 @pytest.mark.many(quick=2)
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", TARGETS)
 def test_measurements_lose_at_most_epsilon_and_reach_it(name: str, relation: Neighbours) -> None:
     target, losses = TARGETS[name], []
@@ -166,7 +166,7 @@ def test_measurements_lose_at_most_epsilon_and_reach_it(name: str, relation: Nei
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("name", ["parities", "mixed"])
 def test_transcripts_of_everything_lose_at_most_epsilon(name: str, relation: Neighbours) -> None:
     """Total, selections by both laws, measurements and the error, in one adaptive run."""
@@ -191,7 +191,7 @@ def test_transcripts_of_everything_lose_at_most_epsilon(name: str, relation: Nei
     assert max(losses) > (0.5 if name == "parities" else 0.3)
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_gaussian_measurements_have_the_divergence_that_is_charged(relation: Neighbours) -> None:
     """Largest squared L2 distance between neighbouring answers, over all pairs, against the charge of the ledger."""
     for target in TARGETS.values():

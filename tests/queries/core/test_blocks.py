@@ -23,7 +23,7 @@ def test_values_are_sums_over_blocks() -> None:
     np.testing.assert_array_equal(blocks.to_table(np.array([5.0, 6.0, 7.0])), np.array([5.0, 6.0, 7.0])[PLACES])
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_sensitivities_are_the_largest_changes_over_all_neighbours(relation: Neighbours) -> None:
     blocks = Blocks(DOMAIN, ("a", "b"), PLACES)
     l1 = l2 = 0.0

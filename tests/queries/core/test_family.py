@@ -68,7 +68,7 @@ def test_a_candidate_of_several_answers_is_as_sensitive_as_all_of_them_together(
 
     assert Groups().sensitivities(Neighbours.ADD_REMOVE).tolist() == [4.0, 6.0]
     for family in Workload.parse("marginals:a*c,b; cells:a*c; parities:a; prefixes:c", DOMAIN).families:
-        for neighbours in Neighbours:
+        for neighbours in Neighbours.OF_RECORDS:
             targets = [family.candidate(index) for index in range(family.n_candidates)]
             each = [target.sensitivity(neighbours).l1 for target in targets]
             assert family.sensitivities(neighbours).tolist() == each

@@ -49,7 +49,7 @@ FAMILIES: dict[str, Family] = {
     "explicit": ExplicitMatrix(WIDE, ["a", "b"], [[0, 1, 0, 1, 0.5, 0.25], [-1, 1, 1, -1, 0, 0], [-3, 2, 0, 0, 0, 2]]),
     "explicit on one attribute": ExplicitMatrix(WIDE, ["a"], [[-2, -1, -3], [4, 4, 5]]),
 }
-CASES = [(name, neighbours) for name in FAMILIES for neighbours in Neighbours]
+CASES = [(name, neighbours) for name in FAMILIES for neighbours in Neighbours.OF_RECORDS]
 
 
 @cache
@@ -127,7 +127,7 @@ def _constant(target: object) -> bool:
     return isinstance(target, LinearQuery) and {target.values().min(), target.values().max()} != set(target.bounds)
 
 
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbours", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("nodes", [[0], [0, 1]])
 @pytest.mark.parametrize("scope", [("a",), ("a", "b")])
 def test_children_of_any_nodes_cost_what_one_marginal_costs(
@@ -141,7 +141,7 @@ def test_children_of_any_nodes_cost_what_one_marginal_costs(
 
 
 @pytest.mark.many(quick=1)
-@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("neighbours", Neighbours.OF_RECORDS)
 def test_scores_reach_their_sensitivity(neighbours: Neighbours) -> None:
     for family in (FAMILIES["marginals"], FAMILIES["cells"], FAMILIES["parities"]):
         workload = Workload([family])

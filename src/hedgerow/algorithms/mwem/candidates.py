@@ -161,7 +161,8 @@ class Limit:
             >>> [limit.worth(ZCDP(rho), rho, 10_000.0).largest_tree for rho in (1e-4, 0.02, 0.5)]
             [65836, 128299, 640300]
         """
-        noise = additive_noise(budget.regime, amount, l1=1.0, l2=1.0, step=1.0, kind=None).std
+        most = float(budget.neighbours.records)
+        noise = additive_noise(budget.regime, amount, l1=most, l2=most, step=1.0, kind=None).std
         alone = sum(self.workload.domain[name].size for name in attributes_of(self.workload))
         visible = total / noise if noise > 0.0 else math.inf
         cells = min(float(self.largest_tree), max(_LEAST_CELLS, _CELLS_PER_RECORD * visible) + alone)

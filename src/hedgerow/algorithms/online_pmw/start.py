@@ -233,7 +233,7 @@ def check_same(release: Release, budget: Budget, domain: Domain) -> None:
     """
     if release.domain != domain:
         raise ConfigError("the earlier release is over another domain than the table", remedy="read the same columns")
-    if release.budget.neighbours is not budget.neighbours:
+    if release.budget.neighbours != budget.neighbours:
         raise ConfigError(
             f"the earlier release hides neighbours of the kind {release.budget.neighbours.value!r}, the session "
             f"of the kind {budget.neighbours.value!r}",

@@ -106,7 +106,8 @@ def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
     """
     if budget.neighbours.public_total:
         return None
-    return additive_noise(budget.regime, charge, l1=1.0, l2=1.0, step=1.0, kind=None)
+    most = float(budget.neighbours.records)
+    return additive_noise(budget.regime, charge, l1=most, l2=most, step=1.0, kind=None)
 
 
 def total_error(budget: Budget, charge: float, beta: float) -> float:

@@ -102,7 +102,7 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
         1.06
     """
     goal = Goal(workload, budget, budget.limit if charge is None else charge, aim)
-    if goal.growth != 1.0 or budget.neighbours is not Neighbours.ADD_REMOVE:
+    if goal.growth != 1.0 or budget.neighbours != Neighbours.ADD_REMOVE:
         raise ConfigError("residuals are planned for zCDP under add-remove alone", remedy="give ZCDP(rho)")
     for family in workload.families:
         if not are_tables(family):  # ranges would be better off with levels

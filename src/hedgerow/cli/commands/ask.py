@@ -18,7 +18,7 @@ from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, check_session, open_register
 from hedgerow.errors import ConfigError, SessionError, WeakGuaranteeWarning
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Neighbours, Relation
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -110,8 +110,8 @@ def ask(
     rho: options.Rho = None,
     mu: options.Mu = None,
     neighbours: Annotated[
-        Neighbours | None,
-        options.neighbours_option(show_default=Neighbours.ADD_REMOVE.value),
+        Relation | None,
+        options.neighbours_option(show_default=Relation.ADD_REMOVE.value),
     ] = None,
     register: options.RegisterFile = None,
     limit: options.LimitEpsilon = None,
@@ -170,6 +170,8 @@ def ask(
         options.Violations | None,
         options.violations_option(show_default=options.Violations.REFUSE.value),
     ] = None,
+    person: options.Person = None,
+    at_most: options.AtMost = None,
     coded: options.Coded = False,
     seed: Annotated[
         int | None,
@@ -208,21 +210,20 @@ def ask(
         coded=coded,
         where=where,
         violations=None if violations is None else violations.value,
+        persons=options.persons_of(person, at_most),
     )
     workload = _checked_conditions(asked, reading.domain)
-    neighbours = neighbours.filtered if neighbours is not None and reading.filtered else neighbours
+    between = options.between(neighbours or Relation.ADD_REMOVE, reading.persons, filtered=reading.filtered)
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
-        budget=_budget(epsilon, delta, rho, mu, neighbours, begun=session.exists()),
-        neighbours=neighbours,
+        budget=_budget(epsilon, delta, rho, mu, between, begun=session.exists()),
+        neighbours=None if neighbours is None else between,
         config={name: value for name, value in config.items() if value is not None},
         warm=warm,
         seed=seed,
     )
     wishes.check(confidence)
-    table_register = open_register(
-        register, options.limit_of(limit, limit_delta, limit_rho, neighbours or Neighbours.ADD_REMOVE)
-    )
+    table_register = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
     with _alone(session) as kept:
         if kept.is_new and table_register is not None:
             wishes.check_new(reading.domain)
@@ -266,14 +267,14 @@ def _budget(
     delta: float | None,
     rho: float | None,
     mu: float | None,
-    neighbours: Neighbours | None,
+    neighbours: Neighbours,
     *,
     begun: bool,
 ) -> Budget | None:
     """The budget that the options name; None if a session is continued and they name none."""
     if begun and all(amount is None for amount in (epsilon, delta, rho, mu)):
         return None
-    return options.budget_of(epsilon, delta, rho, neighbours or Neighbours.ADD_REMOVE, mu)
+    return options.budget_of(epsilon, delta, rho, neighbours, mu)
 
 
 def _alone(session: Path) -> SessionFile:

@@ -14,7 +14,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Neighbours, Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
@@ -67,7 +67,7 @@ def compare(
         str | None,
         options.budget_option("--mu", metavar="M,M,...", help="Gaussian differential privacy, instead of --epsilon."),
     ] = None,
-    neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
+    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
     workload: options.WorkloadText = None,
     prior: options.PriorFile = None,
     repeats: Annotated[
@@ -78,6 +78,8 @@ def compare(
     count_column: options.CountColumn = None,
     where: options.Where = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
+    person: options.Person = None,
+    at_most: options.AtMost = None,
     coded: options.Coded = False,
     plot: Annotated[
         Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
@@ -118,7 +120,8 @@ def compare(
           --mechanisms mwem --prior public.csv -o errors.csv
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    budgets = _budgets_of(epsilon, delta, rho, mu, neighbours)
+    between = options.between(neighbours, options.persons_of(person, at_most))
+    budgets = _budgets_of(epsilon, delta, rho, mu, between)
     check_ending("--output", output, (".csv",), "let it end in .csv")
     if plot is not None:
         from hedgerow.report import require_extra
@@ -141,6 +144,7 @@ def compare(
         some_columns=columns is not None,
         where=where,
         violations=violations.value,
+        persons=between.persons,
     )
     table = reading.read_data(shown, data, asked)
 

@@ -17,7 +17,7 @@ from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.domain import MOST_CELLS, cells_in_words, columns_in_words, feasible_records, levels_in_words
 from hedgerow.privacy import Regime
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Relation
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def plan(
     delta: options.Delta = None,
     rho: options.Rho = None,
     mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
+    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
@@ -159,6 +159,8 @@ def plan(
     count_column: options.CountColumn = None,
     where: options.Where = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
+    person: options.Person = None,
+    at_most: options.AtMost = None,
     target_error: Annotated[
         float | None,
         options.budget_option(
@@ -214,9 +216,14 @@ def plan(
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     asked = options.workload_of(domain, columns, workload)
     reading = Reading(
-        asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
+        asked.domain,
+        count_column,
+        some_columns=columns is not None,
+        where=where,
+        violations=violations.value,
+        persons=options.persons_of(person, at_most),
     )
-    relation = neighbours.filtered if reading.filtered else neighbours
+    relation = options.between(neighbours, reading.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
         return options.budget_of(epsilon, delta, rho, relation, mu)

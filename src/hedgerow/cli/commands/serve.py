@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.console import INTERRUPTED, Output
-from hedgerow.cli.options import AsJson, Quiet, limit_of, prepare
+from hedgerow.cli.options import AsJson, Quiet, between, limit_of, prepare
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Persons, Relation
 
 STORE = "hedgerow.db"
 TABLES = "tables"
@@ -108,13 +108,23 @@ def serve(
         float | None, _setting("Budget", "--limit-rho", "zCDP, instead of --limit.", metavar="RHO")
     ] = None,
     limit_neighbours: Annotated[
-        Neighbours,
+        Relation,
         _setting(
             "Budget",
             "--limit-neighbours",
             "The change that one person can make in the tables of the register; its data sets must agree.",
         ),
-    ] = Neighbours.ADD_REMOVE,
+    ] = Relation.ADD_REMOVE,
+    limit_person: Annotated[
+        str | None,
+        _setting(
+            "Budget",
+            "--limit-person",
+            "Column that tells persons apart in the tables of the register, where it is about persons with several "
+            "records.",
+            metavar="NAME",
+        ),
+    ] = None,
     rate: Annotated[
         int, _setting("Limits", "--rate", "Requests a minute with one token; 0 for any number.", metavar="N", min=0)
     ] = 6000,
@@ -239,7 +249,8 @@ def serve(
     given = ctx.get_parameter_source("store")
     if store is not None and given is not None and given.name == "COMMANDLINE":
         _warn_of_password(output, store)
-    table_limit = limit_of(limit, limit_delta, limit_rho, limit_neighbours)
+    persons = None if limit_person is None else Persons(limit_person)
+    table_limit = limit_of(limit, limit_delta, limit_rho, between(limit_neighbours, persons))
     with ExitStack() as stack:
         here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()
         place = StorePlace(

@@ -16,7 +16,7 @@ from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, accounted, open_register
 from hedgerow.errors import ConfigError, HedgerowError
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
@@ -40,7 +40,7 @@ def synth(
     delta: options.Delta = None,
     rho: options.Rho = None,
     mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Neighbours.ADD_REMOVE,
+    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
     register: options.RegisterFile = None,
     limit: options.LimitEpsilon = None,
     limit_delta: options.LimitDelta = None,
@@ -54,6 +54,8 @@ def synth(
     count_column: options.CountColumn = None,
     where: options.Where = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
+    person: options.Person = None,
+    at_most: options.AtMost = None,
     coded: options.Coded = False,
     records: Annotated[
         int | None,
@@ -126,6 +128,8 @@ def synth(
           --where "region = 'north'" -o synthetic.csv
       hedgerow synth cells.csv --count-column count --domain cells.json \
           --rho 0.1 --neighbours replace -o synthetic.csv
+      hedgerow synth visits.csv --domain visits.yaml --epsilon 1 --delta 1e-9 \
+          --person patient --at-most 5 -o synthetic.csv
       hedgerow synth duckdb:census.db#people --domain people.yaml --epsilon 1 \
           -o duckdb:synthetic.db#people
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
@@ -140,7 +144,8 @@ def synth(
         raise ConfigError(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
-    budget = options.budget_of(epsilon, delta, rho, neighbours, mu)
+    between = options.between(neighbours, options.persons_of(person, at_most))
+    budget = options.budget_of(epsilon, delta, rho, between, mu)
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
@@ -152,7 +157,7 @@ def synth(
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
-    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, neighbours))
+    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
     if kept is None:
         budget = algorithm.accounted(asked, budget)
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
@@ -163,6 +168,7 @@ def synth(
         some_columns=columns is not None,
         where=where,
         violations=violations.value,
+        persons=between.persons,
     )
     with registered.staying():
         table = reading.read_data(shown, data, asked, before_rows=registered.charge, show_values=show_values)

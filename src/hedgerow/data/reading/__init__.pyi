@@ -1,4 +1,4 @@
-from .batches import Encoding as Encoding, encoded as encoded
+from .batches import Encoding as Encoding, Part as Part, encoded as encoded
 from .columns import (
     COUNT_NAMES as COUNT_NAMES,
     Coding as Coding,
@@ -6,6 +6,7 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
+from .persons import bounded as bounded, persons_of as persons_of
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
 from .rules import (

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Self, final
+from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
 
 import pyarrow as pa
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.reading.columns import Coding
 from hedgerow.data.reading.faults import FaultLog
+from hedgerow.data.reading.persons import Identities, Keys
 from hedgerow.data.reading.readers import Batches, Reader
 from hedgerow.data.reading.rules import RuleLog, keeping, rules_of
 from hedgerow.domain import Codes, Encoder, Fault, IntegerRange, UnsupportedTypeError, encoder
 from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 LARGEST_TOTAL = 2**53
 """Up to this number of records every count is exact as float64."""
@@ -26,6 +30,35 @@ _FAULTS = {
     Fault.NOT_A_NUMBER: "a count that is not a number",
     Fault.OUT_OF_RANGE: "a count that is negative or beyond 2**53",
 }
+
+
+class _Beside(Protocol[T_co]):
+    """A column that is none of the records', and says something of each row."""
+
+    column: str
+
+    def read(self, column: pa.Array[Any], first_row: int) -> T_co:
+        """What it says of the rows of a batch."""
+        ...
+
+
+class Part(NamedTuple):
+    """Some records of a table.
+
+    Attributes:
+        codes: One array of codes per attribute.
+        counts: Number of records of each row; None for one each.
+        persons: Who each row belongs to; None where each is somebody's own.
+    """
+
+    codes: list[Codes]
+    counts: Ints | None = None
+    persons: Keys | None = None
+
+    def rows(self, chosen: Any) -> Part:
+        """Some of its rows, by a mask or by their places."""
+        counts, persons = (None if each is None else each[chosen] for each in (self.counts, self.persons))
+        return Part([codes[chosen] for codes in self.codes], counts, persons)
 
 
 class Weights:
@@ -109,6 +142,7 @@ class Encoding:
         faults: Cells that fit no code.
         broken: Rows that break a rule; none where these are left out.
         weights: The column of counts, if there is one.
+        identities: The column that tells persons apart, if there is one.
     """
 
     def __init__(self, reader: Reader, coding: Coding) -> None:
@@ -119,31 +153,33 @@ class Encoding:
         self.faults = FaultLog(reader.file, show_values=coding.show_values)
         self.broken = RuleLog(reader.file, coding.domain, show_values=coding.show_values)
         self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
+        self.identities = None if coding.persons is None else Identities(reader.file, coding.persons.column)
 
-    def __iter__(self) -> Iterator[tuple[list[Codes], Ints | None]]:
-        """Codes of all attributes and counts of the rows, batch by batch; derived columns are checked and left out.
+    def __iter__(self) -> Iterator[Part]:
+        """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
 
         Raises:
             ColumnError: The type of a column holds neither texts nor numbers.
             UnreadableTableError: The table cannot be read to its end.
         """
         encoders = {name: encoder(attribute) for name, attribute in self._coding.attributes.items()}
-        count_column = [] if self.weights is None else [self.weights.column]
+        beside = [each for each in (self.weights, self.identities) if each is not None]
         repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
-        for batch in self._reader.batches([*encoders, *count_column], repetitive):
+        for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
             found = [self._codes(name, each, batch.column(name)) for name, each in encoders.items()]
-            counts = None
-            if self.weights is not None:
-                with _spelled(self._reader.file, self.weights.column):
-                    counts = self.weights.read(batch.column(self.weights.column), self.rows + 1)
+            counts, persons = self._beside(self.weights, batch), self._beside(self.identities, batch)
             chosen = self._following(dict(zip(encoders, found, strict=True)))
             self.rows += batch.num_rows
-            if not (self.faults or self.broken or (self.weights is not None and self.weights.is_faulty)):
-                attributes = found[: len(self._coding.domain)]
-                if chosen is None:
-                    yield attributes, counts
-                else:
-                    yield [codes[chosen] for codes in attributes], None if counts is None else counts[chosen]
+            if not (self.faults or self.broken or any(each.is_faulty for each in beside)):
+                part = Part(found[: len(self._coding.domain)], counts, persons)
+                yield part if chosen is None else part.rows(chosen)
+
+    def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
+        """What a column says of the rows of a batch that is none of the records'."""
+        if column is None:
+            return None
+        with _spelled(self._reader.file, column.column):
+            return column.read(batch.column(column.column), self.rows + 1)
 
     def _following(self, codes: dict[str, Codes]) -> Bools | None:
         """The rows of a batch that are records, where some are to be left out; None for all of them."""
@@ -172,6 +208,8 @@ class Encoding:
         self.broken.add(other.broken)
         if self.weights is not None and other.weights is not None:
             self.weights.add(other.weights)
+        if self.identities is not None and other.identities is not None:
+            self.identities.add(other.identities)
 
     def check(self) -> None:
         """Look at the whole pass.
@@ -180,7 +218,7 @@ class Encoding:
 
         Raises:
             DataError: There was no row in a table without a filter, a cell fits no code, a row breaks a rule that
-                records are not left out by, or a count is wrong.
+                records are not left out by, a count is wrong, or a row does not say who it belongs to.
         """
         filtered = self._reader.filtered
         if not self.rows and not filtered:
@@ -189,14 +227,16 @@ class Encoding:
         self.broken.raise_any()
         if self.weights is not None:
             self.weights.finish(may_be_empty=filtered)
+        if self.identities is not None:
+            self.identities.finish()
 
 
 def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
     return iter(())
 
 
-def encoded(reader: Reader, coding: Coding) -> Iterator[tuple[list[Codes], Ints | None]]:
-    """Codes of all attributes and counts of the rows, batch by batch; what is wrong is told at the end.
+def encoded(reader: Reader, coding: Coding) -> Iterator[Part]:
+    """Codes of all attributes, counts and persons of the rows, batch by batch; what is wrong is told at the end.
 
     Args:
         reader: The table.

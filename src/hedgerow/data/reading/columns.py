@@ -10,6 +10,7 @@ from hedgerow.data.reading.rules import check_violations
 from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Domain, IntegerRange
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
+from hedgerow.queries import Persons
 
 ExtraColumns = Literal["error", "ignore"]
 
@@ -29,6 +30,8 @@ class Coding:
         show_values: Whether errors may show offending values.
         violations: Whether rows that break a rule of the domain are an error, or are left out; the former if it has
             none.
+        persons: The persons with several records, of which a bounded number is counted; None if each record is
+            somebody's own.
     """
 
     domain: Domain
@@ -36,11 +39,13 @@ class Coding:
     coded: bool = False
     show_values: bool = False
     violations: Violations = "refuse"
+    persons: Persons | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are read, that of the counts last."""
-        return (*self.attributes, *([] if self.count_column is None else [self.count_column]))
+        """Names of the columns that are read, those of the counts and of the persons last."""
+        person = None if self.persons is None else self.persons.column
+        return (*self.attributes, *(each for each in (self.count_column, person) if each is not None))
 
     @property
     def attributes(self) -> dict[str, Attribute]:
@@ -61,6 +66,7 @@ def select_columns(
     coded: bool = False,
     show_values: bool = False,
     violations: Violations = "refuse",
+    persons: Persons | None = None,
 ) -> Coding:
     """Choose the columns to be read, and check them against the columns that are there.
 
@@ -73,11 +79,13 @@ def select_columns(
         coded: Whether the table holds codes already, in place of values.
         show_values: Whether errors may show offending values.
         violations: Whether rows that break a rule of the domain are an error, or are left out.
+        persons: The persons whose records are bounded, if they are.
 
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
-        ConfigError: ``extra_columns`` or ``violations`` is neither of its values.
+        ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or rows that stand for several
+            records are to be those of a person.
 
     Example:
         >>> import pyarrow as pa
@@ -92,8 +100,10 @@ def select_columns(
         raise ConfigError(f"extra_columns is {extra_columns!r}", remedy="give 'error' or 'ignore'")
     check_violations(violations)
     wanted = domain if columns is None else domain.of_columns([columns] if isinstance(columns, str) else columns)
-    coding = Coding(wanted, count_column, coded, show_values, violations if wanted.has_rules else "refuse")
+    coding = Coding(wanted, count_column, coded, show_values, violations if wanted.has_rules else "refuse", persons)
     needed = coding.columns
+    if persons is not None:
+        _check_persons(persons, coding, file)
     if count_column is not None and count_column in coding.attributes:
         raise ColumnError(
             "it is the column of counts and an attribute of the domain at once",
@@ -111,6 +121,21 @@ def select_columns(
     if extra and columns is None and extra_columns == "error":
         _refuse_extra(file, extra, count_column)
     return coding
+
+
+def _check_persons(persons: Persons, coding: Coding, file: str) -> None:
+    if coding.count_column is not None:
+        raise ConfigError(
+            "rows that stand for several records cannot be bounded by person",
+            remedy="write one row for each record, or leave the column of counts out",
+        )
+    if persons.column in coding.attributes:
+        raise ColumnError(
+            "it tells persons apart and is an attribute of the domain at once",
+            file=file,
+            column=persons.column,
+            remedy="take it out of the domain: who a record belongs to is not released",
+        )
 
 
 def check_apart(where: str | None, count_column: str | None, file: str) -> None:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 from hedgerow.data.reading import (
     Coding,
     ExtraColumns,
+    Part,
     Reader,
     check_apart,
     encoded,
     open_place,
+    persons_of,
     select_columns,
 )
 from hedgerow.data.scanning.scan import ScannedTable, counted
 from hedgerow.data.source import Violations
-from hedgerow.data.table import Part, Table, declared_in, joined
+from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
 
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
+
+GROUP_ROWS = 1 << 24
+"""Rows of whole persons that are held together: 512 MB if there are 15 attributes, and half of it to sort them."""
+_ALL = 1 << 64
 
 
 def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[Table]:
@@ -49,14 +55,53 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
     """
-    yield from in_chunks(encoded(reader, coding), coding, rows)
+    if coding.persons is None:
+        yield from in_chunks(encoded(reader, coding), coding, rows)
+    else:
+        yield from by_person(reader, coding)
+
+
+def by_person(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[Table]:
+    """The records of a table that are counted, some persons at a time: as many passes as these groups.
+
+    A group is the persons whose keys lie in a range. Where the rows of a group become too many, its upper half is left
+    for later passes. All rows of a person are in one group, however many they are.
+
+    Args:
+        reader: The table.
+        coding: The columns to read, and the persons.
+        rows: Rows that are held at a time; `GROUP_ROWS` if None.
+
+    Raises:
+        DataError: A cell fits no code, or a row does not say who it belongs to.
+    """
+    low = 0
+    while low < _ALL:
+        held, n_held, high = list[Part](), 0, _ALL
+        for part in encoded(reader, coding):
+            held.append(_within(part, low, high))
+            n_held += len(held[-1].codes[0])
+            while n_held > (rows or GROUP_ROWS) and high - low > 1:
+                high = (low + high) // 2
+                held = [_within(each, low, high) for each in held]
+                n_held = sum(len(each.codes[0]) for each in held)
+        yield joined(held, coding)
+        low = high
+
+
+def _within(part: Part, low: int, high: int) -> Part:
+    """The rows of persons whose keys lie in a range."""
+    if part.persons is None or (low, high) == (0, _ALL):
+        return part
+    keys = part.persons[:, 0]
+    return part.rows((keys >= low) & (keys <= high - 1))
 
 
 def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
-    """Codes of batches as tables of more rows.
+    """Codes of batches as tables of more rows; as one table where records of a person are left out.
 
     Args:
-        parts: Codes and counts of batches.
+        parts: Records of batches.
         coding: The columns that were read.
         rows: See `chunks`.
     """
@@ -64,8 +109,8 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
     n_held = 0
     for part in parts:
         held.append(part)
-        n_held += len(part[0][0])
-        if n_held >= (rows or CHUNK_ROWS):
+        n_held += len(part.codes[0])
+        if n_held >= (rows or CHUNK_ROWS) and coding.persons is None:
             yield joined(held, coding)
             held, n_held = [], 0
     if held:
@@ -83,6 +128,8 @@ def scan_table(
     show_values: bool = False,
     where: str | None = None,
     violations: Violations = "refuse",
+    person: str | None = None,
+    at_most: int | None = None,
 ) -> ScannedTable:
     """A private table that stays where it is, counted in passes over its records: it may be larger than memory.
 
@@ -101,6 +148,9 @@ def scan_table(
         where: A SQL condition on the columns: only rows for which it holds are records. It must look at one row at a
             time, since otherwise a record could decide whether others count.
         violations: Whether records that break a rule of the domain are an error, or are left out; see ``read_table``.
+        person: Column that says who a record belongs to; see ``read_table``. Records of `GROUP_ROWS` rows are held at a
+            time: a longer table is read once for each such group of persons.
+        at_most: Number of records of a person that are counted, at most.
 
     Raises:
         DataError: See ``read_table``, of columns; of cells when the table is first counted.
@@ -129,6 +179,7 @@ def scan_table(
         coded=coded,
         show_values=show_values,
         violations=violations,
+        persons=persons_of(person, at_most),
     )
     frame = _spark_frame(source)
     if frame is not None:
@@ -138,13 +189,15 @@ def scan_table(
     reader = open_place(cast("str | os.PathLike[str]", source), where)
     check_apart(where, count_column, reader.file)
     coding = select(reader)
-    n_rows = None if coding.violations == "drop" else reader.n_rows  # a progress that ends early would tell how many
+    whole = coding.violations == "refuse" and coding.persons is None
+    n_rows = reader.n_rows if whole else None  # a progress that ends early would tell how many are left out
     return ScannedTable(
         coding.domain,
         lambda asked, progress: counted(chunks(reader, coding), asked, progress, n_rows),
         reader.file,
         filtered=reader.filtered,
         violations=coding.violations,
+        persons=coding.persons,
     )
 
 

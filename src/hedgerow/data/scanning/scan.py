@@ -20,7 +20,7 @@ from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, check_binary
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
-from hedgerow.queries import Conjunction, Workload, filled_axes
+from hedgerow.queries import Conjunction, Persons, Workload, filled_axes
 from hedgerow.system import ahead
 
 Scope = tuple[int, ...]
@@ -155,10 +155,12 @@ class ScannedTable:
         name: Name of the table in messages.
         filtered: Whether a filter leaves rows out.
         violations: Whether rows that break a rule of the domain are refused, or left out.
+        persons: The persons of whom at most so many records are counted; None if each record is somebody's own.
 
     Attributes:
         domain: Domain of the records.
         violations: Whether rows that break a rule of the domain are refused, or left out.
+        persons: The persons of whom at most so many records are counted; None if each record is somebody's own.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -182,9 +184,11 @@ class ScannedTable:
         *,
         filtered: bool = False,
         violations: Violations = "refuse",
+        persons: Persons | None = None,
     ) -> None:
         """Read nothing yet."""
         self.domain = domain
+        self.persons = persons
         self.violations: Violations = violations
         self._filtered = filtered
         self._pass = passes

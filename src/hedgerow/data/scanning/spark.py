@@ -4,6 +4,9 @@ Every partition is encoded and counted where it lies (``mapInArrow``), partial c
 row of counts comes back to the driver: no record does. A task that fails and runs again is counted once, as Spark
 promises for the result of a job; a job that fails has counted nothing.
 
+Where records of a person are left out, those of each are brought into one partition first, which a task holds in
+memory; Spark's setting of shuffle partitions says how many there are.
+
 The executors need this package, in the same version, and the Python of the driver.
 """
 
@@ -78,6 +81,8 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
+    if coding.persons is not None:  # the last column, which has all records of a person in one partition
+        chosen = chosen.repartition(f"column_{len(read) - 1}")
 
     def count(asked: Wanted, progress: Progress) -> Counts:
         found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
@@ -86,7 +91,14 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
         found.encoding.check()
         return found.counts
 
-    return ScannedTable(coding.domain, count, file, filtered=where is not None, violations=coding.violations)
+    return ScannedTable(
+        coding.domain,
+        count,
+        file,
+        filtered=where is not None,
+        violations=coding.violations,
+        persons=coding.persons,
+    )
 
 
 def _filtered(frame: DataFrame, condition: str) -> DataFrame:

@@ -15,27 +15,42 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, final
 
-from hedgerow.data import CountSource
+from hedgerow.data import CountSource, PersonSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
 from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Neighbours, Persons, Relation
 
-_RELATION = {
-    Neighbours.ADD_REMOVE: "one person's record is added or left out",
-    Neighbours.REPLACE: "one person's record is replaced by any other (the number of records is public)",
-    Neighbours.REPLACE_FILTERED: "one person's record in the whole table is replaced by any other, before the filter "
+_OF_RECORDS = {
+    Relation.ADD_REMOVE: "one person's record is added or left out",
+    Relation.REPLACE: "one person's record is replaced by any other (the number of records is public)",
+    Relation.REPLACE_FILTERED: "one person's record in the whole table is replaced by any other, before the filter "
     "chooses rows (the number of records in the whole table is public, how many pass the filter is not)",
 }
+_OF_PERSONS = {
+    Relation.ADD_REMOVE: "all records of one person are added or left out",
+    Relation.REPLACE: "all records of one person are replaced by any others (the number of persons is public)",
+    Relation.REPLACE_FILTERED: "all records of one person in the whole table are replaced by any others, before the "
+    "filter chooses rows (the number of persons in the whole table is public, how many records pass the filter is not)",
+}
+
+
+def _change(neighbours: Neighbours) -> str:
+    """The change of a table that a guarantee is about, as a clause."""
+    persons = neighbours.persons
+    if persons is None:
+        return _OF_RECORDS[neighbours.relation]
+    counted = "" if persons.at_most is None else f", of whose records at most {persons.at_most:,} count"
+    return f"{_OF_PERSONS[neighbours.relation]}, where a person is a value of the column {persons.column!r}{counted}"
 
 
 def _relation(value: Neighbours | str) -> Neighbours:
     try:
-        return Neighbours(value)
-    except ValueError:
-        known = ", ".join(repr(each.value) for each in Neighbours)
+        return Neighbours.of(value)
+    except (TypeError, ValueError):
+        known = ", ".join(repr(each.value) for each in Relation)
         raise ConfigError(f"there is no neighbouring relation {value!r}", remedy=f"give one of {known}") from None
 
 
@@ -98,7 +113,7 @@ class PureDP(_OfTables):
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
         return (
-            f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
+            f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)} (pure differential privacy with epsilon = {self.epsilon:.6g})."
         )
 
@@ -147,7 +162,7 @@ class ZCDP(_OfTables):
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
         return (
-            f"When {_RELATION[self.neighbours]}, the Renyi divergence of every order alpha > 1 between the outcomes of "
+            f"When {_change(self.neighbours)}, the Renyi divergence of every order alpha > 1 between the outcomes of "
             f"this release is at most {self.rho:.6g} alpha (zero-concentrated differential privacy with "
             f"rho = {self.rho:.6g})."
         )
@@ -208,7 +223,7 @@ class GDP(_OfTables):
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
         return (
-            f"When {_RELATION[self.neighbours]}, telling the outcomes of this release apart is no easier than telling "
+            f"When {_change(self.neighbours)}, telling the outcomes of this release apart is no easier than telling "
             f"a standard normal number from one whose mean is {self.mu:.6g} (Gaussian differential privacy with "
             f"mu = {self.mu:.6g})."
         )
@@ -290,7 +305,7 @@ class ApproxDP(_OfTables):
             Regime.GDP: f"Gaussian differential privacy with mu = {math.sqrt(2.0 * self.limit):.6g}",
         }[self.regime]
         return (
-            f"When {_RELATION[self.neighbours]}, the probability of any outcome of this release changes by a factor "
+            f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
             f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
             f"accounted as {accounted})."
@@ -335,17 +350,56 @@ def budget_of_filtered(budget: Budget) -> Budget:
     return replace(budget, neighbours=budget.neighbours.filtered)
 
 
-def budget_for(budget: Budget, source: CountSource) -> Budget:
-    """The budget as it holds on a source: between tables before the filter, where one chose the rows.
+def budget_of_persons(budget: Budget, persons: Persons | None) -> Budget:
+    """The same budget between tables that differ in all records of one person, of which a bounded number counts.
 
     Args:
         budget: The budget as its owner gave it.
-        source: The private records; only whether they were filtered is looked at.
+        persons: The persons whose records the table bounds; None where it does not.
 
     Raises:
-        ConfigError: See `budget_of_filtered`.
+        ConfigError: The budget is about other persons, or about some that the table does not bound; or it is for a
+            sample of records.
+
+    Example:
+        >>> budget_of_persons(PureDP(1.0), Persons("id", 5)).neighbours.value
+        'add-remove of persons (id), at most 5 records'
     """
-    return budget_of_filtered(budget) if source.filtered else budget
+    named = budget.neighbours.persons
+    if named == persons:
+        return budget
+    if persons is None:
+        raise ConfigError(
+            f"the budget is about {budget.neighbours.value!r}, and nothing bounds the records of a person",
+            remedy="read the table with person='...', at_most=...",
+        )
+    if isinstance(budget, Subsampled):
+        raise ConfigError(
+            "a secret sample of records says nothing about persons with several records",
+            remedy="leave the sample out",
+        )
+    if named not in (None, Persons(persons.column)):
+        raise ConfigError(
+            f"the budget is about {named.text!r}, the table about {persons.text!r}",
+            remedy="read the table with the person and the number of the budget",
+        )
+    return replace(budget, neighbours=budget.neighbours.between(persons))
+
+
+def budget_for(budget: Budget, source: CountSource) -> Budget:
+    """The budget as it holds on a source: between tables before the filter, where one chose the rows.
+
+    Where the source has at most so many records of each person, that is one, and the budget is about persons.
+
+    Args:
+        budget: The budget as its owner gave it.
+        source: The private records; only how they were chosen is looked at.
+
+    Raises:
+        ConfigError: See `budget_of_filtered` and `budget_of_persons`.
+    """
+    within = budget_of_persons(budget, source.persons if isinstance(source, PersonSource) else None)
+    return budget_of_filtered(within) if source.filtered else within
 
 
 WEAK_EPSILON = 20.0

@@ -66,9 +66,9 @@ class Subsampled:
         Raises:
             ConfigError: The inner budget is for "add-remove" or has no delta, or there are not 1 to n records to draw.
         """
-        if self.inner.neighbours is not Neighbours.REPLACE:
+        if self.inner.neighbours != Neighbours.REPLACE:
             raise ConfigError(
-                "a sample of m of n records needs a public n, which 'add-remove' does not have",
+                f"a sample of m of n records needs a public n, which {self.inner.neighbours.value!r} does not have",
                 remedy="give the inner budget neighbours='replace'",
             )
         if not all(isinstance(number, int) for number in (self.sampled, self.population)) or not (

@@ -39,8 +39,8 @@ class Event:
         label: Purpose: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
         mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
         target: The question, in words.
-        sensitivity: Largest change by one record of the answer that noise was added to: L1 for Laplace noise, L2 for
-            Gaussian noise, of one score for a selection. In counts (selections: units of score).
+        sensitivity: Largest change between neighbouring tables of the answer that noise was added to: L1 for Laplace
+            noise, L2 for Gaussian noise, of one score for a selection. In counts (selections: units of score).
         scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of
             e.
         charge: Its cost, in ``unit``.
@@ -85,15 +85,17 @@ class Event:
             raise BudgetError(f"a ledger event is about at least one value, not {self.values!r}")
         if self.unit not in (known := [regime.unit for regime in Regime]):
             raise BudgetError(f"a ledger counts {', '.join(known[:-1])} or {known[-1]}, not {self.unit!r}")
-        if self.neighbours not in set(Neighbours):
-            raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}")
+        try:
+            relation = Neighbours.of(self.neighbours)
+        except (TypeError, ValueError):
+            raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}") from None
         if self.mechanism == PUBLIC:
-            self._check_public()
+            self._check_public(relation)
         else:
             check_charge(self.of_mechanism, self.charge, self.unit)
 
-    def _check_public(self) -> None:
-        if not Neighbours(self.neighbours).public_total:
+    def _check_public(self, relation: Neighbours) -> None:
+        if not relation.public_total:
             raise BudgetError(f"under {self.neighbours!r} the number of records is not public")
         if self.charge or self.sensitivity or self.scale or self.threshold_scale:
             raise BudgetError("a public number has no noise, and costs nothing")

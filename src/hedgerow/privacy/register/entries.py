@@ -158,7 +158,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
           Remedy: give the release a pure budget (an epsilon without a delta), or keep a register in rho
     """
     asked, kept = budget.neighbours.unfiltered, limit.neighbours
-    if asked is not kept:
+    if asked != kept:
         raise ConfigError(
             f"the register adds up releases between tables that are neighbours by {kept.value!r}, not by "
             f"{asked.value!r}",

@@ -13,7 +13,12 @@ from .query import (
     Tables as Tables,
 )
 from .scope import carrier as carrier, pulled_back as pulled_back, query_scope as query_scope
-from .sensitivity import Neighbours as Neighbours, of_query as of_query
+from .sensitivity import (
+    Neighbours as Neighbours,
+    Persons as Persons,
+    Relation as Relation,
+    of_query as of_query,
+)
 from .text import (
     BOUNDED_ORDER as BOUNDED_ORDER,
     PLAIN_NAME as PLAIN_NAME,

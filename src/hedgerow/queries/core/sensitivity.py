@@ -2,17 +2,27 @@
 
 All sensitivities are in counts. Model "add-remove" is the column with a fixed public total: the hypothesis
 has mass n-hat, which was released with noise, so that it does not move when a record is added or removed.
+
+Where persons have several records, of which at most m are counted, neighbours are m single steps apart: records that
+come and go one by one, or take each other's place. So what a single step moves by s, in any norm, a person moves by at
+most m s (theory.md section 15).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import final
+from typing import ClassVar, Final, final
+
+from hedgerow.errors import ConfigError
+
+MOST_OF_ONE = 2**20
+"""A person may not have more records than this: the noise is proportional to it."""
 
 
-class Neighbours(StrEnum):
-    """Neighbouring relation: the pairs of tables that the guarantee makes indistinguishable.
+class Relation(StrEnum):
+    """The change between neighbouring tables.
 
     ``ADD_REMOVE``: one has one record more (the number of records is private). ``REPLACE``: they differ in one
     record (the number of records is public). ``REPLACE_FILTERED``: the rows that pass a filter, of two whole tables
@@ -20,7 +30,7 @@ class Neighbours(StrEnum):
     the record that is replaced may pass in one table and not in the other.
 
     Example:
-        >>> Neighbours("replace") is Neighbours.REPLACE
+        >>> Relation("replace") is Relation.REPLACE
         True
     """
 
@@ -28,10 +38,155 @@ class Neighbours(StrEnum):
     REPLACE = "replace"
     REPLACE_FILTERED = "replace-then-filter"
 
+
+@final
+@dataclass(frozen=True)
+class Persons:
+    """Persons who have several records each, of which a bounded number is counted.
+
+    Attributes:
+        column: Name of the column that says who a record belongs to; the domain does not have it.
+        at_most: Number of records of a person that are counted, at most; None for the persons of a whole table, before
+            any of their records are left out.
+
+    Example:
+        >>> Persons("patient", 5).text
+        'persons (patient), at most 5 records'
+    """
+
+    column: str
+    at_most: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the number.
+
+        Raises:
+            ConfigError: The column has no name, or the number is not a whole number from 1 to 2^20.
+        """
+        if not isinstance(self.column, str) or not self.column:
+            raise ConfigError(f"{self.column!r} names no column", remedy="name the column that tells persons apart")
+        most = self.at_most
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_OF_ONE):
+            raise ConfigError(
+                f"a person cannot have at most {most!r} records",
+                remedy=f"give a whole number from 1 to {MOST_OF_ONE:,}: a number that few persons pass",
+            )
+
+    @property
+    def records(self) -> int:
+        """The number of records that a person has at most.
+
+        Raises:
+            ConfigError: Nothing bounds it.
+        """
+        if self.at_most is None:
+            raise ConfigError(
+                f"nothing bounds how many records a person has ({self.text})",
+                remedy="read the table with person='...', at_most=...",
+            )
+        return self.at_most
+
+    @property
+    def text(self) -> str:
+        """The persons in words, without a doubt about where the name of the column ends."""
+        if self.at_most is None:
+            return f"persons ({self.column})"
+        return f"persons ({self.column}), at most {self.at_most} record{'s' if self.at_most > 1 else ''}"
+
+
+_TEXT = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{1,7}) records?)?)?", re.DOTALL)
+
+
+@final
+@dataclass(frozen=True)
+class Neighbours:
+    """Neighbouring relation: the pairs of tables that the guarantee makes indistinguishable.
+
+    It is between records, or between persons with up to m records each; all sensitivities follow from it.
+
+    Attributes:
+        relation: The change.
+        persons: The persons who change with all of their records; None if single records do.
+
+    Example:
+        >>> Neighbours.of("replace") is Neighbours.REPLACE
+        True
+        >>> Neighbours.ADD_REMOVE.between(Persons("patient", 5)).value
+        'add-remove of persons (patient), at most 5 records'
+    """
+
+    relation: Relation
+    persons: Persons | None = None
+
+    ADD_REMOVE: ClassVar[Neighbours]
+    REPLACE: ClassVar[Neighbours]
+    REPLACE_FILTERED: ClassVar[Neighbours]
+    OF_RECORDS: ClassVar[tuple[Neighbours, ...]]
+    """The three relations between single records."""
+
+    @classmethod
+    def of(cls, text: Neighbours | str) -> Neighbours:
+        """Read what `value` gives.
+
+        Raises:
+            ValueError: There is no such relation.
+
+        Example:
+            >>> Neighbours.of("add-remove of persons (id), at most 5 records").records
+            5
+        """
+        if isinstance(text, Neighbours):
+            return text
+        matched = _TEXT.fullmatch(text)
+        if matched is None:
+            raise ValueError(f"there is no neighbouring relation {text!r}")
+        change, column, most = matched.groups()
+        found = _OF_RECORDS[Relation(change)]
+        if column is not None:
+            try:
+                found = found.between(Persons(column, None if most is None else int(most)))
+            except ConfigError as error:
+                raise ValueError(str(error)) from error
+        if found.value != text:
+            raise ValueError(f"{text!r} is not how a neighbouring relation is written")
+        return found
+
+    @property
+    def value(self) -> str:
+        """The relation as files and ledgers have it."""
+        return self.relation.value if self.persons is None else f"{self.relation.value} of {self.persons.text}"
+
+    def __str__(self) -> str:
+        """The same."""
+        return self.value
+
+    @property
+    def records(self) -> int:
+        """Number of records that one person has at most: m; 1 if neighbours differ in a record.
+
+        Raises:
+            ConfigError: It is not known, because the relation is between whole tables.
+        """
+        return 1 if self.persons is None else self.persons.records
+
+    @property
+    def step(self) -> Relation:
+        """The change of a single step, of which a person makes up to `records`.
+
+        Persons who are replaced have different numbers of records, unless all of them have one.
+        """
+        several = self.persons is not None and self.persons.at_most != 1
+        return Relation.REPLACE_FILTERED if several and self.relation is Relation.REPLACE else self.relation
+
+    @property
+    def single(self) -> Neighbours:
+        """The relation between tables that are a single step apart."""
+        return _OF_RECORDS[self.step]
+
     @property
     def public_total(self) -> bool:
         """Whether neighbours have the same number of records, so that it may be used exactly."""
-        return self is Neighbours.REPLACE
+        return self.step is Relation.REPLACE
 
     @property
     def filtered(self) -> Neighbours:
@@ -41,17 +196,36 @@ class Neighbours(StrEnum):
             >>> Neighbours.REPLACE.filtered.value, Neighbours.ADD_REMOVE.filtered.value
             ('replace-then-filter', 'add-remove')
         """
-        return Neighbours.REPLACE_FILTERED if self is Neighbours.REPLACE else self
+        return self._as(Relation.REPLACE_FILTERED) if self.relation is Relation.REPLACE else self
 
     @property
     def unfiltered(self) -> Neighbours:
         """The relation between the whole tables; guarantees under it add up, whatever filters were applied.
 
+        That a bounded number of records of each person is counted is a filter too.
+
         Example:
             >>> Neighbours.REPLACE_FILTERED.unfiltered.value
             'replace'
+            >>> Neighbours.of("add-remove of persons (id), at most 5 records").unfiltered.value
+            'add-remove of persons (id)'
         """
-        return Neighbours.REPLACE if self is Neighbours.REPLACE_FILTERED else self
+        whole = self._as(Relation.REPLACE) if self.relation is Relation.REPLACE_FILTERED else self
+        return whole if self.persons is None else whole.between(Persons(self.persons.column))
+
+    def between(self, persons: Persons | None) -> Neighbours:
+        """The same change, of persons with all of their records; of single records for None."""
+        return _OF_RECORDS[self.relation] if persons is None else replace(self, persons=persons)
+
+    def _as(self, relation: Relation) -> Neighbours:
+        return _OF_RECORDS[relation].between(self.persons)
+
+
+_OF_RECORDS: Final = {relation: Neighbours(relation) for relation in Relation}
+Neighbours.ADD_REMOVE = _OF_RECORDS[Relation.ADD_REMOVE]
+Neighbours.REPLACE = _OF_RECORDS[Relation.REPLACE]
+Neighbours.REPLACE_FILTERED = _OF_RECORDS[Relation.REPLACE_FILTERED]
+Neighbours.OF_RECORDS = tuple(_OF_RECORDS.values())
 
 
 @final
@@ -78,23 +252,32 @@ def of_query(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
         2
         >>> of_query(2, 3, Neighbours.REPLACE).l1, of_query(2, 3, Neighbours.REPLACE_FILTERED).l1
         (1, 3)
+        >>> of_query(-1, 1, Neighbours.ADD_REMOVE.between(Persons("id", 5))).l1
+        5
     """
     one, other = max(abs(low), abs(high)), high - low
-    bound = {
-        Neighbours.ADD_REMOVE: one,
-        Neighbours.REPLACE: other,
-        Neighbours.REPLACE_FILTERED: max(one, other),  # the record enters, leaves, or is another one
-    }[neighbours]
+    bound = (
+        neighbours.records
+        * {
+            Relation.ADD_REMOVE: one,
+            Relation.REPLACE: other,
+            Relation.REPLACE_FILTERED: max(one, other),  # the record enters, leaves, or is another one
+        }[neighbours.step]
+    )
     return Sensitivity(bound, bound)
 
 
 def of_marginal(neighbours: Neighbours) -> Sensitivity:
-    """Sensitivity of all cells of one marginal together (theory.md section 0).
+    """Sensitivity of all cells of one marginal together (theory.md sections 0 and 15).
 
-    Its score, the L1 distance to the cells of a fixed hypothesis, has sensitivity ``l1``.
+    Its score, the L1 distance to the cells of a fixed hypothesis, has sensitivity ``l1``. The records of a person may
+    all be in one cell, so that the L2 distance is m times that of one record too.
 
     Example:
         >>> of_marginal(Neighbours.ADD_REMOVE)
         Sensitivity(l1=1.0, l2=1.0)
+        >>> of_marginal(Neighbours.ADD_REMOVE.between(Persons("id", 5)))
+        Sensitivity(l1=5.0, l2=5.0)
     """
-    return Sensitivity(1.0, 1.0) if neighbours is Neighbours.ADD_REMOVE else Sensitivity(2.0, 2.0**0.5)
+    m = float(neighbours.records)
+    return Sensitivity(m, m) if neighbours.step is Relation.ADD_REMOVE else Sensitivity(2.0 * m, 2.0**0.5 * m)

@@ -1,3 +1,3 @@
 from .desks import MOST_CONFIDENCE as MOST_CONFIDENCE, Desks as Desks
 from .summaries import ledger_file_of as ledger_file_of, ledger_of as ledger_of, summary_of as summary_of
-from .tables import domain_of as domain_of, made_up as made_up
+from .tables import domain_of as domain_of, made_up as made_up, persons_in as persons_in

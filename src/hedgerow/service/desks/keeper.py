@@ -185,7 +185,7 @@ class Keeper:
     def _table(self) -> PrivateTable:
         if self.is_closed:
             self._source = None
-            return no_records(self._domain)
+            return no_records(self._domain, self._budget.neighbours.persons)
         if self._source is None:
             try:
                 self._source = self._read()

@@ -9,8 +9,8 @@ from hedgerow.algorithms.online_pmw import check_start, config_from_dict
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
-from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered
-from hedgerow.service.desks.tables import domain_of, earlier_release, is_filtered
+from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered, budget_of_persons
+from hedgerow.service.desks.tables import domain_of, earlier_release, is_filtered, persons_in
 from hedgerow.service.store import Registration
 
 MOST_WARM_CELLS = 1 << 22
@@ -21,10 +21,12 @@ _STAYS = "what the server's register was charged for this data set stays charged
 def within_filter(new: Registration) -> Registration:
     """Adapt a registration's budget to its filter, if it has one: the number of rows that pass is private.
 
-    Rules of the domain that records are left out by are one.
+    Rules of the domain that records are left out by are one. Where a bounded number of records of each person is
+    counted, the budget is about persons.
 
     Raises:
         DomainError: The description of the domain is wrong.
+        ConfigError: The description of the persons is.
 
     Example:
         >>> from hedgerow import PureDP
@@ -33,9 +35,10 @@ def within_filter(new: Registration) -> Registration:
         >>> within_filter(told).budget["neighbours"]
         'replace-then-filter'
     """
-    if not is_filtered(domain_of(new.domain, new.source), new.source):
-        return new
-    return replace(new, budget=budget_of_filtered(budget_from_dict(new.budget)).to_dict())
+    budget = budget_of_persons(budget_from_dict(new.budget), persons_in(new.source))
+    if is_filtered(domain_of(new.domain, new.source), new.source):
+        budget = budget_of_filtered(budget)
+    return replace(new, budget=budget.to_dict())
 
 
 def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:

@@ -10,10 +10,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
+from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, persons_of, select_columns
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, NotAllowedError
+from hedgerow.queries import Persons
 from hedgerow.release import Release
 
 PrivateTable = CountSource
@@ -55,6 +56,22 @@ def is_filtered(domain: Domain, described: Mapping[str, Any]) -> bool:
         False
     """
     return described.get("where") is not None or (described.get("violations") == "drop" and domain.has_rules)
+
+
+def persons_in(described: Mapping[str, Any]) -> Persons | None:
+    """The persons with several records, of which a bounded number is counted; None if each is somebody's own.
+
+    Args:
+        described: Description of how the table is read.
+
+    Raises:
+        ConfigError: Their column is named without the number, or the other way round.
+
+    Example:
+        >>> persons_in({"person": "id", "at_most": 5}).at_most
+        5
+    """
+    return persons_of(described.get("person"), described.get("at_most"))
 
 
 def checked_place(place: str, folder: Path) -> str:
@@ -126,7 +143,7 @@ def read_private(
 
     Args:
         described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``,
-            ``violations``).
+            ``violations``, ``person``, ``at_most``).
         domain: Result of `domain_of`.
         folder: See `checked_place`.
         before_rows: Called when the columns have been checked, before the first row is read.
@@ -148,6 +165,7 @@ def read_private(
         extra_columns="error" if described.get("columns") is None else "ignore",
         coded=bool(described.get("coded")),
         violations=described.get("violations", "refuse"),
+        persons=persons_in(described),
     )
     before_rows()
     return gathered(reader, coding)
@@ -172,28 +190,30 @@ def earlier_release(described: Mapping[str, Any], folder: Path) -> Release | Non
     return None if name is None else Release.load(_inside(str(name), folder))
 
 
-def no_records(domain: Domain) -> PrivateTable:
+def no_records(domain: Domain, persons: Persons | None = None) -> PrivateTable:
     """A table without records, for a closed data set, whose data are not looked at any more.
 
     Args:
         domain: Domain of the data set.
+        persons: Persons whose records were bounded.
 
     Example:
         >>> no_records(domain_of({"a": ["x", "y"]}, {})).total()
         0
     """
-    return made_up(domain, 0)
+    return made_up(domain, 0, persons)
 
 
-def made_up(domain: Domain, n: int) -> PrivateTable:
+def made_up(domain: Domain, n: int, persons: Persons | None = None) -> PrivateTable:
     """A table of equal records, to try something out with.
 
     Args:
         domain: Domain of the records.
         n: Number of records.
+        persons: Persons whose records are bounded.
 
     Example:
         >>> made_up(domain_of({"a": ["x", "y"]}, {}), 3).total()
         3
     """
-    return Table(domain, [np.zeros(n, dtype=np.uint8) for _ in domain])
+    return Table(domain, [np.zeros(n, dtype=np.uint8) for _ in domain], persons=persons)

@@ -14,10 +14,10 @@ from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
 from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, attribute_in_words, cells_in_words
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
-from hedgerow.service.desks import domain_of, summary_of
+from hedgerow.service.desks import domain_of, persons_in, summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
@@ -51,7 +51,8 @@ def plan_data_set(asked: PlanAsked) -> Plan:
 
     Says how accurate its answers would be, from public numbers alone: no table is read, and nothing is spent.
     """
-    domain, budget = domain_of(asked.domain, {"columns": asked.columns}), _budget(asked.budget)
+    domain = domain_of(asked.domain, {"columns": asked.columns})
+    budget = budget_of_persons(_budget(asked.budget), persons_in(asked.model_dump()))
     plan = _config(asked.options).plan(domain, budget, float(asked.records))
     lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
     return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
@@ -107,7 +108,7 @@ def _config(asked: Options) -> OnlinePMW:
 
 
 def _budget(asked: BudgetAsked) -> Budget:
-    neighbours = Neighbours(asked.neighbours)
+    neighbours = Neighbours.of(asked.neighbours)
     if asked.rho is not None:
         return ZCDP(asked.rho, neighbours)
     if asked.mu is not None:
@@ -119,6 +120,8 @@ def _budget(asked: BudgetAsked) -> Budget:
 def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
     """Everything that a caller may know of a data set."""
     domain = here.desks.domain(data_set)
+    neighbours = Neighbours.of(data_set.registration.budget["neighbours"])
+    persons = neighbours.persons
     return Detail(
         **summary_of(here.store, data_set, by.person),
         attributes=[_attribute(attribute) for attribute in domain],
@@ -126,7 +129,9 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
         constraints=[rule.text for rule in domain.constraints],
         records=cells_in_words(domain),
         left_out=LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else "",
-        neighbours=data_set.registration.budget["neighbours"],
+        neighbours=neighbours.relation.value,
+        person=None if persons is None else persons.column,
+        at_most=None if persons is None else persons.at_most,
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import Header, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
+from hedgerow.queries import MOST_OF_ONE
 from hedgerow.service.desks import MOST_CONFIDENCE
 from hedgerow.service.http.tokens import DEFAULT_DAYS
 from hedgerow.service.store import Role
@@ -90,7 +91,26 @@ class Asked(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Source(Asked):
+class OfPersons(Asked):
+    """Persons with several records, of which a bounded number is counted; none unless given."""
+
+    person: Line | None = Field(
+        None,
+        description="Column that says who a record belongs to, where persons have several: the guarantee is then about "
+        "a person with all records. It is not told, and no column of the domain.",
+    )
+    at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
+        None, description="Number of records of a person that are counted, at most; noise is proportional to it."
+    )
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> Self:
+        if (self.person is None) != (self.at_most is None):
+            raise ValueError("give person and at_most together")
+        return self
+
+
+class Source(OfPersons):
     """Place of the table, and options for reading it."""
 
     place: Annotated[
@@ -172,7 +192,7 @@ class RegistrationAsked(Asked):
     options: Options = Options()
 
 
-class PlanAsked(Asked):
+class PlanAsked(OfPersons):
     """A data set to plan for, without its table."""
 
     model_config = examples(

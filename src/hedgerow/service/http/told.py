@@ -130,6 +130,8 @@ class Detail(Summary):
         description="A sentence about records that break a rule, where these are left out; else an empty text."
     )
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
+    person: str | None = Field(description="Column that told persons apart; null where each record is somebody's own.")
+    at_most: int | None = Field(description="Number of records of a person that are counted, at most.")
     created: datetime
     source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")
 

@@ -79,7 +79,7 @@ class Registration:
         name: Name in requests.
         title: Title for people.
         source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``,
-            ``violations``; and ``warm``, an earlier release to start from.
+            ``violations``, ``person``, ``at_most``; and ``warm``, an earlier release to start from.
         domain: Attributes and their values, as in a domain file.
         budget: Result of ``Budget.to_dict``.
         config: Result of ``OnlinePMW.parameters``.
@@ -101,7 +101,7 @@ class Registration:
             >>> Registration("a", "", source, {}, budget, {}).promised_too_much
             True
         """
-        return self.source.get("where") is not None and self.budget["neighbours"] == Neighbours.REPLACE
+        return self.source.get("where") is not None and self.budget["neighbours"] == Neighbours.REPLACE.value
 
 
 @final

@@ -1,0 +1,199 @@
+"""Persons with several records: who a record belongs to, and which of a person's records are counted.
+
+Of the records of a person ``at_most`` are counted, and a rule that looks at that person alone says which (theory.md
+section 15): a person's records are put in the order of their codes and numbered; each number gets a pseudo-random one,
+made of the person and the number; the records with the smallest of these are counted. As if drawn at random, every set
+of that many records of a person is as likely as any other. The rule is public and the same for every table: no secret
+is needed, and a table gives the same records wherever it lies and however its rows are ordered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from hedgerow.data.reading.faults import Faulty
+from hedgerow.domain import Codes, UnsupportedTypeError
+from hedgerow.errors import ConfigError, PersonColumnError
+from hedgerow.queries import Persons
+
+Keys = NDArray[np.uint64]
+"""Persons as 128 bits each, shape ``(n, 2)``: no two in 10^15 persons are alike but by a chance of 10^-9."""
+
+_PURPOSE = b"hedgerow person"
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def persons_of(person: str | None, at_most: int | None) -> Persons | None:
+    """The persons that two options name together; None if neither is given.
+
+    Args:
+        person: Column that says who a record belongs to.
+        at_most: Number of records of a person that are counted, at most.
+
+    Raises:
+        ConfigError: One is given without the other, or the number is not a whole number from 1.
+
+    Example:
+        >>> persons_of("patient", 5), persons_of(None, None)
+        (Persons(column='patient', at_most=5), None)
+    """
+    if (person is None) != (at_most is None):
+        given, other = ("person", "at_most") if at_most is None else ("at_most", "person")
+        raise ConfigError(
+            f"{given} is given, and {other} is not",
+            remedy="name the column that tells persons apart, and the largest number of records of one that count",
+        )
+    return None if person is None else Persons(person, at_most)
+
+
+@final
+class Identities:
+    """Reads who records belong to, batch by batch.
+
+    Example:
+        >>> identities = Identities("t.csv", "id")
+        >>> keys = identities.read(pa.array(["17", "8", "17"]), first_row=1)
+        >>> bool((keys[0] == keys[2]).all()), bool((keys[0] == keys[1]).any())
+        (True, False)
+        >>> identities.finish()
+    """
+
+    def __init__(self, file: str, column: str) -> None:
+        """Start with no rows."""
+        self._file = file
+        self.column = column
+        self._missing, self._padded = Faulty(), Faulty()
+
+    def read(self, column: pa.Array[Any], first_row: int) -> Keys:
+        """Who the rows of a batch belong to; rows that do not say it are noted.
+
+        Args:
+            column: Whole numbers, texts or bytes; a number and its digits as text are the same person.
+            first_row: 1-based number of the first row of the batch.
+
+        Returns:
+            Shape ``(rows, 2)``.
+
+        Raises:
+            UnsupportedTypeError: The column holds something else: fractions, say, which do not tell persons apart.
+        """
+        words: Any = pc.dictionary_encode(_words(column))
+        values: list[bytes] = words.dictionary.to_pylist()
+        bare = values if _is_binary(column.type) else [each.strip() for each in values]
+        padded = np.array([*(bool(one) and one != two for one, two in zip(bare, values, strict=True)), False])
+        empty = np.array([*(not each for each in bare), True])
+        digests = [blake2b(each, digest_size=16, person=_PURPOSE).digest() for each in values]
+        keys = np.frombuffer(b"".join([*digests, bytes(16)]), dtype="<u8").reshape(-1, 2).astype(np.uint64)
+        places = words.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        self._missing.note(np.flatnonzero(empty[places]), first_row)
+        self._padded.note(np.flatnonzero(padded[places]), first_row)
+        found: Keys = keys[places]
+        return found
+
+    def add(self, other: Identities) -> None:
+        """Add what was read of another part of the table, whose rows have no numbers in the whole."""
+        self._missing.add(other._missing)
+        self._padded.add(other._padded)
+
+    @property
+    def is_faulty(self) -> bool:
+        """Whether a row did not say who it belongs to so far."""
+        return bool(self._missing.n_rows or self._padded.n_rows)
+
+    def finish(self) -> None:
+        """Look at all batches.
+
+        Raises:
+            PersonColumnError: A cell is empty, or has blanks around the name of a person.
+        """
+        if self._missing.n_rows:
+            self._refuse(
+                self._missing,
+                "an empty cell where a person is to be named",
+                "fill the cells in, or leave these rows out by a filter ('... is not null')",
+            )
+        if self._padded.n_rows:
+            self._refuse(
+                self._padded,
+                "blanks around the name of a person, who would be two without them",
+                "remove the blanks: in a view, where the table is in a database",
+            )
+
+    def _refuse(self, faulty: Faulty, message: str, remedy: str) -> None:
+        raise PersonColumnError(
+            message, file=self._file, column=self.column, rows=faulty.rows, n_rows=faulty.n_rows, remedy=remedy
+        )
+
+
+def _words(column: pa.Array[Any]) -> pa.Array[Any]:
+    """The cells as bytes: digits of whole numbers, texts in UTF-8."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _words(pc.cast(column, kind.value_type))
+    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
+        return pc.cast(pc.cast(column, pa.string()), pa.binary())
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    if any(each(kind) for each in texts):
+        return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
+    if _is_binary(kind):
+        return pc.cast(column, pa.large_binary())
+    raise UnsupportedTypeError(str(kind))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return any(each(kind) for each in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
+
+
+def bounded(keys: Keys, columns: Sequence[Codes], at_most: int) -> NDArray[np.intp]:
+    """The rows that are counted: at most so many of each person, whatever the rows of others are.
+
+    Args:
+        keys: Who each row belongs to, shape ``(n, 2)``.
+        columns: Codes of the rows, each of shape ``(n,)``.
+        at_most: Number of records of a person that are counted, at most.
+
+    Returns:
+        Their places, increasing.
+
+    Example:
+        >>> keys = np.array([[1, 1], [2, 2], [1, 1], [1, 1]], dtype=np.uint64)
+        >>> rows = bounded(keys, [np.array([0, 1, 2, 3])], 2)
+        >>> len(rows), 1 in rows
+        (3, True)
+    """
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    sizes = _sizes(keys[order])
+    several = np.repeat(sizes > at_most, sizes)
+    few, many = order[~several], order[several]
+    many = many[np.lexsort((*[codes[many] for codes in reversed(columns)], keys[many, 1], keys[many, 0]))]
+    sizes = sizes[sizes > at_most]
+    numbers = np.arange(len(many)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    smallest = np.lexsort((_drawn(keys[many], numbers), np.repeat(np.arange(len(sizes)), sizes)))
+    found = np.concatenate([few, many[smallest[numbers < at_most]]])
+    found.sort()
+    return found
+
+
+def _sizes(ordered: Keys) -> NDArray[np.intp]:
+    """Lengths of the runs of equal rows."""
+    changes = np.flatnonzero((ordered[1:] != ordered[:-1]).any(axis=1)) + 1
+    return np.diff(np.concatenate([[0], changes, [len(ordered)]])) if len(ordered) else np.empty(0, dtype=np.intp)
+
+
+def _drawn(keys: Keys, numbers: NDArray[np.intp]) -> NDArray[np.uint64]:
+    """Pseudo-random numbers of persons and of the numbers of their records: SplitMix64, twice."""
+    return _mixed(_mixed(keys[:, 0] + numbers.astype(np.uint64) * _GOLDEN) ^ keys[:, 1])
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    return bits ^ (bits >> np.uint64(31))
