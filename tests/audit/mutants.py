@@ -141,16 +141,19 @@ MISTAKES = [
     Mistake("ledger_checks", "if stated != found:", "if stated is None:"),
     Mistake("ledger_checks", 'if entry.unit != ledger["unit"]:', "if not entry.unit:"),
     Mistake("ledger_checks", "if entry.neighbours != (relation or found[0].neighbours):", "if not entry.neighbours:"),
-    Mistake("ledger_checks", "if entry.neighbours != REPLACE or entry.target", "if entry.target"),
+    Mistake("ledger_checks", "if not is_public(entry.neighbours) or entry.target", "if entry.target"),
     Mistake("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
-    Mistake("relations", "return Fraction(2) if gaussian else Fraction(4)", "return Fraction(2)"),
-    Mistake(
-        "relations",
-        "return Fraction(2) if gaussian else Fraction(4)",
-        "return Fraction(1) if gaussian else Fraction(4)",
-    ),
-    Mistake("relations", "else max(one, other) ** 2", "else other ** 2"),
-    Mistake("relations", "return other * other if", "return one * one if"),
+    Mistake("relations", "return (2 if gaussian else 4) *", "return 2 *"),
+    Mistake("relations", "return (2 if gaussian else 4) *", "return (1 if gaussian else 4) *"),
+    Mistake("relations", "else max(one, other)\n", "else other\n"),
+    Mistake("relations", "one = other if is_public", "one = one if is_public"),
+    Mistake("relations", "return (2 if gaussian else 4) * squared_of_persons(relation)", "return 2 if gaussian else 4"),
+    Mistake("relations", "return one * one * squared_of_persons(relation)", "return one * one"),
+    Mistake("relations", "return Fraction(_parts(relation)[2]) ** 2", "return Fraction(_parts(relation)[2])"),
+    Mistake("relations", "return change == REPLACE and most == 1", "return change == REPLACE"),
+    Mistake("relations", 'f"{whole} of persons ({column})"', "whole"),
+    Mistake("looks", "return squared_of_persons(entry.neighbours) if entry", "return Fraction(1) if entry"),
+    Mistake("looks", "return (_TEN_BITS / 2) ** 2 * persons", "return (_TEN_BITS / 2) ** 2"),
     Mistake("looks", " and not entry.about_earlier:", ":"),
     Mistake("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
     Mistake("looks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
@@ -315,6 +318,15 @@ def relations_are_right(load: Load) -> None:
     assert relations.squared_of_values("add-remove", minus, one) == 1
     assert relations.squared_of_values("replace-then-filter", Fraction(2), Fraction(3)) == 9
     assert relations.squared_of_values("replace-then-filter", minus, one) == 4
+    five, one_each = "{} of persons (id), at most 5 records", "replace of persons (id), at most 1 record"
+    assert relations.squared_of_marginal(five.format("add-remove"), gaussian=False) == 25
+    assert relations.squared_of_marginal(five.format("replace"), gaussian=False) == 100
+    assert relations.squared_of_marginal(five.format("replace"), gaussian=True) == 50
+    assert relations.squared_of_values(five.format("add-remove"), minus, one) == 25
+    assert relations.squared_of_values(five.format("replace"), Fraction(2), Fraction(3)) == 225
+    assert relations.squared_of_values(one_each, Fraction(2), Fraction(3)) == 1
+    assert [relations.is_public(each) for each in ("replace", one_each, five.format("replace"))] == [True, True, False]
+    assert relations.of_whole_tables(five.format("replace-then-filter")) == "replace of persons (id)"
 
 
 def looks_are_right(load: Load) -> None:
@@ -352,11 +364,17 @@ def sensitivities_are_right(load: Load) -> None:
     """Figures just large enough, and a little too small."""
     module, costs = load("looks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "gaussian", "scale": 2.0}
+    of_five = {"neighbours": "add-remove of persons (id), at most 5 records"}
+    draws = {"mechanism": "exponential mechanism, independent draws", "values": 3}
     for changes, backed, wanted in (
         ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
         ({"target": "mean error of 3 candidates", "sensitivity": 1.0}, {}, "fails"),
         ({"sensitivity": 2.0**0.5}, {1: marginal}, "holds"),
         ({"sensitivity": 1.4}, {1: marginal}, "fails"),
+        ({"target": "number of records", "sensitivity": 5.0, **of_five}, {}, "holds"),
+        ({"target": "number of records", "sensitivity": 4.9, **of_five}, {}, "fails"),
+        ({"target": "3 of 8 queries and their complements", "sensitivity": 2.5, **of_five, **draws}, {}, "holds"),
+        ({"target": "3 of 8 queries and their complements", "sensitivity": 2.4, **of_five, **draws}, {}, "fails"),
     ):
         read = [costs.Entry.of(1, event(**changes))]
         found = module.check_sensitivities(read, backed, families=[], bounds=None)

@@ -39,8 +39,9 @@ from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
+from hedgerow.privacy.register.entries import charge_of
 from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
+from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation, Sensitivity, of_marginal, of_query
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
@@ -110,7 +111,7 @@ class LawNoise(SeededNoise):
 
 def pairs(relation: Neighbours) -> Iterator[tuple[DenseCounts, DenseCounts]]:
     for histogram in TABLES:
-        source = DenseCounts(DOMAIN, histogram)
+        source = DenseCounts(DOMAIN, histogram, relation.persons)
         yield from ((source, neighbour) for neighbour in neighbours_of(source, relation))
 
 
@@ -143,13 +144,13 @@ def measurement_loses_at_most_its_charge(workload: Workload, relation: Neighbour
             assert abs(loss) <= run(one, SeededNoise(0)) + 1e-9
 
 
-def totals_of_neighbours_are_hidden() -> None:
-    """Replayed under add-remove, the total on a neighbour is the recorded one, and at most epsilon was lost."""
+def totals_of_neighbours_are_hidden(relation: Neighbours = Neighbours.ADD_REMOVE) -> None:
+    """Replayed where totals are private, that of a neighbour is the recorded one, and at most epsilon was lost."""
 
     def run(source: DenseCounts, noise: NoiseSource) -> float:
-        return Curator(source, PureDP(1.0), noise=noise).total(0.5)
+        return Curator(source, PureDP(1.0, relation), noise=noise).total(0.5)
 
-    for source, neighbour in pairs(Neighbours.ADD_REMOVE):
+    for source, neighbour in pairs(relation):
         transcript = record(run, source)
         replayed = [ReplayNoise(transcript), ReplayNoise(transcript)]
         totals = [run(table, noise) for table, noise in zip((source, neighbour), replayed, strict=True)]
@@ -167,12 +168,13 @@ def laplace_divergence_is_at_most_its_rho() -> None:
         assert divergence <= order * noise.charge(Regime.ZCDP) + 1e-9
 
 
-def gaussian_divergence_is_at_most_its_rho() -> None:
+def gaussian_divergence_is_at_most_its_rho(relation: Neighbours = Neighbours.REPLACE) -> None:
     """Squared distance of neighbouring marginals over two variances, against the rho in the ledger."""
-    curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), ZCDP(1.0, Neighbours.REPLACE), noise=SeededNoise(0))
+    source = DenseCounts(DOMAIN, TABLES[-1], relation.persons)
+    curator = Curator(source, ZCDP(1.0, relation), noise=SeededNoise(0))
     scale = curator.measure(MARGINALS.candidate(0), 0.1).scale
     distance = max(
-        float(((x.marginals([("a",)])[0] - y.marginals([("a",)])[0]) ** 2).sum()) for x, y in pairs(Neighbours.REPLACE)
+        float(((x.marginals([("a",)])[0] - y.marginals([("a",)])[0]) ** 2).sum()) for x, y in pairs(relation)
     )
     assert distance / (2 * scale**2) <= curator.ledger.spent + 1e-12
 
@@ -467,7 +469,72 @@ def refuse_by_the_exact_total(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(curator_module, "exact_answers", refusing)
 
 
+def queries_of_one_record(patch: pytest.MonkeyPatch) -> None:
+    """m forgotten for queries."""
+    for module in (query_module, family_module):
+        patch.setattr(module, "of_query", lambda low, high, neighbours: of_query(low, high, neighbours.single))
+
+
+def marginals_of_one_record(patch: pytest.MonkeyPatch) -> None:
+    """m forgotten for marginals."""
+    patch.setattr(query_module, "of_marginal", lambda neighbours: of_marginal(neighbours.single))
+
+
+def marginals_of_scattered_records(patch: pytest.MonkeyPatch) -> None:
+    """As if the m records of a person were in m cells."""
+
+    def scattered(neighbours: Neighbours) -> Sensitivity:
+        one = of_marginal(neighbours.single)
+        return Sensitivity(neighbours.records * one.l1, neighbours.records**0.5 * one.l2)
+
+    patch.setattr(query_module, "of_marginal", scattered)
+
+
+def scores_of_one_record(patch: pytest.MonkeyPatch) -> None:
+    """m forgotten where a workload says how far its scores move."""
+    sensitivities = Workload.sensitivities
+    patch.setattr(Workload, "sensitivities", lambda self, neighbours: sensitivities(self, neighbours.single))
+
+
+def total_of_one_record(patch: pytest.MonkeyPatch) -> None:
+    """m forgotten for the number of records."""
+
+    def total(self: Any, charge: float) -> float:
+        event = self._event("total", "number of records", noise := self._noise(1.0, 1.0, 1.0, charge, None))
+        self._Curator__noise.pay(event)
+        return float(self._perturb(np.array([self._Curator__source.total()]), event, noise.step)[0])
+
+    patch.setattr(Curator, "total", total)
+
+
+def records_as_many_as_persons(patch: pytest.MonkeyPatch) -> None:
+    """The number of records called public where that of persons is."""
+    public = property(lambda self: self.relation is Relation.REPLACE)
+    patch.setattr(Neighbours, "public_total", public)
+
+
+def a_person_is_a_record(patch: pytest.MonkeyPatch) -> None:
+    """Relations between whole tables that do not say who changes."""
+    patch.setattr(Neighbours, "unfiltered", property(lambda self: self.single))
+
+
+def releases_of_records_and_persons_do_not_add_up() -> None:
+    """A limit about persons takes a release about persons, whatever its m, and none about records, nor vice versa."""
+
+    def charged(budget: PureDP, limit: PureDP) -> float | None:
+        try:
+            return charge_of(budget, limit)
+        except ConfigError:
+            return None
+
+    limits = PureDP(3.0, "add-remove of persons (id)"), PureDP(3.0)
+    assert [charged(PureDP(1.0, THREE), limit) for limit in limits] == [1.0, None]
+    assert [charged(PureDP(1.0), limit) for limit in limits] == [None, 1.0]
+
+
 REPLACE = Neighbours.REPLACE
+THREE = Neighbours.ADD_REMOVE.between(Persons("id", 3))
+TWO_REPLACED = Neighbours.REPLACE.between(Persons("id", 2))
 LARGE = Workload.explicit(DOMAIN, ("a",), [[1e6, 0.0], [0.0, 1e6]])
 MUTANTS = (
     Mutant("refuse by the exact total", refuse_by_the_exact_total, lambda: no_record_causes_a_refusal(LARGE)),
@@ -529,4 +596,29 @@ MUTANTS = (
     Mutant("mask by retry", masking_by_retry, masking_takes_one_draw_from_the_renormalised_law),
     Mutant("mask by score 0", masking_by_score_0, masking_takes_one_draw_from_the_renormalised_law),
     Mutant("a ledger that never refuses an eighth part", unchecked_ledger, ledgers_never_pass_their_limit),
+    Mutant(
+        "m forgotten for queries", queries_of_one_record, lambda: measurement_loses_at_most_its_charge(PARITIES, THREE)
+    ),
+    Mutant(
+        "m forgotten for marginals",
+        marginals_of_one_record,
+        lambda: measurement_loses_at_most_its_charge(MARGINALS, TWO_REPLACED),
+    ),
+    Mutant(
+        "L2 of marginals as if records were scattered",
+        marginals_of_scattered_records,
+        lambda: gaussian_divergence_is_at_most_its_rho(THREE),
+    ),
+    Mutant(
+        "m forgotten for scores", scores_of_one_record, lambda: selection_loses_at_most_its_charge(MARGINALS, THREE)
+    ),
+    Mutant(
+        "m forgotten for the number of records", total_of_one_record, lambda: totals_of_neighbours_are_hidden(THREE)
+    ),
+    Mutant(
+        "exact n where persons are replaced",
+        records_as_many_as_persons,
+        lambda: totals_of_neighbours_are_hidden(TWO_REPLACED),
+    ),
+    Mutant("records and persons added up", a_person_is_a_record, releases_of_records_and_persons_do_not_add_up),
 )

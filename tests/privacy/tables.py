@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation
+from tests.privacy.persons import multisets
 from tests.reference.dense_tables import DenseTables
 
 
@@ -23,8 +25,9 @@ def binary(attributes: int) -> Domain:
 class DenseCounts:
     """A count source over a histogram; counts how often it was read."""
 
-    def __init__(self, domain: Domain, histogram: ArrayLike) -> None:
+    def __init__(self, domain: Domain, histogram: ArrayLike, persons: Persons | None = None) -> None:
         self._domain = domain
+        self.persons = persons
         self.filtered = False
         self.histogram = np.asarray(histogram, dtype=np.float64).reshape(domain.shape)
         self.reads = 0
@@ -51,6 +54,9 @@ class DenseCounts:
 
 def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
     """Every neighbour of a table, each direction of add-remove included, and after a filter each kind."""
+    if relation.persons is not None:
+        yield from _neighbours_by_person(source, relation)
+        return
     flat = source.histogram.reshape(-1)
     cells = np.eye(flat.size)
     for x in range(flat.size):
@@ -63,6 +69,18 @@ def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCo
         for y in range(flat.size):
             if flat[x] > 0 and y != x:
                 yield DenseCounts(source.domain, flat - cells[x] + cells[y])
+
+
+def _neighbours_by_person(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
+    """Up to m records leave, and up to m come; under add-remove one or the other, under replace at least one each."""
+    flat = source.histogram.reshape(-1)
+    least = 1 if relation.relation is Relation.REPLACE else 0
+    listed = (np.array(cells, dtype=int) for cells in multisets(flat.size, relation.records, least))
+    persons = [np.bincount(cells, minlength=flat.size) for cells in listed]
+    for leave, come in product(persons, persons):
+        both = bool(leave.any() and come.any())
+        if (leave <= flat).all() and (leave != come).any() and not (both and relation.relation is Relation.ADD_REMOVE):
+            yield DenseCounts(source.domain, flat - leave + come, relation.persons)
 
 
 def histograms(cells: int, records: int) -> Iterator[tuple[int, ...]]:

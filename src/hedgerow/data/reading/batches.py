@@ -38,7 +38,7 @@ class _Beside(Protocol[T_co]):
     column: str
 
     def read(self, column: pa.Array[Any], first_row: int) -> T_co:
-        """What it says of the rows of a batch."""
+        """One number or key for each row of a batch."""
         ...
 
 
@@ -48,7 +48,7 @@ class Part(NamedTuple):
     Attributes:
         codes: One array of codes per attribute.
         counts: Number of records of each row; None for one each.
-        persons: Who each row belongs to; None where each is somebody's own.
+        persons: Persons whom the rows belong to; None where each is somebody's own.
     """
 
     codes: list[Codes]
@@ -175,7 +175,7 @@ class Encoding:
                 yield part if chosen is None else part.rows(chosen)
 
     def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
-        """What a column says of the rows of a batch that is none of the records'."""
+        """Read a column that says something of the rows of a batch, and is none of the records'."""
         if column is None:
             return None
         with _spelled(self._reader.file, column.column):

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.data.reading.faults import Faulty
-from hedgerow.domain import Codes, UnsupportedTypeError
-from hedgerow.errors import ConfigError, PersonColumnError
+from hedgerow.domain import Codes
+from hedgerow.errors import ColumnError, ConfigError, PersonColumnError
 from hedgerow.queries import Persons
 
 Keys = NDArray[np.uint64]
@@ -73,7 +73,7 @@ class Identities:
         self._missing, self._padded = Faulty(), Faulty()
 
     def read(self, column: pa.Array[Any], first_row: int) -> Keys:
-        """Who the rows of a batch belong to; rows that do not say it are noted.
+        """Read whom the rows of a batch belong to; rows that do not say it are noted.
 
         Args:
             column: Whole numbers, texts or bytes; a number and its digits as text are the same person.
@@ -83,9 +83,17 @@ class Identities:
             Shape ``(rows, 2)``.
 
         Raises:
-            UnsupportedTypeError: The column holds something else: fractions, say, which do not tell persons apart.
+            ColumnError: The column holds something else: fractions, say, which do not tell persons apart.
         """
-        words: Any = pc.dictionary_encode(_words(column))
+        cells = _words(column)
+        if cells is None:
+            raise ColumnError(
+                f"its type {column.type} does not tell persons apart",
+                file=self._file,
+                column=self.column,
+                remedy="give whole numbers or texts: convert the column, in a view where the table is in a database",
+            )
+        words: Any = pc.dictionary_encode(cells)
         values: list[bytes] = words.dictionary.to_pylist()
         bare = values if _is_binary(column.type) else [each.strip() for each in values]
         padded = np.array([*(bool(one) and one != two for one, two in zip(bare, values, strict=True)), False])
@@ -133,8 +141,8 @@ class Identities:
         )
 
 
-def _words(column: pa.Array[Any]) -> pa.Array[Any]:
-    """The cells as bytes: digits of whole numbers, texts in UTF-8."""
+def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
+    """The cells as bytes: digits of whole numbers, texts in UTF-8; None if they are neither, nor bytes."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _words(pc.cast(column, kind.value_type))
@@ -143,9 +151,7 @@ def _words(column: pa.Array[Any]) -> pa.Array[Any]:
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     if any(each(kind) for each in texts):
         return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
-    if _is_binary(kind):
-        return pc.cast(column, pa.large_binary())
-    raise UnsupportedTypeError(str(kind))
+    return pc.cast(column, pa.large_binary()) if _is_binary(kind) else None
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -156,7 +162,7 @@ def bounded(keys: Keys, columns: Sequence[Codes], at_most: int) -> NDArray[np.in
     """The rows that are counted: at most so many of each person, whatever the rows of others are.
 
     Args:
-        keys: Who each row belongs to, shape ``(n, 2)``.
+        keys: Persons whom the rows belong to, shape ``(n, 2)``.
         columns: Codes of the rows, each of shape ``(n,)``.
         at_most: Number of records of a person that are counted, at most.
 

@@ -10,6 +10,7 @@ most m s (theory.md section 15).
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -280,4 +281,6 @@ def of_marginal(neighbours: Neighbours) -> Sensitivity:
         Sensitivity(l1=5.0, l2=5.0)
     """
     m = float(neighbours.records)
-    return Sensitivity(m, m) if neighbours.step is Relation.ADD_REMOVE else Sensitivity(2.0 * m, 2.0**0.5 * m)
+    if neighbours.step is Relation.ADD_REMOVE:
+        return Sensitivity(m, m)
+    return Sensitivity(2.0 * m, 2.0**0.5 if m == 1.0 else math.nextafter(2.0**0.5 * m, math.inf))  # not rounded down

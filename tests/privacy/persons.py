@@ -1,0 +1,48 @@
+"""Tiny tables of records that belong to persons, all their neighbours, and a slow reading of which records count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
+
+Raw = Mapping[str, tuple[int, ...]]
+"""The records of each person, as numbers of cells, in the order of the rows."""
+
+
+def multisets(cells: int, most: int, least: int = 1) -> Iterator[tuple[int, ...]]:
+    """All records that a person can have: from ``least`` to ``most`` of them."""
+    for n in range(least, most + 1):
+        yield from combinations_with_replacement(range(cells), n)
+
+
+def neighbours_of_raw(raw: Raw, cells: int, most: int, *, replace: bool) -> Iterator[Raw]:
+    """All tables that differ in one person, who has up to so many records; under replace, as many persons."""
+    for person in raw:
+        rest = {name: records for name, records in raw.items() if name != person}
+        if not replace:
+            yield rest
+        for records in multisets(cells, most) if replace else ():
+            yield {**rest, "somebody else": records}
+    for records in multisets(cells, most) if not replace else ():
+        yield {**raw, "somebody else": records}
+
+
+def rows_of(raw: Raw) -> list[tuple[str, int]]:
+    """Persons and cells, row by row."""
+    return [(person, cell) for person, records in raw.items() for cell in records]
+
+
+def counted_of_one(keys: Sequence[int], records: Sequence[int], at_most: int) -> list[int]:
+    """The records of one person that count: sorted, numbered, those with the smallest of 64-bit numbers."""
+    mask = 2**64 - 1
+
+    def mixed(bits: int) -> int:
+        bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & mask
+        bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & mask
+        return bits ^ (bits >> 31)
+
+    ordered = sorted(records)
+    if len(ordered) <= at_most:
+        return ordered
+    drawn = [mixed(mixed((keys[0] + i * 0x9E3779B97F4A7C15) & mask) ^ keys[1]) for i in range(len(ordered))]
+    return sorted(ordered[i] for i in sorted(range(len(ordered)), key=drawn.__getitem__)[:at_most])
