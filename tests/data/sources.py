@@ -80,6 +80,14 @@ def scales_of(n_rows: int, seed: int) -> pa.Table:
     return table
 
 
+def visits_of(n_rows: int, seed: int) -> pa.Table:
+    """The table of ``table_of`` with patients, of whom some have many rows and some have equal ones."""
+    draw = np.random.default_rng(seed)
+    few = table_of(n_rows, seed).take(pa.array(draw.integers(0, max(1, n_rows // 3), n_rows)))
+    patients = np.floor(n_rows / 4 * draw.random(n_rows) ** 2).astype(np.int64) - 3
+    return few.append_column("patient", pa.array(patients))
+
+
 def parts_of(table: pa.Table, n: int = 3) -> list[pa.Table]:
     cuts = np.linspace(0, table.num_rows, n + 1).astype(int).tolist()
     return [table.slice(low, high - low) for low, high in pairwise(cuts)]

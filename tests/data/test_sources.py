@@ -19,9 +19,11 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import (
     ColumnError,
     DataError,
+    PersonColumnError,
     QueryError,
 )
 from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries.core.sensitivity import Persons
 from tests.data.sources import (
     BAD,
     BAD_ON_SCALES,
@@ -34,6 +36,7 @@ from tests.data.sources import (
     scales_of,
     spoiled,
     table_of,
+    visits_of,
 )
 
 
@@ -222,6 +225,69 @@ def test_a_release_is_the_same_wherever_the_table_is(place: Place, tmp_path: Pat
     one, other = (MWEM(rounds=3).run(each, workload, PureDP(1.0), noise=SeededNoise(1)) for each in (source, expected))
     assert workload.answers(one.model).tolist() == workload.answers(other.model).tolist()
     assert one.events == other.events
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_the_same_records_of_a_person_count_everywhere(place: Place, tmp_path: Path, as_text: bool) -> None:
+    """In whatever order the rows come, and whether persons are numbers or texts."""
+    table = visits_of(700, seed=11)
+    expected = reference(table, person="patient", at_most=2)
+    shuffled = table.take(pa.array(np.random.default_rng(0).permutation(700)))
+    if as_text:
+        at = shuffled.column_names.index("patient")
+        shuffled = shuffled.set_column(at, "patient", shuffled.column("patient").cast(pa.string()))
+    source = scanned(place, shuffled, tmp_path, person="patient", at_most=2)
+    assert 200 < source.total() == expected.total() < 400
+    assert source.persons == expected.persons == Persons("patient", 2)
+    for names in (("sex", "income", "answer"), ("age",)):
+        assert source.marginals([names])[0].tolist() == expected.marginals([names])[0].tolist()
+
+
+def test_records_are_counted_by_person_after_a_filter(place: Place, tmp_path: Path) -> None:
+    table = visits_of(300, seed=12)
+    north = pa.Table.from_pylist([row for row in table.to_pylist() if row["region"] == "north"], table.schema)
+    expected = reference(north, person="patient", at_most=3)
+    source = scanned(place, table, tmp_path, person="patient", at_most=3, where="region = 'north'")
+    assert source.filtered
+    assert source.marginals([("age", "answer")])[0].tolist() == expected.marginals([("age", "answer")])[0].tolist()
+
+
+def test_a_record_without_a_person_is_refused_everywhere(place: Place, tmp_path: Path) -> None:
+    table = spoiled("patient", None, (7, 200, 299), visits_of(300, seed=12))
+    with pytest.raises(PersonColumnError, match=r"an empty cell where a person is to be named") as found:
+        scanned(place, table, tmp_path, person="patient", at_most=3).total()
+    assert (found.value.column, found.value.n_rows) == ("patient", 3)
+
+
+@pytest.mark.parametrize("rows", [5, 30, 100])
+def test_persons_are_taken_in_groups_where_rows_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """As many passes as groups; a person with more rows than are held at a time is a group."""
+    from hedgerow.data.scanning import chunks
+
+    monkeypatch.setattr(chunks, "GROUP_ROWS", rows)
+    held: list[int] = []
+    joined = chunks.joined
+    monkeypatch.setattr(chunks, "joined", lambda parts, coding: held.append(_rows(parts)) or joined(parts, coding))
+    table = visits_of(400, seed=13)
+    expected = reference(table, person="patient", at_most=2)
+    source = scanned(PLACES["one Parquet file"], table, tmp_path, person="patient", at_most=2)
+    assert source.marginals([("sex", "age")])[0].tolist() == expected.marginals([("sex", "age")])[0].tolist()
+    largest = max(table.column("patient").value_counts().field("counts").to_pylist())
+    assert sum(held) == 400
+    assert max(held) <= max(rows, largest)
+
+
+def _rows(parts: list[Any]) -> int:
+    return sum(len(part.codes[0]) for part in parts)
+
+
+def test_progress_does_not_tell_how_many_records_are_left_out(tmp_path: Path) -> None:
+    source = scanned(PLACES["one Parquet file"], visits_of(400, seed=13), tmp_path, person="patient", at_most=1)
+    parts: list[float] = []
+    source.count(parts.append)
+    assert parts == []
 
 
 def test_nothing_is_read_twice_for_what_was_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,16 @@ from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.errors import BrokenRuleError, ColumnError, CountColumnError, QueryError, UnreadableTableError
+from hedgerow.errors import (
+    BrokenRuleError,
+    ColumnError,
+    CountColumnError,
+    PersonColumnError,
+    QueryError,
+    UnreadableTableError,
+)
 from tests.data.ruled import RULED, left, ruled_table
-from tests.data.sources import BAD, DOMAIN, SCALES, scales_of, spoiled, table_of
+from tests.data.sources import BAD, DOMAIN, SCALES, scales_of, spoiled, table_of, visits_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,6 +100,23 @@ def test_values_are_shown_where_they_are_asked_for(spark: SparkSession, tmp_path
     table = spoiled("answer", "perhaps", (7, 399))
     with pytest.raises(Exception, match="'perhaps'"):
         scanned(frame_of(spark, table, tmp_path), show_values=True).total()
+
+
+def test_the_same_records_of_a_person_count_as_in_memory(spark: SparkSession, tmp_path: Path) -> None:
+    """The rows of a person are in several partitions at first."""
+    table = visits_of(600, seed=11)
+    expected = reference(table, person="patient", at_most=2)
+    source = scanned(frame_of(spark, table, tmp_path), person="patient", at_most=2)
+    assert source.total() == expected.total()
+    assert source.persons == expected.persons
+    assert source.marginals([("sex", "age")])[0].tolist() == expected.marginals([("sex", "age")])[0].tolist()
+
+
+def test_a_record_without_a_person_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = spoiled("patient", None, (7, 299), visits_of(300, seed=12))
+    with pytest.raises(PersonColumnError, match="an empty cell where a person is to be named") as found:
+        scanned(frame_of(spark, table, tmp_path), person="patient", at_most=3).total()
+    assert (found.value.column, found.value.n_rows, found.value.rows) == ("patient", 2, ())
 
 
 def test_an_empty_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ class _Beside(Protocol[T_co]):
 
     column: str
 
-    def read(self, column: pa.Array[Any], first_row: int) -> T_co:
+    def read(self, column: pa.Array[Any], first_row: int | None) -> T_co:
         """One number or key for each row of a batch."""
         ...
 
@@ -79,7 +79,7 @@ class Weights:
         self._total = 0
         self._faults = FaultLog(file, show_values=False)
 
-    def read(self, column: pa.Array[Any], first_row: int) -> Ints:
+    def read(self, column: pa.Array[Any], first_row: int | None) -> Ints:
         """The counts of a batch; what is wrong with them is noted."""
         counts = self._encoder.codes(column)
         large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
@@ -179,7 +179,11 @@ class Encoding:
         if column is None:
             return None
         with _spelled(self._reader.file, column.column):
-            return column.read(batch.column(column.column), self.rows + 1)
+            return column.read(batch.column(column.column), self._next_row)
+
+    @property
+    def _next_row(self) -> int | None:
+        return self.rows + 1 if self._reader.numbered else None
 
     def _following(self, codes: dict[str, Codes]) -> Bools | None:
         """The rows of a batch that are records, where some are to be left out; None for all of them."""
@@ -187,13 +191,13 @@ class Encoding:
             return None
         if self._coding.violations == "drop":
             return keeping(rules_of(self._coding.domain), codes)
-        self.broken.check(codes, self.rows + 1)
+        self.broken.check(codes, self._next_row)
         return None
 
     def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
         with _spelled(self._reader.file, name):
             codes = column_encoder.codes(column)
-            self.faults.check(name, codes, column, self.rows + 1, column_encoder.codes)
+            self.faults.check(name, codes, column, self._next_row, column_encoder.codes)
         return codes.astype(column_encoder.dtype)
 
     def closed(self) -> Self:

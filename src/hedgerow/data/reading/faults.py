@@ -34,16 +34,16 @@ class Faulty:
     n_rows: int = 0
     n_with_blanks: int = 0
 
-    def note(self, rows: NDArray[np.intp], first_row: int) -> list[int]:
+    def note(self, rows: NDArray[np.intp], first_row: int | None) -> list[int]:
         """Count rows of a batch; returns those among them whose numbers are shown.
 
         Args:
             rows: Their places in the batch, increasing.
-            first_row: 1-based number of the first row of the batch.
+            first_row: 1-based number of the first row of the batch; None where rows have no numbers.
         """
         shown: list[int] = rows[: SHOWN_ROWS - len(self.rows)].tolist()
         self.n_rows += len(rows)
-        self.rows.extend(row + first_row for row in shown)
+        self.rows.extend(row + first_row for row in shown if first_row is not None)
         return shown
 
     def add(self, other: Faulty) -> None:
@@ -81,7 +81,12 @@ class FaultLog:
         self._found: dict[tuple[str, Fault], Faulty] = {}
 
     def check(
-        self, name: str, codes: Ints, column: pa.Array[Any], first_row: int, recode: Callable[[pa.Array[Any]], Ints]
+        self,
+        name: str,
+        codes: Ints,
+        column: pa.Array[Any],
+        first_row: int | None,
+        recode: Callable[[pa.Array[Any]], Ints],
     ) -> None:
         """Note the faults among the codes of a batch.
 
@@ -89,7 +94,7 @@ class FaultLog:
             name: Column name.
             codes: Codes or faults, from the encoder.
             column: The cells.
-            first_row: 1-based number of the first row of the batch.
+            first_row: 1-based number of the first row of the batch; None where rows have no numbers.
             recode: The encoder, which tells whether values would fit without blanks around them.
         """
         if not len(codes) or codes.min() >= 0:

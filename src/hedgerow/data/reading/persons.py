@@ -72,12 +72,12 @@ class Identities:
         self.column = column
         self._missing, self._padded = Faulty(), Faulty()
 
-    def read(self, column: pa.Array[Any], first_row: int) -> Keys:
+    def read(self, column: pa.Array[Any], first_row: int | None) -> Keys:
         """Read whom the rows of a batch belong to; rows that do not say it are noted.
 
         Args:
             column: Whole numbers, texts or bytes; a number and its digits as text are the same person.
-            first_row: 1-based number of the first row of the batch.
+            first_row: 1-based number of the first row of the batch; None where rows have no numbers.
 
         Returns:
             Shape ``(rows, 2)``.

@@ -48,6 +48,7 @@ class Reader:
         texts: Whether all of its cells are texts, as those of CSV files.
         n_rows: Number of rows (private), where it is known without reading them: to show the progress of a pass.
         filtered: Whether rows are left out by what they hold.
+        numbered: Whether its rows have numbers, which messages may name.
     """
 
     file: str
@@ -56,6 +57,7 @@ class Reader:
     texts: bool = False
     n_rows: int | None = None
     filtered: bool = False
+    numbered: bool = True
 
 
 def open_table(source: object) -> Reader:

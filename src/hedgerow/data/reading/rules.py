@@ -133,12 +133,12 @@ class RuleLog:
         self._found: dict[Rule, Faulty] = {}
         self._any = Faulty()
 
-    def check(self, codes: Mapping[str, Codes], first_row: int) -> None:
+    def check(self, codes: Mapping[str, Codes], first_row: int | None) -> None:
         """Note the rows of a batch that break a rule.
 
         Args:
             codes: Codes of the rows, by column.
-            first_row: 1-based number of the first row of the batch.
+            first_row: 1-based number of the first row of the batch; None where rows have no numbers.
         """
         bad = np.zeros(len(next(iter(codes.values()))), dtype=np.bool_)
         for rule in rules_of(self._domain):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from hedgerow.data.reading import (
     Coding,
@@ -64,8 +66,8 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
 def by_person(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[Table]:
     """The records of a table that are counted, some persons at a time: as many passes as these groups.
 
-    A group is the persons whose keys lie in a range. Where the rows of a group become too many, its upper half is left
-    for later passes. All rows of a person are in one group, however many they are.
+    A group is the persons whose keys lie in a range. Where its rows become too many, the persons of the upper half are
+    left for later passes. All rows of a person are in one group, however many they are.
 
     Args:
         reader: The table.
@@ -81,8 +83,8 @@ def by_person(reader: Reader, coding: Coding, rows: int | None = None) -> Iterat
         for part in encoded(reader, coding):
             held.append(_within(part, low, high))
             n_held += len(held[-1].codes[0])
-            while n_held > (rows or GROUP_ROWS) and high - low > 1:
-                high = (low + high) // 2
+            while n_held > (rows or GROUP_ROWS) and (middle := _middle(held)) is not None:
+                high = middle
                 held = [_within(each, low, high) for each in held]
                 n_held = sum(len(each.codes[0]) for each in held)
         yield joined(held, coding)
@@ -95,6 +97,14 @@ def _within(part: Part, low: int, high: int) -> Part:
         return part
     keys = part.persons[:, 0]
     return part.rows((keys >= low) & (keys <= high - 1))
+
+
+def _middle(parts: Sequence[Part]) -> int | None:
+    """A key that divides the rows into two parts, nearly equal if no person has most of them; None for one person."""
+    keys = np.concatenate([part.persons[:, 0] for part in parts if part.persons is not None])
+    half = np.partition(keys, len(keys) // 2)[len(keys) // 2]
+    above = keys[keys > keys.min()]
+    return int(half if half > keys.min() else above.min()) if len(above) else None
 
 
 def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:

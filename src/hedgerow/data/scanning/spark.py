@@ -81,8 +81,9 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
-    if coding.persons is not None:  # the last column, which has all records of a person in one partition
-        chosen = chosen.repartition(f"column_{len(read) - 1}")
+    if coding.persons is not None:  # named last: all records of a person come into one partition
+        partitions = int(chosen.sparkSession.conf.get("spark.sql.shuffle.partitions") or _MANY_PARTITIONS)
+        chosen = chosen.repartition(partitions, f"column_{len(read) - 1}")
 
     def count(asked: Wanted, progress: Progress) -> Counts:
         found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
@@ -135,7 +136,7 @@ class Counting:
         """One row: the counts of the partition."""
         names = self.coding.columns
         named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
-        reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered)
+        reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered, numbered=False)
         encoding = Encoding(reader, self.coding)
         counts, refused = Counts(self.wanted), None
         try:
