@@ -76,7 +76,7 @@ class Reading:
 
         Raises:
             typer.BadParameter: There is neither a domain file nor a session.
-            SessionError: The session file cannot be read, or holds another domain.
+            SessionError: The session file cannot be read, or holds another domain or other persons.
             DomainError: The domain file is wrong, or does not declare a column.
         """
         kept, notes = _kept(session)
@@ -91,6 +91,12 @@ class Reading:
                 f"{session}: the session is about a table with another domain",
                 remedy="leave --domain and --columns out: the session file holds the domain",
             )
+        known = options.persons_of(notes.get("person"), notes.get("at_most"))
+        if kept is not None and persons not in (None, known):
+            raise SessionError(
+                f"{session}: the session was started with other values of: --person, --at-most",
+                remedy="leave these options out: the session file holds them",
+            )
         return cls(
             wanted,
             count_column=notes.get("count_column") if count_column is None else count_column,
@@ -98,7 +104,7 @@ class Reading:
             some_columns=columns is not None or bool(notes.get("some_columns")),
             where=notes.get("where") if where is None else where,
             violations=notes.get("violations", "refuse") if violations is None else violations,
-            persons=options.persons_of(notes.get("person"), notes.get("at_most")) if persons is None else persons,
+            persons=known if persons is None else persons,
         )
 
     @property
@@ -118,8 +124,7 @@ class Reading:
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""
-        names = ("count_column", "coded", "where", "violations", "person", "at_most")
-        named = {name: f"--{name.replace('_', '-')}" for name in names}
+        named = {name: f"--{name.replace('_', '-')}" for name in ("count_column", "coded", "where", "violations")}
         return [option for name, option in named.items() if notes.get(name, getattr(self, name)) != getattr(self, name)]
 
     def read_data(

@@ -25,6 +25,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
 from hedgerow.privacy.budgets.charging import TOLERANCE, check_amount
 from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
+from hedgerow.queries import Neighbours
 from hedgerow.system import link, start_of
 
 FORMAT = 1
@@ -162,7 +163,7 @@ def charge_of(budget: Budget, limit: Limit) -> float:
         raise ConfigError(
             f"the register adds up releases between tables that are neighbours by {kept.value!r}, not by "
             f"{asked.value!r}",
-            remedy=f"give the release neighbours={kept.value!r}",
+            remedy=_agreeing(asked, kept),
         )
     if budget.regime is Regime.PURE:
         return limit.regime.of_pure(budget.approximate()[0])
@@ -326,6 +327,15 @@ def checked_limit(budget: object) -> Limit:
             remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta), hedgerow.ZCDP(rho) or .GDP(mu)",
         )
     return replace(budget, neighbours=budget.neighbours.unfiltered)
+
+
+def _agreeing(asked: Neighbours, kept: Neighbours) -> str:
+    """A way to make a release that goes into a register."""
+    if asked.persons == kept.persons:
+        return f"give the release neighbours={kept.value!r}"
+    if kept.persons is None:
+        return "keep another register for releases that are about persons"
+    return f"read the table with person={kept.persons.column!r} and at_most: a guarantee about records says too little"
 
 
 def _entry(row: Mapping[str, Any], limit: Limit) -> Entry:
