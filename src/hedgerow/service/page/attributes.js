@@ -14,6 +14,19 @@ const NEIGHBOURS = {
   "replace-then-filter": "Everything in a person's record, and whether it passes the filter, is protected; the number of records in the whole table is public.",
 };
 
+/** @type {Record<string, string>} */
+const OF_PERSONS = {
+  "add-remove": "Whether a person is in the data at all, and everything in all of that person's records, is protected.",
+  replace: "Everything in all records of a person is protected; the number of persons is public.",
+  "replace-then-filter": "Everything in all records of a person, and which of them pass the filter, is protected; the number of persons in the whole table is public.",
+};
+
+/** What neighbouring tables share, and what not. @param {import("./api.js").Detail} detail */
+function protectedBy(detail) {
+  if (detail.person === null || detail.at_most === null) return NEIGHBOURS[detail.neighbours] ?? "";
+  return `${OF_PERSONS[detail.neighbours] ?? ""} A person is a value of the column ${detail.person}; ${many(detail.at_most, "record")} of each at most count.`;
+}
+
 /** The kind of an attribute in words. @param {import("./api.js").Attribute} attribute */
 export function kindOf(attribute) {
   if (attribute.kind === "integer") return `whole number from ${attribute.low} to ${attribute.high}`;
@@ -34,7 +47,7 @@ export async function attributesSection(place, app, { detail }) {
   };
   fill(place, sectionHead("Attributes", "The values that records of this data set could hold. They are public: they were listed without looking at the data."),
     h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "What is protected"),
-      h("p", {}, NEIGHBOURS[detail.neighbours] ?? ""), h("p", {}, detail.statement),
+      h("p", {}, protectedBy(detail)), h("p", {}, detail.statement),
       detail.left_out !== "" && h("p", {}, detail.left_out)),
     detail.attributes.length > 6 && h("div", { class: "tools" }, searchBox("Search attributes and values", search)),
     h("div", { class: "attributes" }, entries.map(({ shown }) => shown), none),

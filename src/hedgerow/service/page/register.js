@@ -52,7 +52,7 @@ function previewPart({ domain, budget, options, source }) {
     const columns = source.columns();
     const asked = budget.value();
     if (source.filtered() && asked.neighbours === "replace") asked.neighbours = "replace-then-filter";
-    const { lines } = await post("plan", { domain: domain.value(), budget: asked, options: options.value(), records: Number(records.value), ...(columns && { columns }) });
+    const { lines } = await post("plan", { domain: domain.value(), budget: asked, options: options.value(), records: Number(records.value), ...(columns && { columns }), ...source.persons() });
     fill(said, h("dl", { class: "plan" }, lines.flatMap((/** @type {{word: string, sentence: string}} */ line) => [h("dt", {}, line.word), h("dd", {}, line.sentence)])));
   }));
   return h("fieldset", {}, h("legend", {}, "Look before you spend"),
