@@ -22,9 +22,9 @@ def neighbours_of_raw(raw: Raw, cells: int, most: int, *, replace: bool) -> Iter
         if not replace:
             yield rest
         for records in multisets(cells, most) if replace else ():
-            yield {**rest, "somebody else": records}
+            yield {"somebody else": records, **rest}
     for records in multisets(cells, most) if not replace else ():
-        yield {**raw, "somebody else": records}
+        yield {"somebody else": records, **raw}
 
 
 def rows_of(raw: Raw) -> list[tuple[str, int]]:

@@ -11,10 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
+import hedgerow.data.reading.persons as persons_module
+import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
-from hedgerow.data.reading.persons import Identities, Keys, bounded, persons_of
+from hedgerow.data.reading.persons import Identities, Keys, _drawn, bounded, persons_of
 from hedgerow.errors import ColumnError, ConfigError, DataError, PersonColumnError
 from hedgerow.queries import Persons
+from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import Raw, counted_of_one, neighbours_of_raw, rows_of
 
 DOMAIN = Domain([IntegerRange("a", 0, 2), IntegerRange("b", 0, 1)])
@@ -53,10 +56,8 @@ def test_the_records_that_count_are_those_of_a_slow_reading_in_any_order(raw: Ra
     assert counts_of(table_of(raw, order), at_most) == expected
 
 
-@pytest.mark.parametrize("replace", [False, True])
-@pytest.mark.parametrize("at_most", [1, 2])
-def test_neighbours_differ_in_at_most_so_many_records(replace: bool, at_most: int) -> None:
-    """All tables of up to two persons with up to 4 records in 3 cells against all their neighbours (lemma 15.1)."""
+def neighbours_differ_in_at_most_so_many_records(at_most: int, *, replace: bool) -> None:
+    """Tables of up to two persons with up to 4 records in 3 cells against all their neighbours (lemma 15.1)."""
     cells, reached = 3, set()
     for raw in ({"1": (0, 1, 1, 2)}, {"1": (2,), "2": (0, 0, 1)}, {"1": (1, 1, 1), "2": (0, 2)}):
         here = counts_of(table_of(raw), at_most)
@@ -69,21 +70,86 @@ def test_neighbours_differ_in_at_most_so_many_records(replace: bool, at_most: in
     assert (at_most, at_most if replace else 0) in reached
 
 
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize("at_most", [1, 2])
+def test_neighbours(at_most: int, replace: bool) -> None:
+    neighbours_differ_in_at_most_so_many_records(at_most, replace=replace)
+
+
+def the_order_of_rows_does_not_matter() -> None:
+    raw = {"17": (0, 1, 2, 3, 4, 5), "18": (5, 5, 1)}
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(9)
+        assert counts_of(table_of(raw, order), 2) == counts_of(table_of(raw), 2)
+
+
 def test_every_set_of_records_is_as_likely() -> None:
+    every_set_of_records_is_as_likely()
+
+
+def every_set_of_records_is_as_likely() -> None:
     """Over 6,000 persons with the same 4 records, 2 of which are equal, each pair of places counts a sixth of them.
 
     Five degrees of freedom: a false alarm has a probability below 1e-9.
     """
-    persons = {str(i): (0, 1, 1, 5) for i in range(6000)}
-    kept = counts_of(table_of(persons), 2)
-    assert kept.total() == 12_000
-    pairs: Counter[tuple[int, ...]] = Counter()
-    for person in persons:
-        pairs[tuple(counted_of_one(key_of(person), range(4), 2))] += 1
-    statistic = sum((count - 1000) ** 2 / 1000 for count in pairs.values())
+    keys = np.array([key_of(str(i)) for i in range(6000) for _ in range(4)], dtype=np.uint64)
+    rows = bounded(keys, [np.tile([0, 1, 1, 5], 6000)], 2)
+    pairs = Counter(map(tuple, (rows % 4).reshape(-1, 2).tolist()))
     assert len(pairs) == 6
-    assert statistic < 52
-    assert abs(kept[1] - 6000) < 6 * (6000 / 3) ** 0.5  # hypergeometric: variance of 1/3 for each person
+    assert sum((count - 1000) ** 2 / 1000 for count in pairs.values()) < 52
+
+
+def _first_rows(keys: Keys, columns: Any, at_most: int) -> Any:
+    """The first rows of each person, in the order of the table."""
+    seen: Counter[tuple[int, ...]] = Counter()
+    kept = []
+    for i, key in enumerate(map(tuple, keys.tolist())):
+        seen[key] += 1
+        kept += [i] if seen[key] <= at_most else []
+    return np.array(kept, dtype=np.intp)
+
+
+def _by_place(keys: Keys, columns: Any, at_most: int) -> Any:
+    """Rows by a number that is made of their place, which depends on the rows of others."""
+    places = np.arange(len(keys))
+    order = np.argsort(_drawn(np.zeros_like(keys), places))
+    return np.sort(order[_first_rows(keys[order], columns, at_most)])
+
+
+MUTANTS = (
+    Mutant(
+        "one record too many of a person",
+        lambda patch: patch.setattr(table_module, "bounded", lambda keys, columns, m: bounded(keys, columns, m + 1)),
+        lambda: neighbours_differ_in_at_most_so_many_records(2, replace=False),
+    ),
+    Mutant(
+        "the first rows of a person",
+        lambda patch: patch.setattr(table_module, "bounded", _first_rows),
+        the_order_of_rows_does_not_matter,
+    ),
+    Mutant(
+        "rows by their place in the table",
+        lambda patch: patch.setattr(table_module, "bounded", _by_place),
+        lambda: neighbours_differ_in_at_most_so_many_records(1, replace=False),
+    ),
+    Mutant(
+        "the same places for all persons",
+        lambda patch: patch.setattr(persons_module, "_drawn", lambda keys, places: _drawn(np.zeros_like(keys), places)),
+        every_set_of_records_is_as_likely,
+    ),
+    Mutant(
+        "the rows of a person in their own order",
+        lambda patch: patch.setattr(
+            table_module, "bounded", lambda keys, columns, m: bounded(keys, [np.arange(len(keys))], m)
+        ),
+        the_order_of_rows_does_not_matter,
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_persons_with_few_records_keep_all() -> None:
