@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 CHUNK_ROWS = 1 << 21
 """Rows of codes that are counted together: 32 MB if there are 15 attributes."""
 
-GROUP_ROWS = 1 << 24
-"""Rows of whole persons that are held together: 512 MB if there are 15 attributes, and half of it to sort them."""
+GROUP_ROWS = 1 << 23
+"""Rows of whole persons that are held together: 256 MB if there are 15 attributes, and twice as much to sort them."""
 _ALL = 1 << 64
 
 
