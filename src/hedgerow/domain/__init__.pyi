@@ -39,6 +39,7 @@ from .file import (
     read_domain as read_domain,
 )
 from .levels import edge_level as edge_level, group_level as group_level
+from .linked import Linked as Linked
 from .rules import (
     determines as determines,
     determining as determining,

@@ -19,6 +19,7 @@ from .content import (
 )
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values, understood as understood
+from .linked import LinkedRelease as LinkedRelease
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import Release as Release

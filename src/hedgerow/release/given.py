@@ -15,12 +15,13 @@ from hedgerow.arrays import Ints
 from hedgerow.domain import Domain, Fault, UnsupportedTypeError, encoder
 from hedgerow.errors import ConfigError
 from hedgerow.queries import LinearQuery, parse_predicate
+from hedgerow.release.records import Records
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    Given = str | LinearQuery | pa.Table | pa.RecordBatch | pd.DataFrame | pl.DataFrame
+    Given = str | LinearQuery | Records | pa.Table | pa.RecordBatch | pd.DataFrame | pl.DataFrame
 
 _SAID = {
     Fault.MISSING: "is empty, and no missing value is declared",
@@ -34,7 +35,7 @@ def understood(given: Given, domain: Domain) -> LinearQuery | dict[str, Ints]:
 
     Args:
         given: A condition in SQL (see ``parse_predicate``) or as a query; or a table of values: Arrow, pandas, polars,
-            or what else gives an Arrow stream.
+            or what else gives an Arrow stream; or records, all of whose attributes the domain has.
         domain: The domain of the records.
 
     Returns:
@@ -56,6 +57,8 @@ def understood(given: Given, domain: Domain) -> LinearQuery | dict[str, Ints]:
         return parse_predicate(given, domain)
     if isinstance(given, LinearQuery):
         return given
+    if isinstance(given, Records):
+        return _same_codes(given, domain)
     table = _arrow(given)
     known = [*(each.name for each in domain.columns), *(each.name for each in domain.derived)]
     for name in table.column_names:
@@ -91,6 +94,14 @@ def _read_csv(path: Path) -> pa.Table:
         names = reader.schema.names
     texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     return pa.csv.read_csv(path, convert_options=texts)
+
+
+def _same_codes(records: Records, domain: Domain) -> dict[str, Ints]:
+    for attribute in records.domain:
+        if attribute.name not in domain or domain[attribute.name] != attribute:
+            message = f"the column {attribute.name!r} of the records is not one of the domain, or is another one there"
+            raise ConfigError(message, remedy="give a table of values")
+    return dict(zip(records.domain.names, records.codes.T.astype(np.int64), strict=True))
 
 
 def _arrow(given: Any) -> pa.Table:

@@ -100,6 +100,33 @@ class Records:
         """Size and columns."""
         return f"Records({len(self):,} records of {', '.join(each.name for each in self.domain.columns)})"
 
+    def take(self, rows: Ints) -> Records:
+        """The records at some places, in that order.
+
+        Args:
+            rows: Places, from 0 on; each as often as wanted.
+        """
+        return Records(self.codes[rows], self.domain, seed=self._seed, first=self._first, tilts=self._tilts)
+
+    def behind(self, key: Attribute, codes: Ints, names: Iterable[str]) -> Records:
+        """Some columns of the records behind a column that is not in them.
+
+        Args:
+            key: The column that comes first; it gets no levels.
+            codes: Its codes, shape ``(n,)``.
+            names: Columns that stay, derived ones too.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> records = Records([[0, 2], [1, 0]], Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)]))
+            >>> records.behind(IntegerRange("k", 1, 9), np.array([4, 4]), ["b"]).to_arrow().to_pylist()
+            [{'k': 5, 'b': 2}, {'k': 5, 'b': 0}]
+        """
+        kept = self.domain.of_columns(names)
+        domain = Domain((key, *kept.attributes), kept.declared, kept.constraints, (key.name, *kept.unleveled))
+        columns = [codes, *(self.codes[:, self.domain.index(name)] for name in kept.names)]
+        return Records(np.column_stack(columns), domain, seed=self._seed, first=self._first, tilts=self._tilts)
+
     def to_arrow(self) -> pa.Table:
         """All records as an Arrow table of the original types."""
         return pa.Table.from_batches(self.batches(), schema=arrow_schema(self.domain))

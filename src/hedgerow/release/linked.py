@@ -1,0 +1,110 @@
+"""The releases of two linked tables, and their synthetic records with intact keys.
+
+Parents are drawn first, the number of their children with them; then each child is drawn given all that is known of
+its parent, from the exact conditional of the second hypothesis. So a column of the parents is the same for all children
+of one parent, and has the distribution that the parents' release gives it. Given their parent, children are
+independent of each other: what brothers and sisters share beyond that is not in the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, final
+
+import numpy as np
+
+from hedgerow.domain import IntegerRange, Linked
+from hedgerow.errors import ReleaseError
+from hedgerow.release.records import Records
+from hedgerow.release.release import Method, Release
+from hedgerow.system import Seed, generator
+
+_NAMED = "linked"
+_TOGETHER = "give the two releases that were made together, the parents' first"
+
+
+@final
+@dataclass(frozen=True)
+class LinkedRelease:
+    """Releases of a table of parents and of their children, made from one budget.
+
+    Each is a release of its own, which answers questions, is saved and audited by itself; the guarantee of both
+    together is that of the whole budget.
+
+    Attributes:
+        parents: Release of the parents, the number of children among their attributes.
+        children: Release of the children beside their parents.
+        linked: The public description of the two tables.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, PureDP, SeededNoise, Table, Workload
+        >>> linked = Linked.of(Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2)
+        >>> homes = Table(linked.counted, np.array([[0, 0], [1, 2], [1, 2]] * 100).T)
+        >>> people = Table(linked.joined, np.array([[1, 2, 1], [1, 2, 1], [1, 2, 0], [1, 2, 1]] * 100).T)
+        >>> def released(table):
+        ...     workload = Workload.marginals(table.domain, order=2)
+        ...     return MWEM(rounds=1).run(table, workload, PureDP(50.0), noise=SeededNoise(0))
+        >>> both = LinkedRelease.of(released(homes), released(people), linked)
+        >>> homes, people = both.sample(30, seed=0)
+        >>> homes.domain.names, people.domain.names, len(homes), len(people)
+        (('k', 'a'), ('k', 'b'), 30, 40)
+    """
+
+    parents: Release
+    children: Release
+    linked: Linked
+
+    @classmethod
+    def of(cls, parents: Release, children: Release, linked: Linked) -> Self:
+        """Put two releases together; each is told how the tables are linked, so that files know it too.
+
+        Raises:
+            ReleaseError: A release is over another domain.
+        """
+        if parents.domain != linked.counted or children.domain != linked.joined:
+            raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER)
+        told = {"key": linked.key, "number": linked.number}
+        return cls(_told(parents, told), _told(children, told), linked)
+
+    @classmethod
+    def from_parts(cls, parents: Release, children: Release) -> Self:
+        """Two releases that were read from their files.
+
+        Raises:
+            ReleaseError: They were not made together.
+        """
+        told = parents.provenance.parameters.get(_NAMED)
+        if told is None or told != children.provenance.parameters.get(_NAMED):
+            raise ReleaseError("the releases are not of linked tables", remedy=_TOGETHER)
+        linked = Linked(children.domain, str(told["key"]), str(told["number"]))
+        return cls.of(parents, children, linked)
+
+    def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> tuple[Records, Records]:
+        """Draw parents, and the children of each.
+
+        Args:
+            n: Number of parents; the rounded noisy number of the table's by default.
+            seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
+            method: As for ``Release.sample``.
+
+        Returns:
+            The parents with their key, from 1 to n, and the children, those of each parent together.
+
+        Raises:
+            ConfigError: ``n`` is negative, or the method is unknown.
+        """
+        drawing = generator(seed)
+        linked = self.linked
+        homes = self.parents.sample(n, drawing, method)
+        rows = np.repeat(np.arange(len(homes)), homes.codes[:, linked.counted.index(linked.number)])
+        people = self.children.sample(1, drawing, method, homes.take(rows))
+        key = IntegerRange(linked.key, 1, max(1, len(homes)))
+        return (
+            homes.behind(key, np.arange(len(homes)), (each.name for each in linked.parents.columns)),
+            people.behind(key, rows, (each.name for each in linked.children.columns)),
+        )
+
+
+def _told(release: Release, told: dict[str, Any]) -> Release:
+    parameters = {**release.provenance.parameters, _NAMED: told}
+    return replace(release, provenance=replace(release.provenance, parameters=parameters))
