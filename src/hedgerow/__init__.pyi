@@ -7,12 +7,14 @@ from .algorithms.offline_pmw.offline_pmw import OfflinePMW as OfflinePMW
 from .algorithms.online_pmw.file import SessionFile as SessionFile
 from .algorithms.online_pmw.online_pmw import OnlinePMW as OnlinePMW
 from .algorithms.online_pmw.session import OnlineSession as OnlineSession
+from .algorithms.shared.linked import release_linked as release_linked
 from .algorithms.shared.prior import Prior as Prior
 from .algorithms.small_db.small_db import SmallDB as SmallDB
 from .algorithms.yardsticks.game import GameSolution as GameSolution, solve_game as solve_game
 from .algorithms.yardsticks.matrix_bound import svd_bound as svd_bound
 from .algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
 from .comparison import Comparison as Comparison, compare as compare
+from .data.linked import read_linked as read_linked
 from .data.public import read_public as read_public
 from .data.scanning.chunks import scan_table as scan_table
 from .data.scanning.scan import ScannedTable as ScannedTable
@@ -23,6 +25,7 @@ from .domain.derived import Derived as Derived
 from .domain.domain import Domain as Domain
 from .domain.feasible import feasible_records as feasible_records
 from .domain.file import read_domain as read_domain, write_domain as write_domain
+from .domain.linked import Linked as Linked
 from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
 from .models.dense.histogram import Histogram as Histogram
 from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps
@@ -35,6 +38,7 @@ from .queries.conditions.predicate import parse_predicate as parse_predicate
 from .queries.core.sensitivity import Neighbours as Neighbours
 from .queries.workload import Workload as Workload
 from .release import Release as Release
+from .release.linked import LinkedRelease as LinkedRelease
 from .release.records import Records as Records
 from .simulation import SimulatedErrors as SimulatedErrors, simulate_errors as simulate_errors
 from .version import __version__ as __version__

@@ -139,6 +139,10 @@ class PersonColumnError(DataError):
     """A record does not say who it belongs to."""
 
 
+class KeyColumnError(DataError):
+    """The key of two linked tables does not name exactly one parent of each child."""
+
+
 class UnreadableTableError(DataError):
     """The file is empty, truncated, of an unknown kind or missing."""
 

@@ -1,4 +1,5 @@
 from .draft import draft_domain as draft_domain
+from .linked import read_linked as read_linked
 from .public import read_public as read_public
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
 from .reading.persons import persons_of as persons_of

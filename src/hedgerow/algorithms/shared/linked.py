@@ -10,11 +10,73 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
+from hedgerow.algorithms.shared.algorithm import Algorithm, ProgressCallback
 from hedgerow.domain import Linked
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, Budget, PureDP, Regime, Subsampled
+from hedgerow.privacy import GDP, ZCDP, Budget, NoiseSource, PureDP, Regime, Register, Subsampled
 from hedgerow.queries import Workload
+from hedgerow.release import LinkedRelease
+
+PARENTS_SHARE = 0.3
+"""Share of the budget for the parents' table: their noise is smaller, and children need the rest."""
+
+
+def release_linked(
+    algorithm: Algorithm,
+    tables: tuple[Any, Any],  # two CountSources; that name lives in data/, which algorithms do not import
+    linked: Linked,
+    budget: Budget,
+    *,
+    share: float = PARENTS_SHARE,
+    workloads: tuple[Workload | None, Workload | None] = (None, None),
+    noise: NoiseSource | None = None,
+    progress: ProgressCallback | None = None,
+    register: Register | None = None,
+    name: str = "",
+) -> LinkedRelease:
+    """Release two linked tables from one budget.
+
+    Args:
+        algorithm: Runs twice: over the parents, then over the children beside them.
+        tables: The two tables, as ``read_linked`` gives them.
+        linked: Their description.
+        budget: Budget of both together, between tables that differ in one parent with all children.
+        share: Share of the parents.
+        workloads: Queries that should come out right. By default all pairs of columns: those of the parents and the
+            number of children from the parents' table, all others from the children's.
+        noise: See ``Algorithm.run``.
+        progress: See ``Algorithm.run``; called for one run after the other.
+        register: See ``Algorithm.run``; charged twice, the whole in all.
+        name: Name of the releases in the register.
+
+    Raises:
+        ConfigError: See ``parts_of``, and ``Algorithm.run``, which lists all other errors too.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow import MWEM, Domain, IntegerRange, SeededNoise, read_linked
+        >>> linked = Linked.of(Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2)
+        >>> homes = pa.table({"k": range(100), "a": [0, 1] * 50})
+        >>> tables = read_linked(homes, pa.table({"k": range(100), "b": [0, 1] * 50}), linked)
+        >>> both = release_linked(MWEM(), tables, linked, PureDP(20.0), noise=SeededNoise(0))
+        >>> both.parents.budget.limit + both.children.budget.limit
+        20.0
+        >>> [len(records) for records in both.sample(10, seed=0)]
+        [10, 10]
+    """
+    asked = zip(workloads, (all_pairs(linked), pairs_of_children(linked)), strict=True)
+    homes, people = (
+        algorithm.run(table, workload or pairs, part, noise=noise, progress=progress, register=register, name=name)
+        for table, (workload, pairs), part in zip(tables, asked, parts_of(budget, share), strict=True)
+    )
+    return LinkedRelease.of(homes, people, linked)
+
+
+def all_pairs(linked: Linked) -> Workload:
+    """All pairs of columns of a parent, the number of children among them."""
+    return Workload.marginals(linked.counted, min(2, len(linked.counted)))
 
 
 def pairs_of_children(linked: Linked) -> Workload:

@@ -1,0 +1,133 @@
+"""Two private tables with a key: parents, and children of which each has one parent.
+
+Parents get the number of their children, children the columns of their parent. Of the children of one parent a bounded
+number is counted, by the rule of ``reading/persons.py``: so a parent who comes or goes with all children changes one
+record of the first table, and at most as many of the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hedgerow.arrays import Bools, Ints
+from hedgerow.data.reading import Coding, Part, Rule, bounded, encoded, keeping, open_table, select_columns
+from hedgerow.data.reading.persons import Keys
+from hedgerow.data.source import Violations
+from hedgerow.data.table import Table
+from hedgerow.domain import Codes, Domain, Linked
+from hedgerow.errors import KeyColumnError
+from hedgerow.queries import Persons
+
+if TYPE_CHECKING:
+    from hedgerow.data.table import Source
+
+_SHOWN_ROWS = 5
+
+
+def read_linked(
+    parents: Source,
+    children: Source,
+    linked: Linked,
+    *,
+    violations: Violations = "refuse",
+    show_values: bool = False,
+) -> tuple[Table, Table]:
+    """Read a table of parents and the table of their children.
+
+    Args:
+        parents: One row for each parent; see ``read_table`` for what a table may be. Columns that are not declared are
+            left alone.
+        children: One row for each child.
+        linked: The domains of both, the column that links them, and the most children of one parent that are counted.
+        violations: ``"drop"`` leaves out what breaks a rule: a parent with all children, or a child.
+        show_values: Whether errors may show offending values.
+
+    Returns:
+        The parents with the number of their children that are counted, and these children beside their parents.
+
+    Raises:
+        KeyColumnError: Two parents have the same key, or a child has no parent.
+        DataError: A table does not fit its domain; ``read_table`` lists how.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow import Domain, IntegerRange
+        >>> homes, people = Domain([IntegerRange("rooms", 1, 3)]), Domain([IntegerRange("age", 0, 99)])
+        >>> linked = Linked.of(homes, people, key="home", at_most=2)
+        >>> parents = pa.table({"home": [7, 8], "rooms": [3, 1]})
+        >>> tables = read_linked(parents, pa.table({"home": [8, 8, 8], "age": [1, 2, 3]}), linked)
+        >>> [(table.total(), table.domain.names) for table in tables]
+        [(2, ('rooms', 'children')), (2, ('rooms', 'children', 'age'))]
+    """
+    homes = _read(parents, linked.parents, Persons(linked.key, 1), violations, show_values=show_values)
+    people = _read(children, linked.children, Persons(linked.key, linked.at_most), violations, show_values=show_values)
+    places = _homes_of(homes, people, linked.key, strict=violations == "refuse")
+    beside = [column[places] for column in homes.codes]
+    if violations == "drop":
+        rules = [Rule(each) for each in linked.joined.constraints if linked.number not in each.scope]
+        known = dict(zip((*linked.parents.names, *linked.children.names), (*beside, *people.codes), strict=True))
+        kept = (places >= 0) & keeping(rules, known)
+        people, places, beside = people.rows(kept), places[kept], [column[kept] for column in beside]
+    rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
+    counts = np.bincount(places[rows], minlength=len(_keys(homes)))
+    return (
+        Table(linked.counted, [*homes.codes, counts], violations=violations, persons=Persons(linked.key, 1)),
+        Table(
+            linked.joined,
+            [column[rows] for column in (*beside, counts[places], *people.codes)],
+            violations=violations,
+            persons=Persons(linked.key, linked.at_most),
+        ),
+    )
+
+
+def _read(source: Source, domain: Domain, persons: Persons, violations: Violations, *, show_values: bool) -> Part:
+    reader = open_table(source)
+    coding = select_columns(
+        reader, domain, extra_columns="ignore", show_values=show_values, violations=violations, persons=persons
+    )
+    return _together(list(encoded(reader, coding)), coding)
+
+
+def _together(parts: Sequence[Part], coding: Coding) -> Part:
+    columns: list[Codes] = [np.concatenate(each) for each in zip(*(part.codes for part in parts), strict=True)]
+    keys = [_keys(part) for part in parts]
+    empty = [np.empty(0, dtype=np.uint8) for _ in coding.domain]
+    return Part(columns or empty, None, np.concatenate(keys) if keys else np.empty((0, 2), dtype=np.uint64))
+
+
+def _keys(part: Part) -> Keys:
+    if part.persons is None:
+        raise KeyColumnError("a table was read without its key")
+    return part.persons
+
+
+def _homes_of(homes: Part, people: Part, key: str, *, strict: bool) -> Ints:
+    """The place of each child's parent; -1 where it is not there, and may have been left out.
+
+    Raises:
+        KeyColumnError: Two parents have the same key, or a child has no parent though none was left out.
+    """
+    parents, children = _keys(homes), _keys(people)
+    both = np.concatenate([parents, children])
+    order = np.lexsort((np.arange(len(both)) >= len(parents), both[:, 1], both[:, 0]))  # parents first of equal keys
+    first = np.concatenate([[True], (both[order][1:] != both[order][:-1]).any(axis=1)])[: len(both)]
+    is_parent = order < len(parents)
+    _refuse(order[is_parent & ~first], "a key that another parent has", key, "give each parent a key of its own")
+    of_run = np.where(is_parent[first], order[first], -1)[np.cumsum(first) - 1]
+    places = np.empty(len(children), dtype=np.int64)
+    places[order[~is_parent] - len(parents)] = of_run[~is_parent]
+    if strict:
+        lost: Bools = places < 0
+        _refuse(np.flatnonzero(lost), "a child without a parent", key, "add the parents, or leave these rows out")
+    return places
+
+
+def _refuse(rows: Ints, message: str, key: str, remedy: str) -> None:
+    if len(rows):
+        shown = [int(row) + 1 for row in islice(np.sort(rows), _SHOWN_ROWS)]
+        raise KeyColumnError(message, column=key, rows=shown, n_rows=len(rows), remedy=remedy)
