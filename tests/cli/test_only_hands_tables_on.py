@@ -11,7 +11,16 @@ import pytest
 import hedgerow.cli
 
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
-OPENERS = {"read_table", "scan_table", "open_table", "is_place", "files_of", "draft_domain", "read_public"}
+OPENERS = {
+    "read_table",
+    "scan_table",
+    "open_table",
+    "is_place",
+    "files_of",
+    "draft_domain",
+    "read_public",
+    "read_linked",
+}
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {
     ("synth.py", "answers"),  # of the model, for the evaluation that is labelled "not private"

@@ -38,7 +38,7 @@ EXACT = {"exact_units", "grid_errors"}
 EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.desks.tables.PrivateTable"
-TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records"}
+TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records", "read_linked"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}
 """What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""
@@ -149,7 +149,9 @@ def _tables(tree: ast.AST) -> set[str]:
             names |= {target} if mentioned & types else set()
         made = node.value if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) else None
         if made is not None and _called(made) in TABLE_MAKERS and not _of_sqlalchemy(made, tree):
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+            pair = _called(made) == "read_linked"
+            found = [leaf for target in node.targets for leaf in (ast.walk(target) if pair else (target,))]
+            names |= {leaf.id for leaf in found if isinstance(leaf, ast.Name)}
     return names
 
 

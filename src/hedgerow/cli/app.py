@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 from hedgerow.cli.commands.ask import ask
 from hedgerow.cli.commands.auditing import audit, show_register
 from hedgerow.cli.commands.compare import compare
+from hedgerow.cli.commands.linked import synth_linked
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan
 from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve
@@ -64,7 +65,7 @@ def _overview(
 
 app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
-    synth, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, serve
+    synth, synth_linked, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, serve
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command(help=help_of(_command))(_command)

@@ -16,6 +16,7 @@ import numpy as np
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.reading import Coding, Part, Rule, bounded, encoded, keeping, open_table, select_columns
 from hedgerow.data.reading.persons import Keys
+from hedgerow.data.reading.rules import RuleLog
 from hedgerow.data.source import Violations
 from hedgerow.data.table import Table
 from hedgerow.domain import Codes, Domain, Linked
@@ -51,6 +52,7 @@ def read_linked(
 
     Raises:
         KeyColumnError: Two parents have the same key, or a child has no parent.
+        BrokenRuleError: A record, or a child beside its parent, breaks a rule, and is not to be left out.
         DataError: A table does not fit its domain; ``read_table`` lists how.
 
     Example:
@@ -67,11 +69,14 @@ def read_linked(
     people = _read(children, linked.children, Persons(linked.key, linked.at_most), violations, show_values=show_values)
     places = _homes_of(homes, people, linked.key, strict=violations == "refuse")
     beside = [column[places] for column in homes.codes]
+    known = dict(zip((*linked.parents.names, *linked.children.names), (*beside, *people.codes), strict=True))
     if violations == "drop":
-        rules = [Rule(each) for each in linked.joined.constraints if linked.number not in each.scope]
-        known = dict(zip((*linked.parents.names, *linked.children.names), (*beside, *people.codes), strict=True))
-        kept = (places >= 0) & keeping(rules, known)
+        kept = (places >= 0) & keeping(map(Rule, linked.between.constraints), known)
         people, places, beside = people.rows(kept), places[kept], [column[kept] for column in beside]
+    else:
+        broken = RuleLog("the table of children", linked.between, show_values=show_values)
+        broken.check(known, first_row=1)
+        broken.raise_any()
     rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
     counts = np.bincount(places[rows], minlength=len(_keys(homes)))
     return (

@@ -93,6 +93,13 @@ class Linked:
         """Domain of the columns of the children's table."""
         return self.joined.of_columns(self._names[1])
 
+    @cached_property
+    def between(self) -> Domain:
+        """The joined attributes with the rules that are about both tables, and nothing else."""
+        known = (*self.parents.constraints, *self.children.constraints)
+        rules = [each for each in self.joined.constraints if each not in known]
+        return Domain(self.joined.attributes, (), rules, self.joined.names)
+
     @property
     def at_most(self) -> int:
         """Most children of one parent that are counted."""

@@ -8,13 +8,15 @@ independent of each other: what brothers and sisters share beyond that is not in
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 
 from hedgerow.domain import IntegerRange, Linked
 from hedgerow.errors import ReleaseError
+from hedgerow.privacy import together
 from hedgerow.release.records import Records
 from hedgerow.release.release import Method, Release
 from hedgerow.system import Seed, generator
@@ -63,8 +65,13 @@ class LinkedRelease:
         """
         if parents.domain != linked.counted or children.domain != linked.joined:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER)
-        told = {"key": linked.key, "number": linked.number}
-        return cls(_told(parents, told), _told(children, told), linked)
+        return cls(cls.told(parents, linked), cls.told(children, linked), linked)
+
+    @staticmethod
+    def told(release: Release, linked: Linked) -> Release:
+        """A release whose file says how the two tables are linked."""
+        parameters = {**release.provenance.parameters, _NAMED: {"key": linked.key, "number": linked.number}}
+        return replace(release, provenance=replace(release.provenance, parameters=parameters))
 
     @classmethod
     def from_parts(cls, parents: Release, children: Release) -> Self:
@@ -79,13 +86,19 @@ class LinkedRelease:
         linked = Linked(children.domain, str(told["key"]), str(told["number"]))
         return cls.of(parents, children, linked)
 
+    def guarantee(self) -> str:
+        """The promise about a parent with all children, from both releases together."""
+        whole = together(self.parents.budget, self.children.budget).statement()
+        stamp = self.parents.provenance.stamp or self.children.provenance.stamp
+        return f"{stamp}. With secure noise: {whole}" if stamp else whole
+
     def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> tuple[Records, Records]:
         """Draw parents, and the children of each.
 
         Args:
             n: Number of parents; the rounded noisy number of the table's by default.
             seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
-            method: As for ``Release.sample``.
+            method: ``"systematic"`` or ``"independent"``: see ``Release.sample``.
 
         Returns:
             The parents with their key, from 1 to n, and the children, those of each parent together.
@@ -104,7 +117,32 @@ class LinkedRelease:
             people.behind(key, rows, (each.name for each in linked.children.columns)),
         )
 
+    def write_records(
+        self,
+        parents: str | os.PathLike[str],
+        children: str | os.PathLike[str],
+        n: int | None = None,
+        *,
+        seed: Seed = None,
+        method: Method = "systematic",
+    ) -> tuple[int, int]:
+        """Draw records into two files or tables, each of which is replaced in one step.
 
-def _told(release: Release, told: dict[str, Any]) -> Release:
-    parameters = {**release.provenance.parameters, _NAMED: told}
-    return replace(release, provenance=replace(release.provenance, parameters=parameters))
+        Args:
+            parents: Place of the parents, as for ``Records.write``.
+            children: Place of the children.
+            n: See ``sample``.
+            seed: See ``sample``.
+            method: See ``sample``.
+
+        Returns:
+            Number of parents and of children.
+
+        Raises:
+            ConfigError: A place is unknown, or see ``sample``.
+            RecordsError: A database cannot be written to.
+        """
+        homes, people = self.sample(n, seed, method)
+        homes.write(parents)
+        people.write(children)
+        return len(homes), len(people)

@@ -36,6 +36,13 @@ from .learning import (
     step_size as step_size,
     take_step as take_step,
 )
+from .linked import (
+    PARENTS_SHARE as PARENTS_SHARE,
+    all_pairs as all_pairs,
+    budgets_of as budgets_of,
+    pairs_of_children as pairs_of_children,
+    release_linked as release_linked,
+)
 from .plans import (
     MEMORY as MEMORY,
     Charges as Charges,

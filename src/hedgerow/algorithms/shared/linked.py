@@ -7,16 +7,14 @@ up (theory.md section 0): epsilons, rhos or the mu^2 / 2 of Gaussian differentia
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from hedgerow.algorithms.shared.algorithm import Algorithm, ProgressCallback
 from hedgerow.domain import Linked
-from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, Budget, NoiseSource, PureDP, Regime, Register, Subsampled
-from hedgerow.queries import Workload
+from hedgerow.privacy import Budget, NoiseSource, Register, parts_of
+from hedgerow.queries import Persons, Workload
 from hedgerow.release import LinkedRelease
 
 PARENTS_SHARE = 0.3
@@ -56,7 +54,7 @@ def release_linked(
 
     Example:
         >>> import pyarrow as pa
-        >>> from hedgerow import MWEM, Domain, IntegerRange, SeededNoise, read_linked
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP, SeededNoise, read_linked
         >>> linked = Linked.of(Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2)
         >>> homes = pa.table({"k": range(100), "a": [0, 1] * 50})
         >>> tables = read_linked(homes, pa.table({"k": range(100), "b": [0, 1] * 50}), linked)
@@ -69,9 +67,31 @@ def release_linked(
     asked = zip(workloads, (all_pairs(linked), pairs_of_children(linked)), strict=True)
     homes, people = (
         algorithm.run(table, workload or pairs, part, noise=noise, progress=progress, register=register, name=name)
-        for table, (workload, pairs), part in zip(tables, asked, parts_of(budget, share), strict=True)
+        for table, (workload, pairs), part in zip(tables, asked, budgets_of(linked, budget, share), strict=True)
     )
     return LinkedRelease.of(homes, people, linked)
+
+
+def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> tuple[Budget, Budget]:
+    """The budgets of the two tables, each between tables that differ in one parent.
+
+    Args:
+        linked: The two tables.
+        budget: Budget of both together.
+        share: Share of the parents.
+
+    Raises:
+        ConfigError: See ``parts_of``.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, PureDP
+        >>> linked = Linked.of(Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2)
+        >>> [(part.limit, part.neighbours.records) for part in budgets_of(linked, PureDP(1.0), 0.25)]
+        [(0.25, 1), (0.75, 2)]
+    """
+    first, second = parts_of(budget, share)
+    one, many = (budget.neighbours.between(Persons(linked.key, most)) for most in (1, linked.at_most))
+    return replace(first, neighbours=one), replace(second, neighbours=many)
 
 
 def all_pairs(linked: Linked) -> Workload:
@@ -91,38 +111,3 @@ def pairs_of_children(linked: Linked) -> Workload:
     """
     pairs = combinations(linked.joined.names, 2)
     return Workload.marginals(linked.joined, cliques=[pair for pair in pairs if not {*pair} <= {*linked.counted.names}])
-
-
-def parts_of(budget: Budget, share: float) -> tuple[Budget, Budget]:
-    """Two budgets that add up to one, as it is counted.
-
-    Args:
-        budget: The whole; an (epsilon, delta) budget is divided as the rho, mu^2 / 2 or epsilon that it stands for.
-        share: Share of the first, between 0 and 1.
-
-    Raises:
-        ConfigError: The share is not between 0 and 1, or the budget is for a sample of the records.
-
-    Example:
-        >>> [part.limit for part in parts_of(PureDP(1.0), 0.25)]
-        [0.25, 0.75]
-    """
-    if not 0.0 < share < 1.0:
-        raise ConfigError(f"a share of {share!r}", remedy="give a number between 0 and 1")
-    if isinstance(budget, Subsampled):
-        raise ConfigError("a budget for a sample of the records is not divided", remedy="give one for all records")
-    first = budget.limit * share
-    second = budget.limit - first
-    if Fraction(first) + Fraction(second) > Fraction(budget.limit):
-        second = math.nextafter(second, 0.0)
-    return _part(budget, first), _part(budget, second)
-
-
-def _part(budget: Budget, amount: float) -> Budget:
-    match budget.regime:
-        case Regime.PURE:
-            return PureDP(amount, budget.neighbours)
-        case Regime.ZCDP:
-            return ZCDP(amount, budget.neighbours)
-        case Regime.GDP:
-            return GDP(math.nextafter(math.sqrt(2.0 * amount), 0.0), budget.neighbours)

@@ -19,7 +19,7 @@ from hedgerow.errors import ConfigError, DomainError, QueryError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from hedgerow.release import Release
+    from hedgerow.release import LinkedRelease, Release
     from hedgerow.simulation import SimulatedErrors
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -76,11 +76,22 @@ def sample(
     method: Annotated[
         Method, typer.Option("--method", help="Systematic drawing adds less error than independent draws.")
     ] = Method.SYSTEMATIC,
+    children: Annotated[
+        Path | None,
+        typer.Option(
+            "--children",
+            metavar="RELEASE",
+            help="The release of the children, where this one is that of their parents ('hedgerow synth-linked').",
+        ),
+    ] = None,
+    children_output: Annotated[
+        str | None, output_option("--children-output", metavar="PLACE", help="Records of the children.")
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
+    r"""Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
 
     Spark draws them in parallel, and others than without it from the same seed.
 
@@ -91,18 +102,44 @@ def sample(
       hedgerow sample people.release -n 1000000000 -o spark:people
       hedgerow sample people.release --where "age < 15 and sex = 'F'" -o girls.csv
       hedgerow sample people.release --given ages.csv -o completed.csv
+      hedgerow sample homes.release --children people.release \
+          -o homes.csv --children-output people.csv
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if where is not None and given is not None:
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
     loaded = load_release(release)
+    if children is not None or children_output is not None:
+        if children is None or children_output is None or where is not None or given is not None:
+            remedy = "give both, and neither --where nor --given"
+            raise ConfigError("--children and --children-output go together", remedy=remedy)
+        beside = RecordsPlace.of(children_output)
+        places = {"--output": Path(place.text), "--children-output": Path(beside.text)}
+        check_outputs(places, inputs=[release, children], force=force)
+        both = linked_releases(loaded, load_release(children))
+        with shown.busy("drawing records"):
+            numbers = both.write_records(place.text, beside.text, n, seed=seed, method=method.value)
+        shown.say(f"{numbers[0]:,} synthetic parents in {place.text}, {numbers[1]:,} children in {beside.text}")
+        shown.result({"n_parents": numbers[0], "n_children": numbers[1], "files": [place.text, beside.text]})
+        return
     place.check({}, inputs=[release, *([] if given is None else [given])], force=force)
     known = where if given is None else read_given(given)
     with showing_records(shown) as progress:
         drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, given=known, progress=progress)
     shown.say(f"{drawn:,} synthetic records in {place.text}{_keeping(loaded)}")
     shown.result({"n_records": drawn, "file": place.text})
+
+
+def linked_releases(parents: Release, children: Release) -> LinkedRelease:
+    """The releases of two linked tables, from their files.
+
+    Raises:
+        ReleaseError: They were not made together.
+    """
+    from hedgerow.release import LinkedRelease
+
+    return LinkedRelease.from_parts(parents, children)
 
 
 def _keeping(release: Release) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,20 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli import options
-from hedgerow.cli.console import Output, showing_progress, showing_records
+from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
-from hedgerow.cli.spending import Registered, accounted, open_register
-from hedgerow.errors import ConfigError, HedgerowError
+from hedgerow.cli.running import run_accounted, save_first, signing_key
+from hedgerow.cli.spending import Registered, open_register
+from hedgerow.errors import ConfigError
 from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import ScannedTable, Table
-    from hedgerow.privacy import Budget, ExactErrors
-    from hedgerow.queries import Workload
+    from hedgerow.privacy import ExactErrors
     from hedgerow.release import Release
-    from hedgerow.system import SigningKey
 
 
 def synth(
@@ -150,7 +146,7 @@ def synth(
     inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
-    key = _signing_key(shown, sign)
+    key = signing_key(shown, sign)
     asked = options.workload_of(domain, columns, workload)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
@@ -172,8 +168,8 @@ def synth(
     )
     with registered.staying():
         table = reading.read_data(shown, data, asked, before_rows=registered.charge, show_values=show_values)
-        made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
-        _save(shown, made, release, key)
+        made = run_accounted(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
+        save_first(shown, made, release, key)
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
@@ -187,52 +183,6 @@ def synth(
                 write_report(made, report, exact=exact)
         files = {"records": place.text, "release": release, "report": report}
         _tell(shown, made, drawn, exact, files=files, registered=registered)
-
-
-def _signing_key(output: Output, path: Path | None) -> SigningKey | None:
-    """The private key that ``--sign`` names, with a warning if others may read it.
-
-    Raises:
-        MissingExtraError: The library cryptography is not installed.
-        SigningError: There is no such file, or it holds no private Ed25519 key.
-    """
-    if path is None:
-        return None
-    from hedgerow.system import SigningKey
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = SigningKey.read(path)
-    for warning in caught:
-        output.warn(str(warning.message))
-    return found
-
-
-def _run(
-    output: Output,
-    algorithm: Algorithm,
-    table: Table | ScannedTable,
-    *,
-    workload: Workload,
-    budget: Budget,
-    seed: int | None,
-) -> Release:
-    from hedgerow.privacy import Curator, SeededNoise
-
-    curator = Curator(table, budget, noise=None if seed is None else SeededNoise(seed))
-    with accounted(output, curator), showing_progress(output) as progress:
-        return algorithm.run_with(curator, workload, progress=progress)
-
-
-def _save(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:
-    """Save the release first: everything else can be made again from it, and it cannot."""
-    try:
-        release.save(path, sign=key)
-    except (HedgerowError, OSError, KeyboardInterrupt):
-        rescue = Path(tempfile.mkdtemp(prefix="hedgerow-")) / path.name
-        release.save(rescue, sign=key)
-        output.warn(f"{path} could not be written; the release is saved in {rescue}")
-        raise
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:

@@ -1,0 +1,233 @@
+"""``hedgerow synth-linked``: two private tables with a key, to two releases and records with intact keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hedgerow.cli import options
+from hedgerow.cli.console import Output
+from hedgerow.cli.outputs import RecordsPlace, check_outputs
+from hedgerow.cli.running import run_accounted, save_first, signing_key
+from hedgerow.cli.spending import Registered, open_register
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Persons, Relation
+
+if TYPE_CHECKING:
+    from hedgerow.domain import Linked
+    from hedgerow.queries import Workload
+    from hedgerow.release import LinkedRelease
+
+_FILES = "a file (.csv, .parquet)"
+ChildrenRecords = Annotated[
+    Path,
+    options.output_option("--children-output", metavar="FILE", help=f"Synthetic children: {_FILES}."),
+]
+
+
+def synth_linked(
+    ctx: typer.Context,
+    *,
+    parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")],
+    children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")],
+    key: Annotated[
+        str,
+        options.table_option(
+            "--key",
+            metavar="NAME",
+            help="Column of both tables that says who belongs to whom, and no column of the domains. The guarantee is "
+            "about a parent with all children.",
+        ),
+    ],
+    at_most: Annotated[
+        int,
+        options.table_option(
+            "--at-most",
+            metavar="M",
+            min=1,
+            help="Number of children of one parent that are counted, at most; noise in the children's table is "
+            "proportional to it. Which ones are left out depends on that parent's children alone.",
+        ),
+    ],
+    domain: Annotated[
+        Path, options.table_option("--domain", metavar="FILE", help="Domain file of the parents' columns.")
+    ],
+    children_domain: Annotated[
+        Path,
+        options.table_option(
+            "--children-domain",
+            metavar="FILE",
+            help="Domain file of the children's columns. Rules between both tables are stated here, where the parents' "
+            "columns that they name are declared again.",
+        ),
+    ],
+    output: Annotated[
+        Path, options.output_option("--output", "-o", metavar="FILE", help=f"Synthetic parents: {_FILES}.")
+    ],
+    children_output: ChildrenRecords,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    rho: options.Rho = None,
+    mu: options.Mu = None,
+    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
+    register: options.RegisterFile = None,
+    limit: options.LimitEpsilon = None,
+    limit_delta: options.LimitDelta = None,
+    limit_rho: options.LimitRho = None,
+    share: Annotated[
+        float,
+        options.algorithm_option(
+            "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
+        ),
+    ] = 0.3,
+    number: Annotated[
+        str,
+        options.table_option("--number", metavar="NAME", help="Name for the number of children in questions."),
+    ] = "children",
+    workload: options.WorkloadText = None,
+    children_workload: Annotated[
+        str | None,
+        options.algorithm_option(
+            "--children-workload",
+            metavar="SPEC",
+            help="The same for children, whose parents' columns may be named too.",
+            show_default="all pairs but those of the parents alone",
+        ),
+    ] = None,
+    mechanism: options.MechanismOption = "mwem",
+    rounds: options.Rounds = None,
+    violations: options.ViolationsOption = options.Violations.REFUSE,
+    records: Annotated[
+        int | None,
+        options.output_option(
+            "--records", metavar="N", min=1, help="Number of parents to draw; by default their (noisy) number."
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        options.algorithm_option(
+            "--seed", help="NOT PRIVATE: noise that can be drawn again, for tests. The releases are stamped."
+        ),
+    ] = None,
+    sign: Annotated[
+        Path | None,
+        options.output_option("--sign", metavar="KEY", help="Private Ed25519 key that the releases are signed with."),
+    ] = None,
+    show_values: Annotated[
+        bool, options.table_option("--show-values", help="Let messages about bad cells show their values.")
+    ] = False,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> None:
+    r"""Make synthetic records of two linked tables, such as households and persons, or patients and visits.
+
+    The budget protects a parent with all children. It is divided: one part releases the parents with the number of
+    their children, the other the children beside the columns of their parent. Synthetic children are drawn given their
+    parent, so keys are intact. Each table has a release of its own, beside its records: ask, report and audit it as any
+    other; 'hedgerow sample' with --children draws new records of both.
+
+    Examples:
+      hedgerow synth-linked households.csv persons.csv --key household --at-most 8 \
+          --domain households.yaml --children-domain persons.yaml \
+          --epsilon 1 --delta 1e-9 -o homes.csv --children-output people.csv
+      hedgerow synth-linked patients.parquet visits.parquet --key patient --at-most 20 \
+          --domain patients.yaml --children-domain visits.yaml --rho 0.1 \
+          --share 0.2 --number visits -o patients.csv --children-output visits.csv
+    """
+    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    between = options.between(neighbours, Persons(key, at_most))
+    budget = options.budget_of(epsilon, delta, rho, between, mu)
+    linked = _linked(domain, children_domain, key=key, at_most=at_most, number=number)
+    files = _checked_places(
+        output, children_output, force=force, inputs=[parents, children, domain, children_domain, register]
+    )
+    signed = signing_key(shown, sign)
+    algorithm = options.algorithm_of(mechanism, rounds, None, None)
+    asked = _workloads(linked, workload, children_workload)
+    for each in asked:
+        algorithm.check(each, budget.regime)
+    if register is not None and seed is not None:
+        raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
+    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
+    from hedgerow.algorithms.shared import budgets_of
+    from hedgerow.data import read_linked
+    from hedgerow.release import LinkedRelease
+
+    if kept is None:
+        budget = algorithm.accounted(asked[1], budget)
+    parts = budgets_of(linked, budget, share)
+    registered = Registered(
+        shown, kept, budget, "release", output.name, (*linked.counted.names, *linked.children.names)
+    )
+    with registered.staying():
+        registered.charge()
+        with shown.busy("reading both tables"):
+            homes, people = read_linked(parents, children, linked, violations=violations.value, show_values=show_values)
+        first = run_accounted(shown, algorithm, homes, workload=asked[0], budget=parts[0], seed=seed)
+        first = LinkedRelease.told(first, linked)
+        save_first(shown, first, files["release"], signed)
+        second = run_accounted(shown, algorithm, people, workload=asked[1], budget=parts[1], seed=seed)
+        second = LinkedRelease.told(second, linked)
+        save_first(shown, second, files["children_release"], signed)
+    both = LinkedRelease.of(first, second, linked)
+    for path in (files["release"], files["children_release"]):
+        registered.add_digest(path)
+    with shown.busy("drawing records"):
+        drawn = both.write_records(output, children_output, records)
+    _tell(shown, both, drawn, files=files, promise=budget.statement(), registered=registered)
+
+
+def _linked(domain: Path, children_domain: Path, *, key: str, at_most: int, number: str) -> Linked:
+    from hedgerow.domain import Linked
+
+    described = options.domain_of(domain, None), options.domain_of(children_domain, None)
+    return Linked.of(*described, key=key, at_most=at_most, number=number)
+
+
+def _checked_places(output: Path, children_output: Path, *, force: bool, inputs: list[Path | None]) -> dict[str, Path]:
+    """All files to be written, by their names in the JSON summary."""
+    found: dict[str, Path] = {}
+    for name, path in (("", output), ("children_", children_output)):
+        place = RecordsPlace.of(str(path))
+        if place.release is None or place.table is not None or place.folder is not None:
+            raise ConfigError(f"{path} is no file", remedy="name files that end in .csv or .parquet")
+        found |= {f"{name}records": path, f"{name}release": place.release}
+    names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
+    check_outputs(
+        dict(zip(names, found.values(), strict=True)), inputs=[each for each in inputs if each is not None], force=force
+    )
+    return found
+
+
+def _workloads(linked: Linked, parents: str | None, children: str | None) -> tuple[Workload, Workload]:
+    from hedgerow.algorithms.shared import all_pairs, pairs_of_children
+    from hedgerow.queries import Workload
+
+    return (
+        all_pairs(linked) if parents is None else Workload.parse(parents, linked.counted),
+        pairs_of_children(linked) if children is None else Workload.parse(children, linked.joined),
+    )
+
+
+def _tell(
+    output: Output,
+    both: LinkedRelease,
+    drawn: tuple[int, int],
+    *,
+    files: dict[str, Path],
+    promise: str,
+    registered: Registered,
+) -> None:
+    paths = output.say_files(files)
+    output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
+    left = registered.tell()
+    stamp = both.parents.provenance.stamp
+    promise = f"{stamp}. With secure noise: {promise}" if stamp else promise
+    output.tell(promise)
+    if stamp:
+        output.warn(f"{stamp}: anyone who knows the seed can subtract the noise")
+    counts = {"n_parents": drawn[0], "n_children": drawn[1]}
+    output.result({**counts, "files": paths, "guarantee": promise, **left})

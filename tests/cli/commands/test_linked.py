@@ -1,0 +1,93 @@
+"""``hedgerow synth-linked``, and ``hedgerow sample`` with the children's release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pytest
+from click.testing import Result
+
+from hedgerow.release import Release
+from tests.cli.conftest import Place
+from tests.release.test_linked import tables
+
+
+@pytest.fixture
+def linked(place: Place) -> Place:
+    for path in map(Path, place.names()):
+        (place.folder / path).unlink()
+    for name, table in zip(("homes", "people"), tables(), strict=True):
+        pyarrow.csv.write_csv(table, place / f"{name}.csv")
+    (place / "homes.yaml").write_text("a: {min: 0, max: 1}\n")
+    (place / "people.yaml").write_text("attributes: {b: {min: 0, max: 3}}\n")
+    return place
+
+
+def synth(place: Place, *options: object, budget: tuple[object, ...] = ("--epsilon", 5, "--delta", 1e-6)) -> Result:
+    call = ("synth-linked", place / "homes.csv", place / "people.csv", "--key", "k", "--at-most", 3)
+    described = ("--domain", place / "homes.yaml", "--children-domain", place / "people.yaml")
+    places = ("-o", place / "h.csv", "--children-output", place / "p.csv")
+    return place.call(*call, *described, *places, *budget, *options)
+
+
+def test_two_releases_and_two_files_with_intact_keys(linked: Place) -> None:
+    result = synth(linked, "--number", "size", "--json")
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    homes, people = (pyarrow.csv.read_csv(linked / name) for name in ("h.csv", "p.csv"))
+    assert (homes.num_rows, people.num_rows) == (told["n_parents"], told["n_children"])
+    assert set(people["k"].to_pylist()) <= set(homes["k"].to_pylist())
+    assert "epsilon = 5" in told["guarantee"]
+    assert "at most 3 count" in told["guarantee"]
+    assert Release.load(linked / "p.release").domain.names == ("a", "size", "b")
+    again = ("--children", linked / "p.release", "-o", linked / "h2.csv", "--children-output", linked / "p2.csv")
+    result = linked.call("sample", linked / "h.release", *again, "-n", 7, "--seed", 1)
+    assert result.exit_code == 0, result.output
+    assert "7 synthetic parents" in result.output
+    assert pyarrow.csv.read_csv(linked / "h2.csv").num_rows == 7
+    assert linked.call("audit", linked / "h.release").exit_code == 0
+    assert linked.call("audit", linked / "p.release").exit_code == 0
+
+
+def test_a_register_is_charged_once_for_both(linked: Place) -> None:
+    options = ("--register", linked / "r.register", "--limit", 2, "--limit-delta", 1e-6)
+    budget = ("--epsilon", 1, "--delta", 1e-9)
+    result = synth(linked, *options, budget=budget)
+    assert result.exit_code == 0, result.output
+    shown = json.loads(linked.call("register", "show", linked / "r.register", "--json").stdout)
+    assert len(shown["entries"]) == 1
+    assert "persons (k)" in json.dumps(shown)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"people.csv": "k,b\n0,1\n7777,2\n"}, "a child without a parent"),
+        ({"homes.csv": "k,a\n0,1\n0,0\n"}, "a key that another parent has"),
+        ({"homes.yaml": "k: {min: 0, max: 9}\na: {min: 0, max: 1}\n"}, "the key 'k' is declared"),
+        ({"people.yaml": "children: {min: 0, max: 9}\n"}, "there is a column 'children' already"),
+    ],
+)
+def test_bad_input_is_explained_and_writes_nothing(linked: Place, change: dict[str, str], message: str) -> None:
+    for name, text in change.items():
+        (linked / name).write_text(text)
+    before = linked.names()
+    result = synth(linked)
+    assert result.exit_code == 1
+    assert message in result.output
+    assert "7777" not in result.output
+    assert linked.names() == before
+
+
+def test_existing_files_stay_and_children_need_both_options(linked: Place) -> None:
+    (linked / "p.release").write_text("mine")
+    result = synth(linked)
+    assert result.exit_code == 1
+    assert "p.release exists" in result.output.replace("\n", " ")
+    assert (linked / "p.release").read_text() == "mine"
+    assert synth(linked, "--force").exit_code == 0
+    result = linked.call("sample", linked / "h.release", "--children", linked / "p.release", "-o", linked / "x.csv")
+    assert result.exit_code == 1
+    assert "--children and --children-output go together" in result.output

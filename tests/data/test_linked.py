@@ -1,0 +1,118 @@
+"""Two tables with a key: who belongs to whom, how many children count, and how far one parent reaches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, strategies as st
+
+from hedgerow import Domain, IntegerRange, Linked, read_linked
+from hedgerow.domain import impossible
+from hedgerow.errors import BrokenRuleError, KeyColumnError, PersonColumnError
+from tests.data.reading.test_persons import key_of
+from tests.privacy.persons import counted_of_one
+
+HOMES, PEOPLE = Domain([IntegerRange("a", 0, 2)]), Domain([IntegerRange("b", 0, 3)])
+Raw = Mapping[str, tuple[int, tuple[int, ...]]]
+"""For each key the code of the parent and those of the children."""
+
+
+def described(at_most: int) -> Linked:
+    return Linked.of(HOMES, PEOPLE, key="k", at_most=at_most)
+
+
+def arrow(raw: Raw, order: Any = None) -> tuple[pa.Table, pa.Table]:
+    children = [(key, code) for key, (_, codes) in raw.items() for code in codes]
+    keys, codes = (
+        pa.array([key for key, _ in children], pa.string()),
+        pa.array([code for _, code in children], pa.int64()),
+    )
+    people = pa.table({"k": keys, "b": codes})
+    homes = pa.table({"k": pa.array(raw, pa.string()), "a": [code for code, _ in raw.values()]})
+    return homes, people if order is None else people.take(pa.array(order, pa.int64()))
+
+
+def read(raw: Raw, at_most: int, order: Any = None) -> tuple[Counter[Any], Counter[Any]]:
+    """The records of both tables, counted."""
+    found = []
+    for table in read_linked(*arrow(raw, order), described(at_most)):
+        cells = table.marginals([table.domain.names])[0]
+        found.append(Counter({tuple(map(int, cell)): int(cells[tuple(cell)]) for cell in np.argwhere(cells)}))
+    return found[0], found[1]
+
+
+raws = st.dictionaries(
+    st.sampled_from(["17", "18", "x y", "é"]),
+    st.tuples(st.integers(0, 2), st.lists(st.integers(0, 3), max_size=5).map(tuple)),
+    min_size=1,
+).filter(lambda raw: any(codes for _, codes in raw.values()))
+
+
+@given(raws, st.integers(1, 4), st.randoms(use_true_random=False))
+def test_tables_are_those_of_a_slow_reading_in_any_order(raw: Raw, at_most: int, random: Any) -> None:
+    order = list(range(sum(len(codes) for _, codes in raw.values())))
+    random.shuffle(order)
+    homes, people = Counter[Any](), Counter[Any]()
+    for key, (home, codes) in raw.items():
+        counted = counted_of_one(key_of(key), codes, at_most)
+        homes[home, len(counted)] += 1
+        people.update((home, len(counted), code) for code in counted)
+    assert read(raw, at_most, order) == (homes, people)
+
+
+@given(raws, st.integers(1, 3))
+def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: Raw, at_most: int) -> None:
+    whole = read(raw, at_most)
+    for key in raw:
+        rest = {other: value for other, value in raw.items() if other != key}
+        if not any(codes for _, codes in rest.values()):
+            continue
+        homes, people = read(rest, at_most)
+        assert (whole[0] - homes).total() == 1
+        assert (whole[1] - people).total() == min(at_most, len(raw[key][1]))
+        assert not homes - whole[0]
+        assert not people - whole[1]
+
+
+def test_a_child_without_a_parent_and_a_key_of_two_parents_are_errors_with_rows() -> None:
+    homes, people = arrow({"17": (0, (1, 2)), "18": (1, (0,))})
+    with pytest.raises(KeyColumnError, match=r"column 'k', 1 row \(first: 3\): a child without a parent") as found:
+        read_linked(homes.slice(0, 1), people, described(2))
+    assert "18" not in str(found.value)
+    with pytest.raises(KeyColumnError, match=r"column 'k', 1 row \(first: 3\): a key that another parent has"):
+        read_linked(pa.concat_tables([homes, homes.slice(0, 1)]), people, described(2))
+    with pytest.raises(PersonColumnError, match="an empty cell"):
+        read_linked(homes, pa.table({"k": ["17", None], "b": [0, 1]}), described(2))
+
+
+def test_what_breaks_a_rule_is_refused_or_left_out_with_its_children() -> None:
+    homes = Domain(HOMES.attributes, [], [impossible(HOMES, "a = 2")])
+    both = Domain([*HOMES.attributes, *PEOPLE.attributes])
+    people = Domain(both.attributes, [], [impossible(both, "a = 0 and b = 3")])
+    linked = Linked.of(homes, people, key="k", at_most=3)
+    tables = arrow({"17": (2, (0, 1)), "18": (0, (3, 1)), "19": (1, (3,))})
+    with pytest.raises(BrokenRuleError):
+        read_linked(*tables, linked)
+    kept = read_linked(*tables, linked, violations="drop")
+    assert [table.total() for table in kept] == [2, 2]
+    cells = kept[1].marginals([("a", "children", "b")])[0]
+    assert np.argwhere(cells).tolist() == [[0, 1, 1], [1, 1, 3]]
+    assert all(table.filtered for table in kept)
+    assert [table.persons.at_most for table in kept if table.persons] == [1, 3]
+
+
+def test_a_rule_between_the_tables_is_an_error_unless_rows_are_left_out() -> None:
+    both = Domain([*HOMES.attributes, *PEOPLE.attributes])
+    people = Domain(both.attributes, [], [impossible(both, "a = 0 and b = 3")])
+    linked = Linked.of(HOMES, people, key="k", at_most=3)
+    with pytest.raises(
+        BrokenRuleError, match=r"2 rows \(first: 1, 3\): records break the rule: impossible: a = 0"
+    ) as found:
+        read_linked(*arrow({"18": (0, (3, 1, 3))}), linked)
+    assert "=3" not in str(found.value)
+    assert [table.total() for table in read_linked(*arrow({"18": (0, (3, 1, 3))}), linked, violations="drop")] == [1, 1]

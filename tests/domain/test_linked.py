@@ -1,0 +1,61 @@
+"""The description of two linked tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hedgerow.domain import Derived, Domain, IntegerRange, Linked, impossible
+from hedgerow.errors import DomainError
+
+HOMES = Domain([IntegerRange("rooms", 1, 9)])
+PEOPLE = Domain([IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)])
+
+
+def linked(parents: Domain = HOMES, children: Domain = PEOPLE, **options: Any) -> Linked:
+    return Linked.of(parents, children, **{"key": "home", "at_most": 3, **options})
+
+
+def test_both_tables_are_found_again_in_the_joined_domain() -> None:
+    area = Derived(IntegerRange("large", 0, 1), ("rooms",), [0] * 5 + [1] * 4, column=True)
+    homes = Domain(HOMES.attributes, [area], [], ["rooms"])
+    found = linked(homes)
+    assert (found.parents, found.children, found.at_most) == (homes, PEOPLE, 3)
+    assert found.counted.names == ("rooms", "children")
+    assert found.joined.names == ("rooms", "children", "age", "sex")
+    assert [each.name for each in found.joined.derived_columns] == ["large"]
+
+
+def test_rules_between_the_tables_are_stated_beside_a_column_of_the_parents() -> None:
+    both = Domain([*HOMES.attributes, *PEOPLE.attributes])
+    rule = impossible(both, "rooms = 1 and age < 18")
+    found = linked(children=Domain(both.attributes, [], [rule]))
+    assert found.joined.constraints == (rule,)
+    assert found.children == PEOPLE
+    assert not found.counted.constraints
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"at_most": 0}, "at most 0 children"),
+        ({"at_most": True}, "at most True children"),
+        ({"key": "rooms"}, "the key 'rooms' is declared"),
+        ({"key": "age"}, "the key 'age' is declared"),
+        ({"number": "age"}, "there is a column 'age' already"),
+        ({"number": "home"}, "there is a column 'home' already"),
+        ({"children": HOMES}, "the children have no column of their own"),
+        ({"children": Domain([IntegerRange("rooms", 1, 8), IntegerRange("age", 0, 1)])}, "differs between"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(DomainError, match=message):
+        linked(**options)
+
+
+def test_a_column_of_children_that_follows_from_their_parents_is_refused() -> None:
+    both = [*HOMES.attributes, IntegerRange("age", 0, 1)]
+    crowded = Derived(IntegerRange("twice", 0, 8), ("rooms",), list(range(9)), column=True)
+    with pytest.raises(DomainError, match="'twice' is a function of their parents' columns"):
+        linked(children=Domain(both, [crowded]))

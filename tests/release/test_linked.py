@@ -1,0 +1,131 @@
+"""Records of two linked tables: intact keys, rules of both, and the laws that the releases give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from hedgerow import (
+    GDP,
+    MWEM,
+    ApproxDP,
+    Domain,
+    IntegerRange,
+    Linked,
+    LinkedRelease,
+    PureDP,
+    Release,
+    SeededNoise,
+    Workload,
+    read_linked,
+    release_linked,
+)
+from hedgerow.domain import impossible
+from hedgerow.errors import ConfigError, ReleaseError
+from hedgerow.privacy import Budget
+
+HOMES = Domain([IntegerRange("a", 0, 1)])
+BOTH = Domain([*HOMES.attributes, IntegerRange("b", 0, 3)])
+PEOPLE = Domain(BOTH.attributes, [], [impossible(BOTH, "a = 0 and b = 3")])
+LINKED = Linked.of(HOMES, PEOPLE, key="k", at_most=3)
+
+
+def tables(n: int = 600) -> tuple[pa.Table, pa.Table]:
+    """Homes of kind 1 have three children with b from 1 to 3, homes of kind 0 none or one with b = 0."""
+    keys = np.arange(n)
+    parent = np.repeat(keys, np.where(keys % 2, 3, keys % 4 // 2))
+    b = np.where(parent % 2, 1 + np.arange(len(parent)) % 3, 0)
+    return pa.table({"k": keys, "a": keys % 2}), pa.table({"k": parent, "b": b})
+
+
+def made(budget: Budget, seed: int = 0) -> LinkedRelease:
+    return release_linked(MWEM(), read_linked(*tables(), LINKED), LINKED, budget, noise=SeededNoise(seed))
+
+
+@pytest.fixture(scope="module")
+def both() -> LinkedRelease:
+    return made(PureDP(200.0))
+
+
+def test_every_child_has_a_parent_and_every_parent_the_children_that_were_drawn(both: LinkedRelease) -> None:
+    homes, people = (records.to_arrow() for records in both.sample(2000, seed=1))
+    assert homes.column_names == ["k", "a"]
+    assert people.column_names == ["k", "b"]
+    assert homes["k"].to_pylist() == list(range(1, 2001))
+    assert set(people["k"].to_pylist()) <= set(homes["k"].to_pylist())
+    numbers = Counter(people["k"].to_pylist())
+    kind = dict(zip(homes["k"].to_pylist(), homes["a"].to_pylist(), strict=True))
+    assert max(numbers.values()) <= 3
+    pairs = Counter((a, numbers[key]) for key, a in kind.items())
+    assert abs(pairs[1, 3] - 1000) < 60
+    assert abs(pairs[0, 1] - 500) < 60
+
+
+def test_children_follow_their_parent_and_the_rules_between_both(both: LinkedRelease) -> None:
+    homes, people = (records.to_arrow() for records in both.sample(2000, seed=2))
+    kind = dict(zip(homes["k"].to_pylist(), homes["a"].to_pylist(), strict=True))
+    pairs = Counter((kind[key], b) for key, b in zip(people["k"].to_pylist(), people["b"].to_pylist(), strict=True))
+    assert pairs[0, 3] == 0
+    assert sum(pairs[0, b] for b in (1, 2)) < 0.05 * sum(pairs[0, b] for b in range(4))
+    for b in (1, 2, 3):
+        assert abs(pairs[1, b] / sum(pairs[1, each] for each in range(4)) - 1 / 3) < 0.05
+
+
+def test_the_same_seed_draws_the_same(both: LinkedRelease) -> None:
+    first, second = (both.sample(50, seed=3) for _ in range(2))
+    assert [each.to_arrow() for each in first] == [each.to_arrow() for each in second]
+
+
+def test_files_know_each_other(both: LinkedRelease, tmp_path: Path) -> None:
+    both.parents.save(tmp_path / "h.release")
+    both.children.save(tmp_path / "p.release")
+    homes, people = Release.load(tmp_path / "h.release"), Release.load(tmp_path / "p.release")
+    again = LinkedRelease.from_parts(homes, people)
+    assert again.linked == both.linked == LINKED
+    assert again.write_records(tmp_path / "h.csv", tmp_path / "p.csv", 20, seed=4)[0] == 20
+    written = pyarrow.csv.read_csv(tmp_path / "p.csv")
+    assert written.equals(both.sample(20, seed=4)[1].to_arrow())
+    with pytest.raises(ReleaseError, match="not of"):
+        LinkedRelease.from_parts(people, homes)
+    alone = MWEM().run(read_linked(*tables(), LINKED)[0], homes.workload, PureDP(1.0), noise=SeededNoise(0))
+    with pytest.raises(ReleaseError, match="not of linked tables"):
+        LinkedRelease.from_parts(alone, people)
+    with pytest.raises(ReleaseError, match="not of the linked tables"):
+        LinkedRelease.of(people, homes, LINKED)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ApproxDP(1.0, 1e-9), GDP(0.5)], ids=["pure", "approximate", "gdp"])
+def test_both_parts_add_up_and_are_about_a_parent_with_all_children(budget: Budget) -> None:
+    both = made(budget)
+    first, second = both.parents.budget, both.children.budget
+    assert first.regime is second.regime
+    assert 0.999 * budget.limit < first.limit + second.limit <= budget.limit * (1 + 1e-12)
+    assert both.parents.spent <= first.limit
+    assert both.children.spent <= second.limit
+    assert [part.neighbours.records for part in (first, second)] == [1, 3]
+    assert first.neighbours.unfiltered == second.neighbours.unfiltered
+    assert "'k', of whose records at most 3 count" in both.guarantee()
+    assert both.guarantee().startswith("NOT PRIVATE: seeded")
+
+
+def test_workloads_and_shares_can_be_chosen() -> None:
+    counted = Workload.parse("marginals:children", LINKED.counted)
+    both = release_linked(
+        MWEM(),
+        read_linked(*tables(), LINKED),
+        LINKED,
+        PureDP(2.0),
+        share=0.75,
+        workloads=(counted, None),
+        noise=SeededNoise(0),
+    )
+    assert both.parents.workload == counted
+    assert both.children.workload.scopes == (("a", "b"), ("children", "b"))
+    assert both.parents.budget.limit == 1.5
+    with pytest.raises(ConfigError, match="a share of 1"):
+        release_linked(MWEM(), read_linked(*tables(), LINKED), LINKED, PureDP(2.0), share=1.0)
