@@ -38,6 +38,10 @@ def test_the_tools_lock_agrees_with_the_users_lock() -> None:
 def test_public_names_are_pinned() -> None:
     assert set(hedgerow.__all__) == {
         "MWEM",
+        "Linked",
+        "LinkedRelease",
+        "read_linked",
+        "release_linked",
         "ApproxDP",
         "GDP",
         "Binned",

@@ -11,10 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
+import hedgerow.data.linked as linked_module
 from hedgerow import Domain, IntegerRange, Linked, read_linked
+from hedgerow.data.linked import _homes_of as homes_of
 from hedgerow.domain import impossible
 from hedgerow.errors import BrokenRuleError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
+from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import counted_of_one
 
 HOMES, PEOPLE = Domain([IntegerRange("a", 0, 2)]), Domain([IntegerRange("b", 0, 3)])
@@ -65,8 +68,18 @@ def test_tables_are_those_of_a_slow_reading_in_any_order(raw: Raw, at_most: int,
     assert read(raw, at_most, order) == (homes, people)
 
 
-@given(raws, st.integers(1, 3))
-def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: Raw, at_most: int) -> None:
+FAMILIES: tuple[Raw, ...] = (
+    {"17": (0, (0, 1, 1, 3)), "18": (1, (2,)), "19": (2, ())},
+    {"17": (1, (0,)), "18": (1, (3, 3, 2)), "é": (0, (1, 2))},
+)
+
+
+def a_parent_reaches_one_record_and_its_children(at_most: int) -> None:
+    for raw in FAMILIES:
+        check_all_who_leave(raw, at_most)
+
+
+def check_all_who_leave(raw: Raw, at_most: int) -> None:
     whole = read(raw, at_most)
     for key in raw:
         rest = {other: value for other, value in raw.items() if other != key}
@@ -77,6 +90,35 @@ def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: 
         assert (whole[1] - people).total() == min(at_most, len(raw[key][1]))
         assert not homes - whole[0]
         assert not people - whole[1]
+
+
+@given(raws, st.integers(1, 3))
+def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: Raw, at_most: int) -> None:
+    check_all_who_leave(raw, at_most)
+
+
+def _first_of_all(keys: Any, columns: Any, at_most: int) -> Any:
+    """The bound held by the whole table, not by each parent."""
+    return np.arange(min(len(keys), at_most))
+
+
+def _neighbours_children(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(linked_module, "_homes_of", lambda *table, **strict: (homes_of(*table, **strict) + 1) % 3)
+
+
+MUTANTS = (
+    Mutant(
+        "children counted by a bound on all of them",
+        lambda patch: patch.setattr(linked_module, "bounded", _first_of_all),
+        lambda: a_parent_reaches_one_record_and_its_children(2),
+    ),
+    Mutant("children of another parent", _neighbours_children, lambda: a_parent_reaches_one_record_and_its_children(2)),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_a_child_without_a_parent_and_a_key_of_two_parents_are_errors_with_rows() -> None:
