@@ -56,7 +56,7 @@ def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budg
     charge = MWEM().charges(release.budget.limit, release.budget.neighbours).rounds
     found = strategies(workload, release.budget, charge, total=decided["total"])
     taken = next(each for each in found if each.name == decided["fixed"])
-    steps = list(taken.steps_without_total())
+    steps = list(taken.steps_without_total)
     assert math.fsum(step for _, step in steps) == pytest.approx(charge)
     measured = [event for event in release.events if event.label == "measure"]
     assert [event.target for event in measured] == [target.text for target, _ in steps]

@@ -171,7 +171,7 @@ def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: 
         return Course(None, steps, len(steps))
     decision = decision_of(config, workload, budget, amount, total)
     if decision is not None and decision.takes_fixed:
-        steps = list(decision.fixed.steps_without_total())
+        steps = list(decision.fixed.steps_without_total)
         return Course(decision, steps, len(steps))
     adapts = decision is not None and is_annealed(config, workload)
     return Course(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
@@ -264,7 +264,7 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
         >>> is_over_tree(MWEM(), predicted(workload, PureDP(1.0))[0])
         True
     """
-    targets = (target for target, _ in strategy.steps_without_total())
+    targets = (target for target, _ in strategy.steps_without_total)
     return limit_of(config, strategy.goal.workload).binds and over_tables(
         strategy.goal.workload.domain, targets, config.largest_tree
     )
