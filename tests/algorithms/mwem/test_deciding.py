@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from hedgerow.algorithms.mwem import deciding
 from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, is_over_tree, may_be_fixed
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.strategies import singly
 from hedgerow.algorithms.strategies.choice import strategies
+from hedgerow.algorithms.strategies.telling import predicted
 from hedgerow.audit.auditing import audit_files
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
@@ -27,6 +33,7 @@ from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses
+from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import binary
 
 DOMAIN = Domain(IntegerRange(name, 0, size) for name, size in zip("abcd", (1, 2, 3, 4), strict=True))
@@ -56,7 +63,7 @@ def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budg
     charge = MWEM().charges(release.budget.limit, release.budget.neighbours).rounds
     found = strategies(workload, release.budget, charge, total=decided["total"])
     taken = next(each for each in found if each.name == decided["fixed"])
-    steps = list(taken.steps_without_total())
+    steps = list(taken.steps_without_total)
     assert math.fsum(step for _, step in steps) == pytest.approx(charge)
     measured = [event for event in release.events if event.label == "measure"]
     assert [event.target for event in measured] == [target.text for target, _ in steps]
@@ -145,6 +152,28 @@ def test_tables_over_a_tree_must_be_worth_it() -> None:
         assert decision.takes_fixed == (decision.fixed_error <= 0.5 * decision.adaptive_error)
 
 
+@pytest.mark.parametrize("order", [2, 3])
+def test_rounds_adapt_where_many_attributes_leave_much_to_guess(order: int) -> None:
+    """Whatever is held together: so are up to eight attributes measured beforehand, and twelve not."""
+    for count, fixed in ((4, True), (8, True), (12, False)):
+        workload = Workload.marginals(Domain(IntegerRange(f"x{place}", 0, 2) for place in range(count)), order)
+        for records in (1e4, 1e6):
+            found = decision_of(MWEM(), workload, ZCDP(0.01), 0.01, records)
+            assert found is not None
+            assert found.takes_fixed is fixed
+            told = next(each for each in strategies(workload, ZCDP(0.01), 0.01, total=records) if each.name != "cells")
+            assert found.adaptive_error == pytest.approx(3.0 / math.sqrt(count) * told.mean_error / records)
+
+
+def test_tables_are_measured_whole_as_long_as_fits_of_them_are_stopped() -> None:
+    for values, measured in ((32, True), (33, False)):
+        domain = Domain(
+            IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (64, 64, 32, values), strict=True)
+        )
+        found = predicted(Workload.marginals(domain, 2), PureDP(10.0), total=1e6)
+        assert ("cells" in [each.name for each in found]) is (domain.size <= 2**22) is measured
+
+
 def test_single_attributes_are_always_measured_all() -> None:
     for records in (10.0, 1e3, 1e7):
         found = decision_of(MWEM(), Workload.marginals(DOMAIN, 1), ZCDP(0.1), 0.1, records)
@@ -212,3 +241,21 @@ def test_no_transcript_of_a_fixed_strategy_loses_more_than_epsilon(workload: Wor
     for budget in (PureDP(0.5, relation), ApproxDP(0.5, 1e-9, relation, Regime.PURE)):
         worst = max(abs(loss) for loss in losses(MWEM(), workload, budget, range(6)))
         assert 0.2 * 0.5 < worst <= 0.5 + 1e-9
+
+
+def patched(where: Any, name: str, value: Any) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr(where, name, value)
+
+
+ADAPTS = partial(test_rounds_adapt_where_many_attributes_leave_much_to_guess, 2)
+MUTANTS = (
+    Mutant("rounds that adapt however few attributes there are", patched(deciding, "_FEW_TOLD", 0.1), ADAPTS),
+    Mutant("rounds that adapt only beyond twelve attributes", patched(deciding, "_FEW_TOLD", 3.5), ADAPTS),
+    Mutant("tables measured whole beyond what fits are stopped for", patched(singly, "LARGEST_STOPPED", 2**24),
+           test_tables_are_measured_whole_as_long_as_fits_of_them_are_stopped),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

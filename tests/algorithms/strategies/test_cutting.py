@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, PureDP, SeededNoise, Table, Workload
+from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import least_of_parts
-from hedgerow.algorithms.strategies import cut_where_counts_are
+from hedgerow.algorithms.strategies import cut_where_counts_are, cutting
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import impossible, width_level
 from hedgerow.privacy import Curator
 from hedgerow.queries import Blocks, Marginal, Measurable, Measurement, Neighbours, NoiseKind
+from tests.privacy.mutants import Mutant, killed
 
 A, B = IntegerRange("a", 0, 13), IntegerRange("b", 0, 9)
 PLANE = Domain((A, B), (width_level(A, 5), width_level(B, 4)))
@@ -87,7 +93,7 @@ def test_cells_are_joined_by_noisy_values_alone() -> None:
     told, measure = [], Curator.measure
     for seed in (1, 2):
         rng, targets = np.random.default_rng(seed), list[Measurable]()
-        table = Table(domain, list(rng.integers(0, 64, (2, 300))))
+        table = Table(domain, list(rng.integers(0, 64 // seed**2, (2, 3000))))
         curator = Curator(table, PureDP(0.05, Neighbours.REPLACE), noise=SeededNoise(seed))
         with pytest.MonkeyPatch.context() as patched:
 
@@ -134,3 +140,47 @@ def test_towns_are_told_better_by_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     ours = error()
     monkeypatch.setattr("hedgerow.algorithms.mwem.settings._HELD", 0.0)
     assert ours < 0.75 * error()
+
+
+def exact_counts(patch: pytest.MonkeyPatch) -> None:
+    """Cells are joined where there are truly few records."""
+    cut = MWEMRun._cut
+
+    def cutting_by_records(self: Any, target: Measurable, charge: float, held: float) -> Measurable:
+        measurements, source = self.learner.measurements, self.curator._Curator__source
+        exact = [
+            replace(each, values=each.target.of_table(source.marginals([each.target.scope])[0]))
+            for each in measurements
+        ]
+        measurements[:], noisy = exact, list(measurements)
+        found = cut(self, target, charge, held)
+        measurements[:] = noisy
+        return found
+
+    patch.setattr(MWEMRun, "_cut", cutting_by_records)
+
+
+def changed_parts(change: Callable[[Ints, Floats], tuple[Ints, Floats]]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Other parts than those of boxes of some sizes, as many as wanted."""
+    right = cutting._parts
+    return lambda patch: patch.setattr(cutting, "_parts", lambda sizes, wanted: right(*change(sizes, wanted)))
+
+
+def one_attribute_alone(patch: pytest.MonkeyPatch) -> None:
+    """Boxes are cut along their first attribute only."""
+    right = cutting._parts
+    patch.setattr(cutting, "_parts", lambda sizes, wanted: np.where([True, False], right(sizes, wanted), 1))
+
+
+ALONE = partial(test_blocks_are_those_of_each_node_cut_alone, 3.0)
+MUTANTS = (
+    Mutant("cells joined by the exact counts", exact_counts, test_cells_are_joined_by_noisy_values_alone),
+    Mutant("parts twice as many as records allow", changed_parts(lambda sizes, wanted: (sizes, 2.0 * wanted)), ALONE),
+    Mutant("parts however few the records are", changed_parts(lambda sizes, wanted: (sizes, 1e9 * wanted)), ALONE),
+    Mutant("parts along one attribute alone", one_attribute_alone, ALONE),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -103,6 +104,18 @@ def test_all_cells_of_a_marginal_have_the_same_variance() -> None:
         np.testing.assert_allclose(each, best.deviations[index] ** 2, rtol=1e-10)
 
 
+@pytest.mark.parametrize("cliques", [[("a", "n.2"), ("n.6",)], [("a", "n.6"), ("n",), ("n.2",)], [("a", "n")]])
+def test_the_parts_of_marginals_are_all_mixes_of_coarser_levels(cliques: list[Clique]) -> None:
+    used = {name for clique in cliques for name in clique}
+    chain = [name for name in ("n.6", "n.2", "n") if name in used]
+    coarser = {"a": ["a"]} | {name: chain[: place + 1] for place, name in enumerate(chain)}
+    closure = Closure.of(EVEN_LEVELS, cliques, public_total=False)
+    for scope, row in zip(closure.scopes, closure.marginals.toarray(), strict=True):
+        below = {tuple(name for name in mix if name) for mix in product(*(["", *coarser[name]] for name in scope))}
+        cells = math.prod(EVEN_LEVELS.shape_of(scope))
+        assert row.tolist() == [(part in below) / cells for part in (*closure.scopes, ())]
+
+
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_parts_err_at_most_as_much_as_is_said(name: str, budget: Budget) -> None:
@@ -183,7 +196,7 @@ def test_guessed_errors_are_those_of_a_dense_normal_prior(name: str, budget: Bud
         if len(strategy.parts) > 1 or strategy.name in ("each", "levels"):
             continue  # told apart, or unbiased
         seen = prior
-        for target, charge in strategy.steps_without_total():
+        for target, charge in strategy.steps_without_total:
             rows = rows_of(target, domain)
             noise = variance_of(target, charge, budget) * np.eye(len(rows))
             gain = seen @ rows.T @ np.linalg.inv(rows @ seen @ rows.T + noise)

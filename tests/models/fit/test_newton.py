@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import hedgerow.models.fit.refit as refit_module
 from hedgerow.arrays import Floats
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
@@ -22,6 +24,7 @@ from hedgerow.models.trees.markov import Markov
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
 from hedgerow.queries.families.parity import walsh_hadamard
 from tests.models.strategies import domain_of
+from tests.privacy.mutants import Mutant, killed
 from tests.reference.dense_model import over_domain
 
 TOTAL = 500.0
@@ -213,6 +216,28 @@ def test_proximal_fits_of_parities_alone_are_solved_exactly() -> None:
     np.testing.assert_allclose(cells_of(models[0]), cells_of(models[1]), rtol=1e-9)
 
 
+def test_parities_of_more_attributes_are_fitted_more_loosely() -> None:
+    """Fixed seeds: what attributes alone imply is nearly all there is, and the noise of triples is kept out."""
+    bits, sigma = domain_of(*[2] * 6), 40.0
+    looser, alike = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        alone = [np.array([share, 1.0 - share]) for share in rng.uniform(0.1, 0.9, 6)]
+        exact = functools.reduce(np.multiply.outer, alone) * np.exp(rng.normal(0.0, 0.1, bits.shape))
+        truth = Histogram(bits, TOTAL, exact)
+        known = []
+        for size in (1, 2, 3):
+            for scope in itertools.combinations(bits.names, size):
+                noisy = Parity(bits, scope).on(truth) + rng.normal(0.0, sigma, 1)
+                known.append(Measurement(Parity(bits, scope), noisy, NoiseKind.GAUSSIAN, sigma))
+        fits = [Histogram(bits, TOTAL) for _ in range(2)]
+        refit(fits[0], known, Proximal())
+        Newton(c=1.25 * Proximal().c).fit(fits[1], known)
+        for found, fit in zip((looser, alike), fits, strict=True):
+            found.append(np.mean([abs(each.target.on(fit) - each.target.on(truth)) for each in known]))
+    assert np.mean(looser) < 0.9 * np.mean(alike)
+
+
 @pytest.mark.parametrize("size", [1, 2, 7, 60])
 def test_equations_are_solved(size: int) -> None:
     rng = np.random.default_rng(size)
@@ -223,3 +248,17 @@ def test_equations_are_solved(size: int) -> None:
     np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
     matrix[-1, -1] = -1.0
     assert not solve_positive(matrix, right)
+
+
+LOOSER = test_parities_of_more_attributes_are_fitted_more_loosely
+MUTANTS = (
+    Mutant("parities of all orders fitted alike", lambda patch: patch.setattr(refit_module, "_FALL", 1.0), LOOSER),
+    Mutant("parities of one attribute fitted as loosely as triples",
+           lambda patch: (patch.setattr(refit_module, "_FALL", 1.0), patch.setattr(refit_module, "_PARITIES", 0.14)),
+           LOOSER),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

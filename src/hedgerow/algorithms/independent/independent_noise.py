@@ -129,7 +129,7 @@ class IndependentNoise(Algorithm):
         charges = self.charges(curator.ledger.remaining, curator.neighbours)
         best = self.best(workload, curator.budget, charges.rounds)
         self.footprint(best.tables).check()
-        steps = list(best.steps_without_total())
+        steps = list(best.steps_without_total)
         return run_steps(self, curator, best.tables, workload, steps, algorithm=self, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:

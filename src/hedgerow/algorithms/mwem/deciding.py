@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from hedgerow.algorithms.mwem.candidates import Limit
+from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     first_rounds,
@@ -28,6 +28,7 @@ from hedgerow.algorithms.shared import Line
 from hedgerow.algorithms.strategies import (
     Step,
     Strategy,
+    are_tables,
     grid_error,
     grid_steps,
     predicted,
@@ -39,8 +40,11 @@ from hedgerow.models import Footprint, Proximal, over_tables
 from hedgerow.privacy import Budget
 from hedgerow.queries import Measurable, Workload
 
+_FEW_TOLD = 3.0
+"""Error of adaptive rounds for that of marginals which are measured beforehand, times the root of the attributes."""
+
 _ADAPTED, _FALL = 0.1, 0.4
-"""Error of adaptive rounds where a fixed strategy errs by all records, and the power that it falls with."""
+"""The same of rounds that no tree holds together, where a fixed strategy errs by all records; its power after that."""
 
 _ONE_TABLE = 1.25
 """Factor by which one table of everything must be better than smaller ones."""
@@ -128,7 +132,7 @@ def decision_of(
     fixed = min((each for each in found if holds(config, each)), key=_handicapped, default=None)
     if fixed is None or not unbiased:
         return None
-    adaptive = adaptive_error(config, unbiased[0], records)
+    adaptive = adaptive_error(config, found, unbiased[0], records)
     return Decision(fixed, records, adaptive, _OVER_TREE if is_over_tree(config, fixed) else 1.0)
 
 
@@ -171,7 +175,7 @@ def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: 
         return Course(None, steps, len(steps))
     decision = decision_of(config, workload, budget, amount, total)
     if decision is not None and decision.takes_fixed:
-        steps = list(decision.fixed.steps_without_total())
+        steps = list(decision.fixed.steps_without_total)
         return Course(decision, steps, len(steps))
     adapts = decision is not None and is_annealed(config, workload)
     return Course(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
@@ -264,7 +268,7 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
         >>> is_over_tree(MWEM(), predicted(workload, PureDP(1.0))[0])
         True
     """
-    targets = (target for target, _ in strategy.steps_without_total())
+    targets = (target for target, _ in strategy.steps_without_total)
     return limit_of(config, strategy.goal.workload).binds and over_tables(
         strategy.goal.workload.domain, targets, config.largest_tree
     )
@@ -286,18 +290,22 @@ def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:
     return Footprint.of_fit(tables_of(workload) or workload, config.largest_tree)
 
 
-def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> float:
-    """Predicted mean error of adaptive rounds, as a share of the records; a heuristic with two public constants.
+def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: Strategy, total: float) -> float:
+    """Predicted mean error of adaptive rounds, as a share of the records; heuristics with public constants.
 
-    Adaptive rounds measure little of what a fixed strategy measures, and guess the rest from it. So their error is
-    smaller where noise is large, and falls slowly with the budget: measured on public tables (docs/measurements.md) it
-    is about ``0.1 U**0.4``, U being the unbiased error of the best fixed strategy. Added is what selections miss: the
-    exponential mechanism picks one of m candidates whose score is about ``ln(m) / epsilon`` below the best one's, with
-    epsilon that of one selection.
+    Adaptive rounds measure little of what a fixed strategy measures, and guess the rest from it: the more attributes,
+    the more is left to guess. Where a hypothesis holds all marginals of a workload, their error was about ``3 /
+    sqrt(attributes)`` times that of marginals measured beforehand, on generated tables (theory.md section 13).
+
+    For other workloads, and trees that cannot hold everything, it falls slowly with the budget: measured on public
+    tables (docs/measurements.md) it is about ``0.1 U**0.4``, U being the unbiased error of the best fixed strategy.
+    Added is what selections miss: the exponential mechanism picks one of m candidates whose score is about ``ln(m) /
+    epsilon`` below the best one's, with epsilon that of one selection.
 
     Args:
         config: The configuration.
-        unbiased: The best fixed strategy, with its unbiased error, for the same workload, budget and charge.
+        fixed: All fixed strategies, the best first, for a workload, a budget and a charge.
+        unbiased: The best of them by its unbiased error.
         total: Number of records (noisy), in counts.
 
     Returns:
@@ -306,14 +314,19 @@ def adaptive_error(config: MWEMSettings, unbiased: Strategy, total: float) -> fl
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
+        >>> few, many = (predicted(workload, ZCDP(0.5), total=total) for total in (500.0, 50_000.0))
         >>> best = predicted(workload, ZCDP(0.5))[0]
-        >>> [round(adaptive_error(MWEM(), best, n), 3) for n in (500.0, 50_000.0)]
-        [0.118, 0.004]
+        >>> round(adaptive_error(MWEM(), few, best, 500.0), 3), round(adaptive_error(MWEM(), many, best, 50_000.0), 5)
+        (0.027, 0.00028)
     """
     workload, regime = unbiased.goal.workload, unbiased.goal.budget.regime
     scopes = [workload.domain.base(scope) for scope in workload.scopes]
-    if workload.n_candidates == 1 or (workload.n_candidates == len(scopes) and _are_disjoint(scopes)):
+    whole = all(map(are_tables, workload.families))
+    if _are_disjoint(scopes) and (whole or workload.n_candidates == len(scopes)):
         return math.inf
+    if whole and not limit_of(config, workload).binds:
+        told = next((each for each in fixed if each.name == "marginals"), fixed[0])
+        return _FEW_TOLD / math.sqrt(len(attributes_of(workload))) * told.mean_error / total
     charge = config.selecting(annealed=True) * unbiased.charge / first_rounds(workload, annealed=True)
     missed = math.log(workload.n_candidates) / (regime.bounded_range_epsilon(charge) * total)
     return float(_ADAPTED * (unbiased.mean_error / total) ** _FALL + missed)

@@ -4,5 +4,5 @@ from .grids import grid_error as grid_error, grid_steps as grid_steps, has_level
 from .parts import Aim as Aim
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
 from .strategy import Step as Step, Strategy as Strategy
-from .tables import residual_error as residual_error
+from .tables import are_tables as are_tables, residual_error as residual_error
 from .telling import predicted as predicted, prediction_lines as prediction_lines

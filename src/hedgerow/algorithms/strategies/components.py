@@ -160,19 +160,15 @@ class Closure:
         if not scopes:
             raise QueryError("the queries look at no attribute", remedy="ask about one")
         _check_number(chains, scopes)
-        place = {scope: number for number, scope in enumerate((*scopes, ()))}
-        parts = [[place[part] for part in _below(chains, scope)] for scope in scopes]
-        lengths = np.fromiter(map(len, parts), np.int64, len(parts))
-        places = np.fromiter((each for part in parts for each in part), np.int64, int(lengths.sum()))
+        rows, places = _parts(chains, scopes)
         gains = np.array([1.0 / math.prod(domain.shape_of(scope)) for scope in scopes])
-        precisions = np.repeat(gains, lengths), places, np.append(0, np.cumsum(lengths))
         added = {name: _added(domain, chain) for name, chain in chains.items()}
         dimensions = [math.prod(added[name] for name in scope) for scope in scopes]
         return cls(
             domain,
             scopes,
             np.array([*dimensions, 0.0 if public_total else 1.0], dtype=np.float64),
-            csr_array(precisions, shape=(len(scopes), len(place))),
+            csr_array((gains[rows], (rows, places)), shape=(len(scopes), len(scopes) + 1)),
         )
 
     @cached_property
@@ -203,9 +199,15 @@ class Closure:
         """
         if not math.isfinite(total):
             return np.zeros(len(self.dimensions))
+        return np.append(1.0 / (total**2 * self._shares), math.inf)
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The guessed variances of the components but that of no attribute, for one record."""
         spread = {name: _SKEW / math.sqrt(_added(self.domain, (name,))) for scope in self.scopes for name in scope}
-        shares = [math.prod(spread[name] for name in scope) * _TIED ** (len(scope) - 1) for scope in self.scopes]
-        return np.array([*(1.0 / (total**2 * share) for share in shares), math.inf])
+        return np.array(
+            [math.prod(spread[name] for name in scope) * _TIED ** (len(scope) - 1) for scope in self.scopes]
+        )
 
     def cells(self, scopes: Sequence[Clique]) -> Sparse:
         """Energies of one cell of each marginal.
@@ -293,6 +295,35 @@ def _below(chains: Mapping[str, Clique], scope: Clique) -> Iterable[Clique]:
     """The components of a marginal, that of no attribute first."""
     for mix in product(*((None, *chains[name]) for name in scope)):
         yield tuple(name for name in mix if name is not None)
+
+
+def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
+    """The components of marginals, all pairs as numbers of scopes; that of no attribute has the last one.
+
+    They are found one attribute after the other, the last one first: so an attribute keeps its place in what is left.
+
+    Args:
+        chains: For each name it and the coarser ones.
+        scopes: The marginals, with all those below them.
+    """
+    number = {scope: place for place, scope in enumerate((*scopes, ()))}
+    coarser = np.full((len(scopes), max(map(len, scopes))), len(scopes), dtype=np.int64)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for place, scope in enumerate(scopes):
+        for axis, name in enumerate(scope):
+            coarser[place, axis] = number[(*scope[:axis], *chains[name][-2:-1], *scope[axis + 1 :])]
+        alike.setdefault(tuple(len(chains[name]) for name in scope), []).append(place)
+    rows, parts = [], []
+    for lengths, some in alike.items():
+        found = np.array(some)[:, np.newaxis]
+        for axis in reversed(range(len(lengths))):
+            steps = [found]
+            for _ in range(lengths[axis]):
+                steps.append(coarser[steps[-1], axis])
+            found = np.concatenate(steps, axis=1)
+        rows.append(np.repeat(some, found.shape[1]))
+        parts.append(found.reshape(-1))
+    return np.concatenate(rows), np.concatenate(parts)
 
 
 def _check_number(chains: Mapping[str, Clique], cliques: Iterable[Clique]) -> None:

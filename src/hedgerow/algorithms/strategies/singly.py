@@ -13,10 +13,8 @@ from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.tables import from_one_table
 from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError
+from hedgerow.models import LARGEST_STOPPED
 from hedgerow.queries import Boxes, Conjunctions, ExplicitMatrix, Family, LinearQuery, Parities
-
-LARGEST_TABLE = 2**24
-"""Cells of the largest table that is measured as a whole."""
 
 
 def each_alone(goal: Goal, number: int) -> Part:
@@ -46,12 +44,13 @@ def from_cells(goal: Goal) -> Iterator[Part]:
     """All queries from one table of the attributes of the workload, if these are columns and have few cells.
 
     A query q over N cells, each with noise of variance v, has the variance ``v N mean(q^2)``; where the number of
-    records is public, ``v N (mean(q^2) - mean(q)^2)``. Queries that have components are told by these.
+    records is public, ``v N (mean(q^2) - mean(q)^2)``. Queries that have components are told by these. Larger tables
+    than fits can be stopped for are left out: these fits end much too early where noise is small.
     """
     workload, scopes = goal.workload, goal.workload.scopes
     domain, core = workload.domain, workload.domain.clique(name for scope in scopes for name in scope)
     cells = math.prod(domain.shape_of(core))
-    if not core or cells > LARGEST_TABLE or any(domain.index(name) >= len(domain) for name in core):
+    if not core or cells > LARGEST_STOPPED or any(domain.index(name) >= len(domain) for name in core):
         return
     try:
         asked, estimate = from_one_table(goal, cells)

@@ -134,15 +134,16 @@ class Strategy:
     @cached_property
     def tables(self) -> Workload:
         """The marginals that hold all that is measured."""
-        scopes = dict.fromkeys(target.scope for target, _ in self.steps_without_total())
+        scopes = dict.fromkeys(target.scope for target, _ in self.steps_without_total)
         return Workload.marginals(self.goal.workload.domain, cliques=list(scopes))
 
-    def steps_without_total(self) -> Iterator[tuple[Measurable, float]]:
+    @cached_property
+    def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:
         """The measurements where the number of records is learnt otherwise, with charges that have its share too."""
         steps = [(step.target, step.charge) for step in self.steps()]
         told = math.fsum(charge for target, charge in steps if target is not None)
         more = math.fsum(charge for _, charge in steps) / told * _BELOW
-        yield from ((target, more * charge) for target, charge in steps if target is not None)
+        return [(target, more * charge) for target, charge in steps if target is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

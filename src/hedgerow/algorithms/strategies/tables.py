@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -11,6 +12,7 @@ from hedgerow.algorithms.strategies.components import Closure, Components, Spars
 from hedgerow.algorithms.strategies.parts import Aim, Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.strategy import Strategy
 from hedgerow.arrays import Ints
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Budget
 from hedgerow.queries import Boxes, Conjunctions, Family, Neighbours, Parities, Parity, Workload, of_query
@@ -120,7 +122,7 @@ def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]
     workload = goal.workload
     every = [workload.families[number] for number in families]
     scopes = tuple(dict.fromkeys(scope for family in every for scope in family.scopes))
-    closure = Closure.of(workload.domain, scopes, public_total=goal.public_total)
+    closure = _closure(workload.domain, scopes, goal.public_total)
     energies: list[Sparse] = []
     questions: list[Ints] = []
     for family in every:
@@ -128,6 +130,12 @@ def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]
         questions.append(sum(found.shape[0] for found in energies) + question_of)
         energies.append(each)
     return closure, Asked.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
+
+
+@lru_cache(maxsize=2)
+def _closure(domain: Domain, scopes: tuple[Clique, ...], public_total: bool) -> Closure:
+    """The closure, which is wanted for each regime, with and without a guess."""
+    return Closure.of(domain, scopes, public_total=public_total)
 
 
 def _questions(closure: Closure, family: Family) -> tuple[Sparse, Ints]:

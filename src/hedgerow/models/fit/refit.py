@@ -42,7 +42,7 @@ _NESTED = 1.3
 """The same of tables over levels of the same attributes."""
 _POLISH = 4
 """Number of times that each step is repeated while the best length is sought."""
-_STOPPED = 2**22
+LARGEST_STOPPED = 2**22
 """Cells of the largest hypothesis for which it is: the search holds three of them."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
@@ -107,7 +107,7 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
     length = 1.0
     if (
         measurements
-        and _cells(model) <= _STOPPED
+        and _cells(model) <= LARGEST_STOPPED
         and all(isinstance(each.target, Marginal | Blocks) for each in measurements)
     ):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
