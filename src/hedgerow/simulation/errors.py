@@ -26,6 +26,7 @@ from hedgerow.privacy import SeededNoise
 from hedgerow.queries import LinearQuery, parse_predicate
 from hedgerow.release import Release, StoredModel, check_confidence, model_to_dict, within_possible
 from hedgerow.simulation.drawn import DrawnRecords
+from hedgerow.simulation.uneven import Uneven
 from hedgerow.simulation.unseen import VARIES, Seen, excess, widened
 from hedgerow.system import Seed, generator, numbered
 
@@ -34,6 +35,9 @@ RUNS = 20
 
 ESTIMATED = "estimated, not proved"
 """The label of every figure that rests on simulated runs."""
+
+_INSIDE = "it cuts blocks of cells that were measured together, inside which nobody counted"
+"""Added to the label of answers that rest on how records spread inside blocks."""
 
 _KEPT_BYTES = 1 << 28
 """Drawn records that are kept between questions, of all runs together; more are drawn again when something is asked."""
@@ -139,10 +143,11 @@ class SimulatedErrors:
         missed = self.missed(asked)
         radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, VARIES * self.factor)
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
-        found = []
+        uneven, found = _uneven(self.release), []
         for query, value, radius, error in zip(asked, values, radii.tolist(), errors.tolist(), strict=True):
             low, high = within_possible(query, value - radius, value + radius, max(value, most))
-            found.append(Estimate(value, low, high, error, self.says))
+            says = f"{self.says}; {_INSIDE}" if uneven is not None and uneven.cuts(query) else self.says
+            found.append(Estimate(value, low, high, error, says))
         return found
 
     def widths(self, confidence: float = 0.95) -> Floats:
@@ -197,9 +202,17 @@ def _records(release: Release) -> int:
     return max(1, round(release.total))
 
 
+def _uneven(release: Release) -> Uneven | None:
+    return Uneven.of(release.domain, release.measurements, release.total)
+
+
 def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
-    persons = release.budget.neighbours.persons
-    return DrawnRecords.of(release.model, _records(release), numbered(seed, 2 * number), persons)
+    rng, persons = numbered(seed, 2 * number), release.budget.neighbours.persons
+    drawn = DrawnRecords.of(release.model, _records(release), rng, persons)
+    uneven = _uneven(release)
+    return (
+        drawn if uneven is None else DrawnRecords(release.domain, uneven.scattered(drawn.records.codes, rng), persons)
+    )
 
 
 def simulate_errors(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem import candidates
 from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.mwem.opening import first_charges
 from hedgerow.algorithms.mwem.settings import Rounds
 from hedgerow.algorithms.mwem.smallest import check_drawable
 from hedgerow.data.table import Table
@@ -19,6 +22,7 @@ from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.privacy.register.register import Register
 from hedgerow.queries.workload import Workload
 
 BITS = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(6))
@@ -75,3 +79,28 @@ def test_tables_over_a_tree_count_as_memory_before_a_run(monkeypatch: pytest.Mon
     with pytest.raises(ModelTooLargeError):
         config.check(workload, Regime.GDP)
     MWEM(rounds=5, largest_tree=1 << 12).check(workload, Regime.GDP)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1e-16), ZCDP(1e-30)], ids=["pure", "zcdp"])
+def test_a_register_is_not_charged_for_noise_that_cannot_be_drawn(budget: Budget, tmp_path: Path) -> None:
+    register = Register(tmp_path / "bits.register", limit=type(budget)(1.0))
+    with pytest.raises(ConfigError, match="cannot be drawn"):
+        MWEM().run(TABLE, Workload.marginals(BITS, 2), budget, register=register)
+    assert register.entries == ()
+    assert register.spent == 0.0
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ApproxDP(1.0, 1e-9)], ids=["pure", "approximate"])
+def test_weights_of_next_to_nothing_leave_charges_that_can_be_drawn(budget: Budget) -> None:
+    """Attributes of the light family get a thousandth of the mean share, not 1e-20 of it."""
+    workload = Workload.parse("marginals:x0*x1,x1*x2,x2*x3; marginals:x4*x5 @ 1e-40", BITS)
+    counted = MWEM(rounds="annealed").accounted(workload, budget)
+    names = workload.domain.names
+    light, heavy = (
+        first_charges(workload, counted, [*names[:4], *light], counted.limit, each=0.01, total=300.0)
+        for light in (names[4:], ())
+    )
+    assert light.min() == pytest.approx(1e-3 * light[:4].sum() / 6.0, rel=1e-2)
+    assert light[:4] / light[:4].sum() == pytest.approx(heavy / heavy.sum(), rel=1e-12)
+    release = MWEM(rounds="annealed").run(TABLE, workload, budget, noise=SeededNoise(0))
+    assert sum(event.charge for event in release.events) <= release.budget.limit

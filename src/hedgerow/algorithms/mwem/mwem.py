@@ -146,6 +146,11 @@ class MWEM(MWEMSettings, Algorithm):
         if wants_classes(workload):
             raise ConfigError("a prior is about values, not about classes of very many", remedy="leave the prior out")
 
+    def check_budget(self, workload: Workload, budget: Budget) -> None:
+        """Refuse what `check` does, and budgets that are too small for the noise of a run to be drawn."""
+        self.check(workload, budget.regime)
+        check_drawable(self, workload, budget, budget.limit)
+
     def accounted(self, workload: Workload, budget: Budget) -> Budget:
         """An (epsilon, delta) in the regime with the least predicted error, if rounds are automatic."""
         return accounted(self, workload, budget)

@@ -21,6 +21,9 @@ from hedgerow.queries import NoiseKind, Workload
 _FIRST_NOISE = 0.02
 """Noise of tables of single attributes, as total variation distance, that is small beside what these do not say."""
 
+_FIRST_LEAST = 1e-3
+"""Least share of a table of one attribute, as a part of the mean share: weights may be next to nothing."""
+
 _FIRST_MOST = 0.4
 """Largest share of the budget for these tables."""
 
@@ -79,8 +82,8 @@ def first_charges(
     """The charges of the tables of single attributes, by what they are worth and by their cells.
 
     They grow until noise of tables is small, or `_FIRST_MOST` of the budget is spent. Shares are those for which the
-    sum of the expected errors is least: proportional to (worth * cells)^(2/3), under Laplace noise to the root. For
-    ranges alone they are equal.
+    sum of the expected errors is least: proportional to (worth * cells)^(2/3), under Laplace noise to the root. None
+    is so small that its noise could not be drawn. For ranges alone they are equal.
 
     Args:
         workload: Queries that the release should answer well.
@@ -107,6 +110,7 @@ def first_charges(
     pure = budget.regime is Regime.PURE
     alone = Workload.marginals(workload.domain, cliques=[(name,) for name in names])
     shares = (Asked(workload).alone(names) * alone.lengths) ** (1.0 / 2.0 if pure else 2.0 / 3.0)
+    shares = np.maximum(shares, _FIRST_LEAST * shares.mean())
     noise = float(np.mean(0.5 * expected_noise(alone, budget, each, kind))) / total
     needed = equal.sum() * (noise / _FIRST_NOISE) ** (1.0 if pure else 2.0)
     return np.asarray(shares / shares.sum() * max(equal.sum(), min(needed, _FIRST_MOST * left)))

@@ -102,6 +102,19 @@ class Algorithm(Protocol):
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
         ...
 
+    def check_budget(self, workload: Workload, budget: Budget) -> None:
+        """Refuse what `check` does, and budgets that are too small for noise to be drawn, if an algorithm knows these.
+
+        Args:
+            workload: Queries that the release should answer well.
+            budget: Budget of the run.
+
+        Raises:
+            ConfigError: The configuration does not fit; or some noise would be wider than 64-bit integers.
+            ModelTooLargeError: The hypothesis does not fit into memory.
+        """
+        self.check(workload, budget.regime)
+
     def accounted(self, workload: Workload, budget: Budget) -> Budget:
         """The budget as a run without a register counts it: an (epsilon, delta) in the regime that needs less noise.
 
@@ -165,7 +178,7 @@ class Algorithm(Protocol):
             budget = self.accounted(workload, budget)
         else:  # what is charged there is never given back: refuse first
             check_domain(source, workload)
-            self.check(workload, budget.regime)
+            self.check_budget(workload, budget)
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
         try:

@@ -36,7 +36,7 @@ from hedgerow.privacy import Budget
 from hedgerow.queries import Boxes, Marginal, Workload
 
 Grid = tuple[int, ...]
-"""A mix of levels: for each attribute the place of its level, 0 for the finest."""
+"""A mix of levels: for each attribute the place of its level, 0 for the finest, and after the last for all values."""
 
 _TINY = 1e-100
 """Imaginary step of the derivatives: without cancellation, they are exact to rounding."""
@@ -64,6 +64,10 @@ _COARSE = 0.15
 
 _LEAST_NOISE = 1e-9
 """Least standard deviation that shares are computed with, in counts."""
+
+_LOST = 0.5
+"""Noise of the coarsest table, the root of its sum of squares as a part of all records, above which a coarse table of
+one attribute is all that is measured."""
 
 _BELOW = 1.0 - 2.0**-40
 """Shares are rounded: their sum must not pass the charge."""
@@ -126,7 +130,7 @@ class _Choice:
     Attributes:
         sums: For each attribute the sums of n f^2 over a level, n being the values of a finer level (or of the same)
             in each of its values, by the places of both; the place after the last is the one node of all records.
-        sizes: Number of values of each level of each attribute.
+        sizes: Number of values of each level of each attribute, and 1 for all values.
         weights: Weight of each box.
         power: Power of its variance that is summed.
         growth: Power of the charge that precision grows with.
@@ -145,8 +149,25 @@ class _Choice:
 
     @property
     def grids(self) -> list[Grid]:
-        """All mixes of levels."""
-        return list(product(*(range(len(sizes)) for sizes in self.sizes)))
+        """All mixes of levels of all attributes."""
+        return list(product(*(range(last) for last in self.root)))
+
+    @property
+    def root(self) -> Grid:
+        """The one node of all records."""
+        return tuple(len(sizes) - 1 for sizes in self.sizes)
+
+    @property
+    def one_attribute(self) -> Grid:
+        """The coarsest level of the attribute for which it is smallest."""
+        axis = min(range(len(self.sizes)), key=lambda each: float(self.sizes[each][-2]))
+        return (*self.root[:axis], self.root[axis] - 1, *self.root[axis + 1 :])
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether even the coarsest table would be noise."""
+        cells = self.cells(tuple(last - 1 for last in self.root))
+        return math.sqrt(cells / self.bought(1.0)) > _LOST * self.total
 
     def cells(self, grid: Grid) -> float:
         """Number of cells."""
@@ -159,11 +180,10 @@ class _Choice:
             chain: Grids, finest first.
             far: Standard deviation of a count about the mean, as a multiple of it.
         """
-        root = tuple(len(sizes) for sizes in self.sizes)
         cells = np.array([self.cells(grid) for grid in chain])
         return Grids(
             np.stack([self._sums(grid, grid) for grid in chain], axis=1),
-            np.stack([self._sums(*pair) for pair in zip(chain, [*chain[1:], root], strict=True)], axis=1),
+            np.stack([self._sums(*pair) for pair in zip(chain, [*chain[1:], self.root], strict=True)], axis=1),
             cells / np.append(cells[1:], 1.0),
             (cells / (far * self.total)) ** 2,
         )
@@ -211,8 +231,9 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
     """Measurements for one table, or boxes over it: it, and tables over levels of its attributes, coarsest first.
 
     For boxes, tables are added to the finest one by one while the predicted error falls; then the charge is divided
-    among them. A table that is asked for itself is measured alone, unless its cells are lost in the noise: then a
-    coarser one shows where the records are.
+    among them. Where records are so few that even the coarsest table would be noise, a table of one attribute is all.
+    A table that is asked for itself is measured alone, unless its cells are lost in the noise: then a coarser one shows
+    where the records are.
 
     Args:
         workload: Boxes over one clique, or one table that ``has_levels``.
@@ -263,7 +284,7 @@ def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total:
     levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
     choice = _choice(workload, levels, budget, sum(step.charge for step in steps), total)
     scopes = [step.target.scope for step in reversed(steps) if step.target is not None]
-    chain = [tuple(each.index(name) for each, name in zip(levels, scope, strict=True)) for scope in scopes]
+    chain = [tuple(_place(each, scope) for each in levels) for scope in scopes]
     charges = np.array([step.charge for step in reversed(steps)])
     noises = Measurements.of_marginals(workload.domain, scopes, budget).noises(budget, charges)[0]
     variances = choice.estimate(chain, _LIKELY).variances(np.maximum(noises, _LEAST_NOISE) ** -2.0)
@@ -284,6 +305,8 @@ def _of_boxes(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
     choice = _choice(workload, levels, budget, charge, total)
+    if len(levels) > 1 and choice.is_lost:
+        return {choice.one_attribute: 1.0}
     shares = {(0,) * len(levels): 1.0}
     error = choice.error(shares)
     while longer := list(_longer(shares, choice.grids)):
@@ -313,7 +336,12 @@ def _is_finer(one: Grid, other: Grid) -> bool:
 
 
 def _names(levels: Sequence[Clique], grid: Grid) -> Clique:
-    return tuple(each[at] for each, at in zip(levels, grid, strict=True))
+    return tuple(each[at] for each, at in zip(levels, grid, strict=True) if at < len(each))
+
+
+def _place(levels: Clique, scope: Clique) -> int:
+    """The place of the level of an attribute that a scope names, after the last if it names none."""
+    return next((place for place, name in enumerate(levels) if name in scope), len(levels))
 
 
 def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
@@ -326,7 +354,7 @@ def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge
     lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))
     return _Choice(
         tuple(_sums(domain, each, lows[:, axis], highs[:, axis]) for axis, each in enumerate(levels)),
-        tuple(np.array([float(domain[name].size) for name in each]) for each in levels),
+        tuple(np.array([*(float(domain[name].size) for name in each), 1.0]) for each in levels),
         weights[some],
         power,
         goal.growth,
@@ -346,7 +374,7 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
         one = first == last
         lower = np.where(one, highs + 1, ends[first]) - lows
         upper = np.where(one, 0, highs + 1 - ends[last] + counts[last])
-        for fine in range(min(coarse + 1, len(levels))):
+        for fine in range(coarse + 1):
             parents = np.zeros(codes[fine].max() + 1, dtype=np.int64)
             parents[codes[fine]] = above
             children = np.bincount(parents)

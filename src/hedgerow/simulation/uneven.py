@@ -1,0 +1,153 @@
+"""Unevenness inside blocks: cells that were measured together are even in a hypothesis, and seldom in the data.
+
+Adaptive grids measure cells with few records in blocks. Records drawn from a release are spread evenly inside these, so
+that simulated errors of single cells would be too small, by very much where values are heaped (ages given in fives).
+How uneven records are is read off what was measured: the finer noisy counts against those that the coarser tables
+foretell, less the noise of both and the spread of whole records. Blocks are taken to be as uneven inside; each drawn
+table has shares of its own. That is post-processing, and a guess: what blocks hide nobody measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.arrays import Ints
+from hedgerow.domain import Clique, Domain, places_in
+from hedgerow.models import Codes, estimated
+from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.system import Seed, generator
+
+_LEAST = 1e-3
+"""Relative deviation of cells below which blocks count as even."""
+_TINY = 1e-300
+_ROUNDING = 1e-13
+"""Largest answer, for each cell, that is taken for none."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Uneven:
+    """Blocks of cells, and how uneven the cells in them are.
+
+    Attributes:
+        domain: The domain.
+        scope: The attributes that the blocks are about, in domain order.
+        places: The block of each of their cells, flat.
+        deviation: Standard deviation of the cells of a block over their mean.
+    """
+
+    domain: Domain
+    scope: Clique
+    places: Ints
+    deviation: float
+
+    @classmethod
+    def of(cls, domain: Domain, measurements: Sequence[Measurement], total: float) -> Uneven | None:
+        """The finest blocks of a release, as uneven inside as they are among each other.
+
+        Args:
+            domain: A domain.
+            measurements: Noisy answers of the release.
+            total: Number of records (noisy), in counts.
+
+        Returns:
+            None where there are no blocks of several cells, or they look even.
+
+        Example:
+            >>> from hedgerow import IntegerRange
+            >>> from hedgerow.queries import NoiseKind
+            >>> domain = Domain((IntegerRange("age", 0, 19),))
+            >>> tens, blocks = Marginal(domain, ("age.5",)), Blocks(domain, ("age",), np.arange(20) // 2)
+            >>> counts = [80.0, 40.0, 40.0, 40.0], [70.0, 5.0, 5.0, 30.0, 10.0, 30.0, 10.0, 30.0, 0.0, 0.0]
+            >>> pair = zip((tens, blocks), counts, strict=True)
+            >>> noisy = [Measurement(target, np.array(each), NoiseKind.LAPLACE, 0.1) for target, each in pair]
+            >>> round(Uneven.of(domain, noisy, 200.0).deviation, 2)
+            0.89
+        """
+        found = [each for each in measurements if isinstance(each.target, Blocks)]
+        if not found:
+            return None
+        finest = max(found, key=lambda each: each.target.size)
+        coarser = [each for each in measurements if each.target.size < finest.target.size and _is_table(each.target)]
+        if not coarser:
+            return None
+        scope = domain.base(finest.target.scope)
+        places, deviation = _places(finest.target, scope), _deviation(finest, coarser, scope, total)
+        several = np.bincount(places).max() > 1
+        return cls(domain, scope, places, deviation) if several and deviation > _LEAST else None
+
+    def cuts(self, query: LinearQuery) -> bool:
+        """Whether a query tells cells of one block apart, so that its answer rests on how records spread in there.
+
+        It does unless counts that cancel out in each block cancel out in its answer.
+
+        Args:
+            query: A query over the domain.
+
+        Example:
+            >>> from hedgerow import IntegerRange, parse_predicate
+            >>> blocks = Uneven(Domain((IntegerRange("age", 0, 3),)), ("age",), np.array([0, 0, 1, 1]), 1.0)
+            >>> [blocks.cuts(parse_predicate(text, blocks.domain)) for text in ("age < 2", "age < 1")]
+            [False, True]
+        """
+        if not set(self.domain.base(query.scope)) <= set(self.scope):
+            return True
+        counts = generator(0).random(len(self.places))
+        counts -= (np.bincount(self.places, counts) / np.bincount(self.places))[self.places]
+        found = places_in(self.domain, self.scope, query.scope).reshape(-1)
+        shape = self.domain.shape_of(query.scope)
+        table = np.bincount(found, counts, math.prod(shape)).astype(np.float64).reshape(shape)
+        return bool(np.abs(query.of_table(table)).max() > _ROUNDING * len(counts))
+
+    def scattered(self, codes: Codes, seed: Seed = None) -> Codes:
+        """Records that lie inside the same blocks, on cells of uneven shares.
+
+        Shares follow a gamma law, divided by their sum in each block.
+
+        Args:
+            codes: One row per record, shape ``(n, len(domain))``.
+            seed: Seed of the shares and the records.
+        """
+        rng, shape = generator(seed), self.domain.shape_of(self.scope)
+        axes = [self.domain.index(name) for name in self.scope]
+        weights = np.maximum(rng.gamma(self.deviation**-2.0, size=len(self.places)), _TINY)
+        order = np.argsort(self.places, kind="stable")
+        blocks, shares = self.places[order], (weights / np.bincount(self.places, weights)[self.places])[order]
+        ends = np.cumsum(np.bincount(blocks))
+        mine = self.places[np.ravel_multi_index([codes[:, axis] for axis in axes], shape)]
+        found = np.searchsorted(np.cumsum(shares), mine + rng.random(len(mine)))
+        cells = order[np.clip(found, (ends - np.bincount(blocks))[mine], ends[mine] - 1)]
+        scattered = np.array(codes)
+        scattered[:, axes] = np.stack(np.unravel_index(cells, shape), axis=1)
+        return scattered
+
+
+def _deviation(fine: Measurement, coarser: Sequence[Measurement], scope: Clique, total: float) -> float:
+    """The relative standard deviation of fine counts about even shares of the coarse ones that they are cut from."""
+    table, counts = estimated(coarser, total)
+    std = next(each.std for each in coarser if each.target.size == table.size)
+    below, above = _places(fine.target, scope), _places(table, scope)
+    nodes = np.zeros(fine.target.size, dtype=np.int64)
+    nodes[below] = above
+    shares = np.bincount(below) / np.bincount(above)[nodes]
+    cut = shares < 1.0
+    expected = (shares * np.maximum(counts, 0.0)[nodes])[cut]
+    known = (shares[cut] * std) ** 2
+    excess = float(np.sum((fine.values[cut] - expected) ** 2 - fine.std**2 - known - expected))
+    squares = float(np.sum(expected**2 - known))
+    return math.sqrt(excess / squares) if excess > 0.0 and squares > 0.0 else 0.0
+
+
+def _is_table(target: Measurable) -> bool:
+    return isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
+
+
+def _places(table: Measurable, scope: Clique) -> Ints:
+    """The node of a table that each cell of a scope belongs to, flat."""
+    found = places_in(table.domain, scope, table.scope).reshape(-1)
+    return np.asarray(table.places.reshape(-1)[found] if isinstance(table, Blocks) else found)

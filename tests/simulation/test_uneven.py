@@ -1,0 +1,116 @@
+"""Simulated records are as uneven inside blocks as the release shows that records are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, SeededNoise, Table, Workload, simulate_errors
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import width_level
+from hedgerow.privacy import exact_answers
+from hedgerow.queries import Blocks, Conjunction, Marginal, Measurement, NoiseKind
+from hedgerow.release import Release
+from hedgerow.simulation import errors
+from hedgerow.simulation.uneven import Uneven
+
+AGE = IntegerRange("age", 0, 39)
+DOMAIN = Domain((IntegerRange("other", 0, 2), AGE), [width_level(AGE, 10)])
+PLACES = np.array([0] * 6 + [1] * 4 + list(range(2, 12)) + [12, 13, 13, 13, 14, 14, 14, 14, 15, 15] + [16] * 10)
+
+
+def noisy(target: Marginal | Blocks, values: Floats, scale: float = 0.5) -> Measurement:
+    return Measurement(target, values, NoiseKind.GAUSSIAN, scale)
+
+
+def heaped(n: int = 20_000) -> Table:
+    """Two numbers that are told in fives."""
+    rng = np.random.default_rng(3)
+    found = [rng.gamma(3.0, 9.0, n).clip(0, 99), rng.normal(45.0, 12.0, n).clip(0, 99)]
+    return Table(Domain(IntegerRange(name, 0, 99) for name in "ab"), [5 * (each.astype(int) // 5) for each in found])
+
+
+def release_of(table: Table) -> Release:
+    workload = Workload.marginals(table.domain, 2)
+    return MWEM().run(table, workload, ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
+
+
+@pytest.mark.parametrize("deviation", [0.5, 2.0])
+def test_records_stay_in_their_blocks_and_have_the_deviation_inside(deviation: float) -> None:
+    """Against the moments of shares of a gamma law, record by record for the blocks."""
+    n, cells = 400_000, 10
+    uneven = Uneven(DOMAIN, ("age",), np.arange(40) // cells, deviation)
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.integers(3, size=n), rng.integers(40, size=n)], axis=1)
+    variances = []
+    for seed in range(60):
+        found = uneven.scattered(codes, seed)
+        assert np.array_equal(found[:, 0], codes[:, 0])
+        assert np.array_equal(found[:, 1] // cells, codes[:, 1] // cells)
+        shares = np.bincount(found[:, 1], minlength=40).reshape(-1, cells) * 4.0 / n
+        variances.append(np.var(shares, axis=1).mean() * cells**2)
+    total = cells * deviation**-2.0
+    expected = cells**2 * (1.0 / cells) * (1.0 - 1.0 / cells) / (total + 1.0)  # of a Dirichlet law
+    assert np.mean(variances) == pytest.approx(expected, rel=0.1)
+
+
+def test_cells_of_their_own_keep_their_records() -> None:
+    codes = np.stack([np.zeros(40, dtype=np.int64), np.arange(40)], axis=1)
+    found = Uneven(DOMAIN, ("age",), PLACES, 3.0).scattered(codes, 1)
+    alone = np.bincount(PLACES)[PLACES] == 1
+    assert np.array_equal(found[alone], codes[alone])
+    assert np.array_equal(PLACES[found[:, 1]], PLACES[codes[:, 1]])
+
+
+def test_the_deviation_is_that_of_fine_counts_about_even_shares() -> None:
+    """Against a sum over blocks, one by one."""
+    rng = np.random.default_rng(2)
+    tens, blocks = Marginal(DOMAIN, ("age.10",)), Blocks(DOMAIN, ("age",), PLACES)
+    coarse = noisy(tens, np.array([400.0, 300.0, 200.0, 100.0]))
+    fine = noisy(blocks, rng.integers(0, 60, blocks.size) + 0.25, 0.75)
+    found = Uneven.of(DOMAIN, [coarse, fine], 1000.0)
+    upper = lower = 0.0
+    for block in range(blocks.size):
+        cells = np.flatnonzero(block == PLACES)
+        if len(cells) == 10:
+            continue
+        share = len(cells) / 10.0
+        expected = share * coarse.values[cells[0] // 10]
+        upper += (fine.values[block] - expected) ** 2 - 0.75**2 - (0.5 * share) ** 2 - expected
+        lower += expected**2 - (0.5 * share) ** 2
+    assert found is not None
+    assert found.deviation == pytest.approx((upper / lower) ** 0.5, rel=1e-10)
+
+
+def test_even_counts_and_whole_tables_change_nothing() -> None:
+    tens, blocks = Marginal(DOMAIN, ("age.10",)), Blocks(DOMAIN, ("age",), PLACES)
+    coarse, sizes = noisy(tens, np.full(4, 250.0)), np.bincount(PLACES)
+    assert Uneven.of(DOMAIN, [coarse, noisy(blocks, 25.0 * sizes)], 1000.0) is None
+    assert Uneven.of(DOMAIN, [noisy(blocks, 25.0 * sizes)], 1000.0) is None
+    assert Uneven.of(DOMAIN, [coarse, noisy(Marginal(DOMAIN, ("age",)), np.arange(40.0))], 1000.0) is None
+
+
+@pytest.mark.parametrize("codes", [[0], [0, 1], list(range(6)), list(range(10)), [10], [21, 22, 23], [20, 22], [0, 39]])
+def test_a_query_cuts_a_block_if_it_takes_a_part_of_it(codes: list[int]) -> None:
+    uneven, query = Uneven(DOMAIN, ("age",), PLACES, 1.0), Conjunction.where(DOMAIN, {"age": codes})
+    mine: Ints = np.isin(np.arange(40), codes)
+    expected = any(0 < mine[block == PLACES].sum() < (block == PLACES).sum() for block in range(17))
+    assert uneven.cuts(query) == expected
+    assert uneven.cuts(Conjunction.where(DOMAIN, {"other": [0]}))
+
+
+def test_heaped_values_are_covered_and_labelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = heaped()
+    release = release_of(table)
+    values, truth = release.workload.answers(release.model), exact_answers(table, release.workload)
+    large = values >= 5.0
+
+    def covered() -> float:
+        found = simulate_errors(release, 10, seed=0)
+        return float(np.mean((np.abs(values - truth) <= found.widths() + 0.5)[large]))
+
+    assert covered() > 0.9
+    found = simulate_errors(release, 2, seed=0).answers(["a = 35 and b = 45", "a < 30", "a = 99 and b = 98"])
+    assert [found[place].says.endswith("nobody counted") for place in (1, 2)] == [False, True]
+    monkeypatch.setattr(errors.Uneven, "of", lambda *_: None)
+    assert covered() < 0.8
