@@ -163,6 +163,7 @@ def ask(
         Path | None,
         options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
     ] = None,
+    accept_draft: options.AcceptDraft = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
@@ -203,6 +204,7 @@ def ask(
     reading = Reading.of_session(
         session,
         domain,
+        accept_draft=accept_draft,
         columns=columns,
         count_column=count_column,
         coded=coded,

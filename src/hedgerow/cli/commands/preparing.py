@@ -101,7 +101,7 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 def _check(shown: Output, file: Path) -> None:
     from hedgerow.domain import check_domain, read_domain
 
-    found = check_domain(read_domain(file))
+    found = check_domain(read_domain(file, accept_draft=True))
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
         shown.say(
@@ -114,10 +114,16 @@ def _check(shown: Output, file: Path) -> None:
         shown.say(f"levels       {name}: {', '.join(levels)}")
     if found.columns:
         shown.say(f"derived      {', '.join(found.columns)}")
+    if found.normalised:
+        shown.say(f"normalised   {found.normalised}")
+    if found.ignored:
+        shown.say(f"ignored      {', '.join(found.ignored)}")
     for name, values in found.never.items():
         shown.say(f"never        {name}: {_listed(values)}")
     for rule in found.implied:
         shown.say(f"implied      {rule} (the other constraints say as much)")
+    if found.draft:
+        shown.warn("this is a draft: delete 'draft: true' once every entry says what is publicly known")
     shown.result(asdict(found))
 
 
@@ -212,7 +218,7 @@ def plan(
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    asked = options.workload_of(domain, columns, workload)
+    asked = options.workload_of(domain, columns, workload, accept_draft=True)
     reading = Reading(
         asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
     )

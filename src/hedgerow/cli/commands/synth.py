@@ -50,6 +50,7 @@ def synth(
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
     prior: options.PriorFile = None,
+    accept_draft: options.AcceptDraft = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
@@ -146,7 +147,7 @@ def synth(
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = _signing_key(shown, sign)
-    asked = options.workload_of(domain, columns, workload)
+    asked = options.workload_of(domain, columns, workload, accept_draft=accept_draft)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
@@ -245,6 +246,7 @@ def _tell(
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
+    from hedgerow.domain import ignored_in_words
     from hedgerow.release import distinct_records, error_sentence, summary_of, tables_sentence
 
     paths = output.say_files(files)
@@ -253,8 +255,8 @@ def _tell(
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
     left = registered.tell()
     output.tell(release.guarantee())
-    if release.provenance.left_out:
-        output.tell(release.provenance.left_out)
+    for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain))):
+        output.tell(sentence)
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
