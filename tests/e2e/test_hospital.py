@@ -42,7 +42,7 @@ def _made(folder: Path) -> Path:
 
 @pytest.mark.slow
 def test_from_csv_to_records_without_edges_made_by_hand(tmp_path: Path) -> None:
-    """The seed of the noise is fixed: in one of six other runs a quartile erred by 6 %, in all others by less than 4.5 %."""
+    """The seed of the noise is fixed: in one of six other runs a quartile erred by 6 %."""
     data, draft, out = _made(tmp_path), tmp_path / "visits.yaml", tmp_path / "records.csv"
     run = CliRunner().invoke
     assert run(app, ["domain", str(data), "-o", str(draft)]).exit_code == 0

@@ -303,6 +303,23 @@ def _amount_of(
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
 
 
+def warn_of_domain(output: Output, domain: Domain) -> None:
+    """Warn of columns whose bins or labels look useless, by what is public about them.
+
+    Args:
+        output: Prints the warnings.
+        domain: The domain of the run.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> warn_of_domain(Output(), Domain([IntegerRange("age", 0, 99)]))
+    """
+    from hedgerow.domain import doubts_of
+
+    for doubt in doubts_of(domain):
+        output.warn(doubt)
+
+
 def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
     """Warn if the guarantee promises next to nothing.
 

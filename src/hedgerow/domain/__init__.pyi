@@ -16,6 +16,7 @@ from .derived import (
     width_level as width_level,
 )
 from .domain import Domain as Domain
+from .doubts import doubts_of as doubts_of
 from .encoding import (
     Codes as Codes,
     Encoder as Encoder,

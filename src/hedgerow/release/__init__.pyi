@@ -17,6 +17,7 @@ from .content import (
     measurements_to_list as measurements_to_list,
     model_to_dict as model_to_dict,
 )
+from .doubts import release_doubts as release_doubts
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values, understood as understood
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance

@@ -148,6 +148,7 @@ def synth(
     check_report("--report", report)
     key = _signing_key(shown, sign)
     asked = options.workload_of(domain, columns, workload, accept_draft=accept_draft)
+    options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
@@ -247,7 +248,7 @@ def _tell(
 ) -> None:
     """The result, for people and for programs."""
     from hedgerow.domain import ignored_in_words
-    from hedgerow.release import distinct_records, error_sentence, summary_of, tables_sentence
+    from hedgerow.release import distinct_records, error_sentence, release_doubts, summary_of, tables_sentence
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -262,6 +263,8 @@ def _tell(
         output.tell(error_sentence(release))
     if rule := tables_sentence(release):
         output.tell(rule)
+    for doubt in release_doubts(release):
+        output.warn(doubt)
     options.warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: anyone who knows the seed can subtract the noise")
