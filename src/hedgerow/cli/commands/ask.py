@@ -237,6 +237,10 @@ def ask(
                 check_session(table_register, kept.notes, session)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
+        if reading.domain.draft:
+            from hedgerow.release import DRAFT_ACCEPTED
+
+            shown.tell(DRAFT_ACCEPTED)
         found = kept.ask_all(asked, confidence)
         _write(output, asked, found)
         _tell(shown, session, kept, asked, found, registered=registered)
