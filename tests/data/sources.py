@@ -88,6 +88,39 @@ def visits_of(n_rows: int, seed: int) -> pa.Table:
     return few.append_column("patient", pa.array(patients))
 
 
+SPELLED = domain_from_mapping(
+    {
+        "gender": {
+            "values": ["female", "male"],
+            "trim": True,
+            "case": "fold",
+            "synonyms": {"m": "male", "F": "female", "n/a": "?"},
+            "missing": "?",
+        },
+        "town": {"values": ["Zürich", "Łódź"], "unicode": "NFC", "other": True},
+        "flag": {"values": [True, False], "case": "fold", "synonyms": {"yes": True, "no": False}},
+    }
+)
+"""Labels that are normalised."""
+
+SPELLINGS = {
+    "gender": {0: ["female", " Female", "F", "f\t"], 1: ["male", "MALE ", "m", "M"], 2: [None, "", "  ", "?", "N/A"]},
+    "town": {0: ["Zürich", "Zu\u0308rich"], 1: ["Łódź", "Ło\u0301dz\u0301"], 2: ["zürich", " Łódź", "Bern", "other"]},
+    "flag": {0: ["true", "TRUE", "Yes"], 1: ["False", "fAlse", "NO"]},
+}
+"""For each attribute of `SPELLED` the cells of each code, listed by hand."""
+
+
+def spelled_of(n_rows: int, seed: int) -> pa.Table:
+    """A random table that fits `SPELLED`, beside that of ``table_of``."""
+    draw = np.random.default_rng(seed)
+    table = table_of(n_rows, seed)
+    for name, spellings in SPELLINGS.items():
+        cells = [cell for code in spellings for cell in spellings[code]]
+        table = table.append_column(name, pa.array([cells[i] for i in draw.integers(len(cells), size=n_rows)]))
+    return table
+
+
 def parts_of(table: pa.Table, n: int = 3) -> list[pa.Table]:
     cuts = np.linspace(0, table.num_rows, n + 1).astype(int).tolist()
     return [table.slice(low, high - low) for low, high in pairwise(cuts)]

@@ -31,9 +31,12 @@ from tests.data.sources import (
     PLACES,
     POSTGRESQL,
     SCALES,
+    SPELLED,
+    SPELLINGS,
     Place,
     postgresql,
     scales_of,
+    spelled_of,
     spoiled,
     table_of,
     visits_of,
@@ -83,6 +86,16 @@ def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, t
     for names in (("admitted",), ("seen",), ("temp", "born"), ("admitted.month", "temp")):
         (counts,), (wanted,) = found.marginals([names]), expected.marginals([names])
         assert counts.tolist() == wanted.tolist()
+
+
+def test_labels_are_normalised_alike_everywhere(place: Place, tmp_path: Path) -> None:
+    table = spelled_of(1000, seed=0)
+    source, more = place(table, tmp_path)
+    found = scan_table(source, SPELLED, **{"extra_columns": "ignore", **more})
+    for name, spellings in SPELLINGS.items():
+        cells = table.column(name).to_pylist()
+        expected = [sum(cell in listed for cell in cells) for listed in spellings.values()]
+        assert found.marginals([(name,)])[0].tolist() == expected
 
 
 @pytest.mark.parametrize("kind", BAD_ON_SCALES)

@@ -372,7 +372,9 @@ def test_levels_of_dates_and_times() -> None:
     ("name", "unit"), [("admitted", "hour"), ("temp", "month"), ("born", "month"), ("left", "year")]
 )
 def test_levels_that_are_refused(name: str, unit: Unit) -> None:
-    with pytest.raises(DomainError, match=r"has no steps shorter|all values of 'left' are in one year"):
+    with pytest.raises(
+        DomainError, match=r"has no steps shorter|lies in two units|all values of 'left' are in one year"
+    ):
         calendar_level(domain()[name], unit)
 
 
@@ -483,3 +485,25 @@ def test_the_auditor_counts_the_same_codes() -> None:
     found = domain_from_mapping(MAPPING | {"quarter": {"min": "2019-Q3", "max": "2021-Q2"}})
     entries = domain_to_mapping(found)["attributes"]
     assert [size_of(entries[each.name]) for each in found] == [each.size for each in found]
+
+
+def test_bins_of_the_calendar_have_the_levels_of_longer_units() -> None:
+    dates = {"min": "2020-01-15", "max": "2022-12-31"}
+    for bins, names in (("month", ["x.quarter", "x.year"]), ("quarter", []), ("week", ["x.5"])):
+        domain = domain_from_mapping({"x": {**dates, "bins": bins}})
+        found = [each.name for each in domain.derived]
+        assert found[: len(names)] == names or bins == "week"
+        assert not any(name.endswith((".month", ".day")) for name in found)
+    domain = domain_from_mapping({"x": {**dates, "bins": "month", "missing": True}})
+    declared = domain_from_mapping({"x": {**dates, "bins": "month", "levels": ["quarter", "year"]}})
+    assert domain_from_mapping(domain_to_mapping(declared)) == declared
+    assert [each.name for each in declared.derived] == ["x.quarter", "x.year"]
+    level = domain.function("x.quarter")
+    assert level is not None
+    days = [date.fromisoformat(domain["x"].label(code)[1:11]) for code in range(domain["x"].size - 1)]
+    expected = [f"{day.year}-Q{(day.month + 2) // 3}" for day in days]
+    assert [level.attribute.label(code) for code in level.codes.tolist()] == [*expected, "?"]
+    with pytest.raises(DomainError, match="lies in two units"):
+        domain_from_mapping({"x": {**dates, "bins": "week", "levels": ["month"]}})
+    with pytest.raises(DomainError, match="are months themselves"):
+        domain_from_mapping({"x": {**dates, "bins": "month", "levels": ["month"]}})

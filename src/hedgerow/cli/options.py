@@ -60,6 +60,16 @@ Where = Annotated[
 ]
 
 
+AcceptDraft = Annotated[
+    bool,
+    table_option(
+        "--accept-draft",
+        help="Take a domain file that says 'draft: true' as it stands. What it read off the data is outside the "
+        "guarantee, and the release says so.",
+    ),
+]
+
+
 class Violations(StrEnum):
     """The values of ``--violations``."""
 
@@ -225,33 +235,34 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def domain_of(domain_file: Path, columns: str | None) -> Domain:
+def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:
     """The domain of the columns that ``--columns`` selects; of all if it is None.
 
     Raises:
-        DomainError: The domain file is wrong, or does not declare a column.
+        DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
     """
     from hedgerow.domain import read_domain
 
-    declared, selected = read_domain(domain_file), split_names(columns)
+    declared, selected = read_domain(domain_file, accept_draft=accept_draft), split_names(columns)
     return declared if selected is None else declared.of_columns(selected)
 
 
-def workload_of(domain_file: Path, columns: str | None, text: str | None) -> Workload:
+def workload_of(domain_file: Path, columns: str | None, text: str | None, *, accept_draft: bool = False) -> Workload:
     """The workload that the options describe, over the columns that they select.
 
     Args:
         domain_file: Path of the domain file.
         columns: Columns that ``--columns`` selects; None for all.
         text: The workload; None for all pairs of columns, or the only column.
+        accept_draft: Whether the domain may be a draft.
 
     Raises:
-        DomainError: The domain file is wrong, or does not declare a column.
+        DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
         QueryError: The text is wrong, or does not fit the domain.
     """
     from hedgerow.queries import Workload
 
-    domain = domain_of(domain_file, columns)
+    domain = domain_of(domain_file, columns, accept_draft=accept_draft)
     return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
@@ -341,6 +352,23 @@ def _amount_of(
             raise typer.BadParameter(f"{named[1]} goes with {named[0]}")
         return None
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
+
+
+def warn_of_domain(output: Output, domain: Domain) -> None:
+    """Warn of columns whose bins or labels look useless, by what is public about them.
+
+    Args:
+        output: Prints the warnings.
+        domain: The domain of the run.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> warn_of_domain(Output(), Domain([IntegerRange("age", 0, 99)]))
+    """
+    from hedgerow.domain import doubts_of
+
+    for doubt in doubts_of(domain):
+        output.warn(doubt)
 
 
 def warn_of_budget(output: Output, budget: Budget, total: float) -> None:

@@ -65,6 +65,7 @@ class Reading:
         session: Path,
         domain: Path | None,
         *,
+        accept_draft: bool = False,
         columns: str | None,
         count_column: str | None,
         coded: bool,
@@ -81,7 +82,7 @@ class Reading:
         """
         kept, notes = _kept(session)
         if domain is not None:
-            wanted = options.domain_of(domain, columns)
+            wanted = options.domain_of(domain, columns, accept_draft=accept_draft)
         elif kept is None:
             raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
         else:

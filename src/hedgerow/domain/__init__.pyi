@@ -16,6 +16,7 @@ from .derived import (
     width_level as width_level,
 )
 from .domain import Domain as Domain
+from .doubts import doubts_of as doubts_of
 from .encoding import (
     Codes as Codes,
     Encoder as Encoder,
@@ -34,6 +35,7 @@ from .feasible import (
     possible_records as possible_records,
 )
 from .file import (
+    check_public as check_public,
     domain_from_mapping as domain_from_mapping,
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
@@ -52,6 +54,7 @@ from .scales import (
     Moments as Moments,
     Scale as Scale,
 )
+from .spelling import Spelling as Spelling
 from .tables import (
     carriers as carriers,
     codes_at as codes_at,
@@ -64,5 +67,7 @@ from .words import (
     attribute_in_words as attribute_in_words,
     cells_in_words as cells_in_words,
     columns_in_words as columns_in_words,
+    ignored_in_words as ignored_in_words,
     levels_in_words as levels_in_words,
+    spellings_in_words as spellings_in_words,
 )

@@ -18,6 +18,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.domain.scales import Scale
+from hedgerow.domain.spelling import AS_WRITTEN, Spelling
 from hedgerow.errors import DomainError
 
 Value = str | int | float | bool
@@ -203,20 +204,28 @@ class Categorical(Attribute):
     """
 
     values: tuple[Value, ...]
+    spelling: Spelling
 
     def __init__(
-        self, name: str, values: Iterable[Value], *, missing: str | None = None, other: str | None = None
+        self,
+        name: str,
+        values: Iterable[Value],
+        *,
+        spelling: Spelling = AS_WRITTEN,
+        missing: str | None = None,
+        other: str | None = None,
     ) -> None:
         """Check that the values differ, also as text.
 
         Args:
             name: Column name.
             values: Ordinary values: texts, whole numbers, numbers or booleans.
+            spelling: Rules by which cells that are written differently are the same value.
             missing: Text of the missing value. If it is also among the values it is moved out of them.
             other: Text of the other value, likewise.
 
         Raises:
-            DomainError: A value is there twice, or fewer than two codes are left.
+            DomainError: A value is there twice or read as another, or fewer than two codes are left.
         """
         kept = tuple(value for value in values if str(value) not in (missing, other))
         for value in kept:
@@ -230,7 +239,20 @@ class Categorical(Attribute):
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        self._set(name=name, missing=missing, other=other, values=kept)
+        self._set(name=name, missing=missing, other=other, values=kept, spelling=spelling)
+        try:
+            _ = self.codes_by_spelling if spelling != AS_WRITTEN else None
+        except DomainError as error:
+            raise attribute_error(name, error.message, error.remedy or "") from error
+
+    @property
+    def codes_by_spelling(self) -> dict[str, int]:
+        """The code of each normal form of a text that stands for a value, the missing and the other one among them."""
+        values = {value_text(value): code for code, value in enumerate(self.values)}
+        declared = {self.missing: self.missing_code, self.other: self.other_code}
+        return self.spelling.codes(
+            values | {text: code for text, code in declared.items() if text and code is not None}
+        )
 
     @property
     def ordinary(self) -> int:

@@ -8,10 +8,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.attribute import Attribute, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.derived import DEFAULT_ABOVE, LARGEST_WITH_LEVELS, Derived
 from hedgerow.domain.levels import labels_in_order, level_error, level_of_labels
-from hedgerow.domain.scales import EPOCH, Calendar, Moments
+from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
 
 Unit = Literal["hour", "day", "week", "month", "quarter", "year"]
 CALENDAR: tuple[Unit, ...] = get_args(Unit)
@@ -26,15 +26,17 @@ _HOUR, _DAY = 3600, 86_400
 def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
     """The level ``<attribute>.<unit>`` of dates or times.
 
-    Of a range of dates or times it is a range of units; of listed dates in the form 2020-01-31 it has the units that
-    the list has dates in.
+    Of a range or bins of dates or times it is a range of units; of listed dates in the form 2020-01-31 it has the units
+    that the list has dates in.
 
     Args:
-        attribute: A range of dates or times, or an attribute whose ordinary values are dates.
-        unit: One of ``CALENDAR``, longer than the steps of the range.
+        attribute: A range of dates or times, bins of some that cross no end of a unit, or an attribute whose ordinary
+            values are dates.
+        unit: One of ``CALENDAR``, longer than the steps of the range and than some bin.
 
     Raises:
-        DomainError: A value is not a date, the unit is not longer than a step, or all values are in one unit.
+        DomainError: A value is not a date, the unit is not longer than a step or bin, a bin lies in two units, or all
+            values are in one unit.
 
     Example:
         >>> days = IntegerRange("admitted", 18262, 18321, scale=Calendar())
@@ -47,7 +49,13 @@ def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
     name = f"{attribute.name}.{unit}"
     if isinstance(attribute, Categorical):
         return _of_listed(attribute, name, unit)
-    units = _units(attribute, unit) if isinstance(attribute, IntegerRange) else None
+    units = _units(attribute, unit) if isinstance(attribute, IntegerRange | Binned) else None
+    if units is None and isinstance(attribute, Binned) and isinstance(attribute.scale, Calendar | Moments):
+        raise level_error(
+            name,
+            f"a bin of {attribute.name!r} lies in two units, or all are {unit}s themselves",
+            "cut bins at the ends of units, as in 'bins: month', and take a longer unit",
+        )
     if units is None:
         raise level_error(
             name,
@@ -64,7 +72,7 @@ def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
 
 
 def calendar_levels(attribute: Attribute) -> tuple[Derived, ...]:
-    """The levels that a range of dates or times has unless others are declared, finest first; else none.
+    """The levels that a range or bins of dates or times have unless others are declared, finest first; else none.
 
     None for at most ``DEFAULT_ABOVE`` values and for more than ``LARGEST_WITH_LEVELS``.
 
@@ -73,16 +81,30 @@ def calendar_levels(attribute: Attribute) -> tuple[Derived, ...]:
         >>> [level.name for level in calendar_levels(days)]
         ['admitted.month', 'admitted.quarter', 'admitted.year']
     """
-    if not isinstance(attribute, IntegerRange) or not DEFAULT_ABOVE < attribute.ordinary <= LARGEST_WITH_LEVELS:
+    if (
+        not isinstance(attribute, IntegerRange | Binned)
+        or not DEFAULT_ABOVE < attribute.ordinary <= LARGEST_WITH_LEVELS
+    ):
         return ()
     units = ((unit, _units(attribute, unit)) for unit in DEFAULT)
     several = [unit for unit, found in units if found is not None and found[0] != found[-1]]
     return tuple(calendar_level(attribute, unit) for unit in several)
 
 
-def _units(attribute: IntegerRange, unit: Unit) -> Ints | None:
-    """The unit of each ordinary value; None where it is not longer than a step."""
-    numbers, scale = np.arange(attribute.minimum, attribute.maximum + 1), attribute.scale
+def _units(attribute: IntegerRange | Binned, unit: Unit) -> Ints | None:
+    """The unit of each ordinary value; None where it is not longer than a step or than any bin, or a bin has two."""
+    scale = attribute.scale
+    if isinstance(attribute, IntegerRange):
+        return _units_of(np.arange(attribute.minimum, attribute.maximum + 1), scale, unit)
+    ends = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]) if scale else np.empty((0, 2))
+    first, last = (_units_of(end, scale, unit) for end in ends.T)
+    if first is None or last is None or (first != last).any() or len(np.unique(first)) == attribute.ordinary:
+        return None
+    return first
+
+
+def _units_of(numbers: Ints, scale: Scale | None, unit: Unit) -> Ints | None:
+    """The unit of each number on a scale; None where it is not longer than a step."""
     if isinstance(scale, Moments) and scale.seconds < (_HOUR if unit == "hour" else _DAY):
         seconds = numbers * scale.seconds
         if unit == "hour":

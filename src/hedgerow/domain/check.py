@@ -10,6 +10,7 @@ import numpy as np
 
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_cells, feasible_records
+from hedgerow.domain.words import spellings_in_words
 
 
 @final
@@ -24,6 +25,9 @@ class DomainCheck:
         columns: Derived columns of the data.
         never: For each attribute the values that no record has, if there are some.
         implied: Constraints that rule out nothing that the others allow.
+        normalised: Columns whose labels are normalised, and by which rules, in words.
+        ignored: Columns of the data that are not read.
+        draft: Whether it is a draft, which is refused until somebody says that it is public.
     """
 
     records: int
@@ -32,6 +36,9 @@ class DomainCheck:
     columns: tuple[str, ...]
     never: Mapping[str, tuple[str, ...]]
     implied: tuple[str, ...]
+    normalised: str
+    ignored: tuple[str, ...]
+    draft: bool
 
 
 def check_domain(domain: Domain) -> DomainCheck:
@@ -62,6 +69,9 @@ def check_domain(domain: Domain) -> DomainCheck:
         columns=tuple(each.name for each in domain.derived if each.column),
         never={name: labels for name in domain.names if (labels := _never(domain, name))},
         implied=tuple(_implied(domain, feasible)) if feasible is not None else (),
+        normalised=spellings_in_words(domain),
+        ignored=domain.ignored,
+        draft=domain.draft,
     )
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import chain, combinations
 from typing import final
 
@@ -53,6 +53,9 @@ class Domain:
             have default ones too (``derived``).
         constraints: Rules that no record breaks.
         unleveled: Attributes without default levels, though they have many values, in order.
+        ignored: Columns of the data that are no attributes and are not read. Records are the same without them, so
+            domains that differ in these alone are equal.
+        draft: Whether the domain was read off data and nobody has said yet that it is public; neither is this compared.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -67,6 +70,8 @@ class Domain:
     declared: tuple[Derived, ...]
     constraints: tuple[Constraint, ...]
     unleveled: Clique
+    ignored: Clique = field(compare=False)
+    draft: bool = field(compare=False)
 
     def __init__(
         self,
@@ -74,6 +79,9 @@ class Domain:
         declared: Iterable[Derived] = (),
         constraints: Iterable[Constraint] = (),
         unleveled: Iterable[str] = (),
+        *,
+        ignored: Iterable[str] = (),
+        draft: bool = False,
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -85,12 +93,17 @@ class Domain:
         object.__setattr__(self, "constraints", tuple(each for each in constraints if each.says))
         bare = set(unleveled) - self._leveled
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
+        object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
+        object.__setattr__(self, "draft", draft)
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(each.name for each in self.declared)]
         repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if repeated:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
+        both = [name for name in self.ignored if name in names]
+        if both:
+            raise DomainError(f"column {both[0]!r} is declared and ignored", remedy="delete one of the two")
         for derived in self.declared:
             self._check_scope(f"derived attribute {derived.name!r}", derived.sources, derived.codes.shape)
         for constraint in self.constraints:
@@ -115,9 +128,10 @@ class Domain:
     def _hash(self) -> int:
         return hash((self.attributes, self.declared, self.constraints, self.unleveled))
 
-    def __reduce__(self) -> tuple[type[Domain], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        return Domain, (self.attributes, self.declared, self.constraints, self.unleveled)
+        build = partial(Domain, ignored=self.ignored, draft=self.draft)
+        return build, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
     def names(self) -> Clique:
@@ -502,6 +516,8 @@ class Domain:
             [each.ordered(kept) for each in self.declared if each.name not in kept and set(each.sources) <= inside],
             [each.ordered(kept) for each in self.constraints if set(each.scope) <= inside],
             self.unleveled,
+            ignored=(name for name in self.ignored if name not in kept),
+            draft=self.draft,
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:
@@ -534,4 +550,8 @@ class Domain:
             dict.fromkeys((*self.declared, *other.declared)),
             dict.fromkeys((*self.constraints, *other.constraints)),
             (*self.unleveled, *other.unleveled),
+            ignored=(
+                name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}
+            ),
+            draft=self.draft or other.draft,
         )

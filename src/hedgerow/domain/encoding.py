@@ -15,7 +15,8 @@ How a cell finds its code, in this order:
 4. What remains gets the other code where one is declared, and is an error where none is. A number with a fraction in a
    column of whole numbers is always an error, and so is a cell between two steps of a scale that does not round.
 
-Blanks around a text belong to it: nothing is stripped, clipped or guessed.
+Blanks around a text and capital letters belong to it, unless a categorical attribute has rules that say otherwise
+(``spelling.py``); then 1 to 3 are about normal forms. Nothing is clipped or guessed.
 """
 
 from __future__ import annotations
@@ -169,26 +170,24 @@ class CategoricalEncoder(Encoder):
     """Looks the text of a value up."""
 
     def __init__(self, attribute: Categorical) -> None:
-        """Build the tables of texts and of numbers."""
+        """Build the tables of texts, in their normal form, and of numbers."""
         super().__init__(attribute)
-        self._texts: dict[str, int] = {}
+        self._normal = attribute.spelling.normal
+        self._texts = attribute.codes_by_spelling
         self._numbers: dict[float, int] = {}
         for code, value in enumerate(attribute.values):
-            self._texts[value_text(value)] = code
             if isinstance(value, int | float) and not isinstance(value, bool):
                 self._numbers[value] = code
-        for text, code in list(self._texts.items()):
-            for spelling in _SPELLINGS.get(text.lower(), ()):
-                self._texts.setdefault(spelling, code)
+            for spelling in _SPELLINGS.get(value_text(value).lower(), ()):
+                self._texts.setdefault(self._normal(spelling), code)
 
     def _code(self, text: str | None) -> int:
-        if not text:
-            return self._empty if text is None else self._texts.get("", self._empty)
-        code = self._declared(text)
-        if code is None:
-            code = self._texts.get(text)
+        key = self._normal(text or "")
+        code = self._empty if text is None else self._texts.get(key)
+        if code is None and not key:
+            code = self._empty
         if code is None and self._numbers:
-            code = self._numbers.get(_number(text))
+            code = self._numbers.get(_number(key))
         return self._or_other(Fault.UNKNOWN) if code is None else code
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:

@@ -22,6 +22,11 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
 left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
 bins of their own; in ``edges`` a last edge that is there twice does.
 
+Listed values may have rules by which texts that are written differently are one value (``spelling.py``): ``trim: true``
+leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)
+brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or the
+other one.
+
 An entry with options may have ``levels``, coarser forms of the attribute, finest first: one of these, or a list ::
 
     [5, 20]                                            # widths, of ranges and bins
@@ -43,6 +48,9 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
       - {if: "married = 1", then: "age >= 15"}
       - {determines: [industry, sector], table: sectors.csv}
       - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
+
+    ignore: [id, remark]                               # columns that stay out
+    draft: true                                        # read off data: refused until the line is deleted
 
 Paths are relative to the domain file. What is written holds the tables themselves.
 
@@ -76,19 +84,27 @@ from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
 
-_BESIDE = ("derived", "constraints")
+_BESIDE = ("draft", "derived", "constraints", "ignore")
 """Sections that may stand beside the attributes."""
 
 
-def read_domain(path: str | os.PathLike[str]) -> Domain:
+DRAFT_REMEDY = (
+    "check that every entry says what is publicly known, and delete the line 'draft: true'; "
+    "or accept the draft as it stands, outside the guarantee (--accept-draft)"
+)
+"""Remedy where a draft would be used as a domain."""
+
+
+def read_domain(path: str | os.PathLike[str], *, accept_draft: bool = False) -> Domain:
     """Read a domain file.
 
     Args:
         path: The file: YAML or JSON, in UTF-8.
+        accept_draft: Whether a file that says ``draft: true`` is read; the domain, and a release over it, say so too.
 
     Raises:
-        DomainError: The file is missing, is not well-formed, declares something twice, or an attribute is wrong.
-            The message names the file and the attribute.
+        DomainError: The file is missing, is not well-formed, declares something twice, or an attribute is wrong; or it
+            is a draft. The message names the file and the attribute.
 
     Example:
         >>> import tempfile
@@ -99,9 +115,31 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
         ('no', 'yes')
     """
     try:
-        return _domain(parsed(Path(path)), Path(path).parent)
+        found = _domain(parsed(Path(path)), Path(path).parent)
+        if not accept_draft:
+            check_public(found)
+        return found
     except DomainError as error:
         raise DomainError(f"domain file {os.fspath(path)}: {error.message}", remedy=error.remedy) from error
+
+
+def check_public(domain: Domain) -> None:
+    """Refuse a draft.
+
+    Args:
+        domain: A domain that is about to be used.
+
+    Raises:
+        DomainError: It was read off data, and nobody has said yet that it is public.
+
+    Example:
+        >>> check_public(domain_from_mapping({"attributes": {"sex": 2}, "draft": True}))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.DomainError: it is a draft that was read off private data...
+    """
+    if domain.draft:
+        raise DomainError("it is a draft that was read off private data", remedy=DRAFT_REMEDY)
 
 
 def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
@@ -134,12 +172,15 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     leading = _leading_levels(domain)
     for name, item in leading:
         entries[name].setdefault("levels", []).append(item)
-    content: dict[str, Any] = {"attributes": entries}
+    content: dict[str, Any] = {"draft": True} if domain.draft else {}
+    content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
         content["derived"] = {each.name: derived_entry(domain, each) for each in functions}
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
         content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
+    if domain.ignored:
+        content["ignore"] = list(domain.ignored)
     return content
 
 
@@ -205,7 +246,19 @@ def _domain(mapping: object, folder: Path | None) -> Domain:
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
-    domain = Domain(attributes, domain.declared, [constraint_of(domain, rule, folder) for rule in rules], unleveled)
+    ignored, draft = beside.get("ignore") or [], beside.get("draft", False)
+    if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
+        raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
+    if not isinstance(draft, bool):
+        raise DomainError("'draft' is neither true nor false", remedy="write 'draft: true', or delete it")
+    domain = Domain(
+        attributes,
+        domain.declared,
+        [constraint_of(domain, rule, folder) for rule in rules],
+        unleveled,
+        ignored=map(str, ignored),
+        draft=draft,
+    )
     check_feasible(domain)
     return domain
 

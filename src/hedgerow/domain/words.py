@@ -72,6 +72,35 @@ def columns_in_words(domain: Domain) -> str:
     return ", ".join(f"{each.name} (from {', '.join(each.sources)})" for each in domain.derived_columns)
 
 
+def ignored_in_words(domain: Domain) -> str:
+    """A sentence about the columns of the data that are not read; empty if there are none.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> ignored_in_words(Domain((IntegerRange("age", 0, 99),), ignored=["id", "remark"]))
+        'Columns that are not read: id, remark.'
+    """
+    return f"Columns that are not read: {', '.join(domain.ignored)}." if domain.ignored else ""
+
+
+def spellings_in_words(domain: Domain) -> str:
+    """The columns whose labels are normalised, and by which rules; empty if there are none.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> from hedgerow.domain import Categorical, Domain, Spelling
+        >>> spellings_in_words(Domain((Categorical("sex", ("f", "m"), spelling=Spelling(trim=True, fold=True)),)))
+        'sex (trimmed, case folded)'
+    """
+    found = [(each.name, each.spelling.in_words()) for each in domain.columns if isinstance(each, Categorical)]
+    return ", ".join(f"{name} ({rules})" for name, rules in found if rules)
+
+
 def attribute_in_words(attribute: Attribute) -> str:
     """The values of an attribute.
 
@@ -85,7 +114,7 @@ def attribute_in_words(attribute: Attribute) -> str:
     """
     match attribute:
         case Categorical():
-            text = f"{attribute.ordinary} values"
+            text = ", ".join(filter(None, (f"{attribute.ordinary} values", attribute.spelling.in_words())))
         case IntegerRange():
             text = (
                 f"{scale_noun(attribute.scale, 'whole number')}s from {attribute.first_text} to {attribute.last_text}"

@@ -17,12 +17,13 @@ from .content import (
     measurements_to_list as measurements_to_list,
     model_to_dict as model_to_dict,
 )
+from .doubts import release_doubts as release_doubts
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
-from .release import Release as Release
+from .release import DRAFT_ACCEPTED as DRAFT_ACCEPTED, Release as Release
 from .spark_records import check_folder as check_folder, is_local as is_local
 from .words import (
     LevelUse as LevelUse,

@@ -28,6 +28,8 @@ def summary_of(release: Release) -> dict[str, Any]:
         "cells": release.domain.size,
         "feasible": feasible_records(release.domain),
         "constraints": [rule.text for rule in release.domain.constraints],
+        "ignored": list(release.domain.ignored),
+        "draft": release.domain.draft,
         "derived_columns": [each.name for each in release.domain.derived_columns],
         "levels": {each.name: each.measurements for each in level_uses(release)},
         "tables_over_tree": tables_over_tree(release),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import attribute_in_words, feasible_records
+from hedgerow.domain import attribute_in_words, feasible_records, ignored_in_words
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
@@ -139,6 +139,7 @@ def render_report(
         spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
         fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
         marginals=list(_marginals(release)),
+        ignored=ignored_in_words(release.domain),
         attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
         feasible=feasible_records(release.domain) if release.domain.constraints else None,
         levels=level_uses(release),

@@ -299,3 +299,34 @@ def test_helps_name_levels_derived_columns_and_rules(place: Place) -> None:
         assert "derived" in text
         assert "rules" in text
         assert ("marginals:2 @levels" in text) == (command != "domain")
+
+
+def test_a_draft_is_refused_and_when_accepted_the_release_says_so(place: Place) -> None:
+    wrapped = yaml.safe_load((place / "people.yaml").read_text())
+    entries = wrapped.get("attributes", wrapped)
+    entries.pop("job")
+    (place / "d.yaml").write_text(
+        yaml.safe_dump({"draft": True, "attributes": entries, "ignore": ["job"]}, sort_keys=False)
+    )
+    call = ("synth", place / "people.csv", "--domain", place / "d.yaml", "--epsilon", 1, "-o", place / "d.csv")
+    ask = ("ask", place / "people.csv", "--domain", place / "d.yaml", "--session", place / "d.session", "--epsilon", 9)
+    for refused in (place.call(*call), place.call(*ask, "sex = 'F'")):
+        assert refused.exit_code == 1
+        assert "is a draft" in refused.stderr
+        assert "--accept-draft" in refused.stderr
+    assert not {"d.csv", "d.release", "d.session"} & set(place.names())
+    assert place.call("plan", *call[2:6], "--total", 400).exit_code == 0
+    checked = place.call("domain", "--check", place / "d.yaml")
+    assert "this is a draft" in checked.stderr
+    assert "ignored      job" in checked.stdout
+    done = place.call(*call, "--accept-draft", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "draft that was accepted" in json.loads(done.stdout)["guarantee"]
+    shown = " ".join(place.call("show", place / "d.release").stdout.split())
+    assert "draft that was accepted as it stood" in shown
+    assert "Columns that are not read: job." in shown
+    assert (place / "d.csv").read_text().splitlines()[0] == "sex,age"
+    opened = place.call(*ask, "--accept-draft", "sex = 'F'")
+    assert opened.exit_code == 0, opened.stderr
+    assert "draft that was accepted" in " ".join(opened.stdout.split())
+    assert place.call("ask", place / "people.csv", "--session", place / "d.session", "age < 22").exit_code == 0

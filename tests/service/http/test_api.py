@@ -322,6 +322,19 @@ def test_records_that_break_a_rule_are_refused_or_left_out(fresh: Api) -> None:
     assert kept.registration.source["violations"] == "drop"
 
 
+def test_drafts_are_refused_and_columns_that_are_not_read_are_told(fresh: Api) -> None:
+    carol = fresh.token("carol", "custodian")
+    domain = {"attributes": {name: entry for name, entry in DOMAIN.items() if name != "job"}, "ignore": ["job"]}
+    drafted = registration("few", domain={**domain, "draft": True})
+    refused = fresh.call("POST", "/v1/datasets", carol, json=drafted)
+    assert refused.status_code == 422, refused.json()
+    assert "is a draft" in str(refused.json())
+    made = fresh.call("POST", "/v1/datasets", carol, json=registration("few", domain=domain))
+    assert made.status_code == 201, made.json()
+    assert made.json()["left_out"] == "Columns that are not read: job."
+    assert [each["name"] for each in made.json()["attributes"]] == list(domain["attributes"])
+
+
 def test_levels_and_constraints_are_told_and_may_be_asked_about(fresh: Api) -> None:
     carol = fresh.token("carol", "custodian")
     ages = {"age": {**DOMAIN["age"], "levels": [5]}}

@@ -163,6 +163,7 @@ def ask(
         Path | None,
         options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
     ] = None,
+    accept_draft: options.AcceptDraft = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
@@ -205,6 +206,7 @@ def ask(
     reading = Reading.of_session(
         session,
         domain,
+        accept_draft=accept_draft,
         columns=columns,
         count_column=count_column,
         coded=coded,
@@ -236,6 +238,10 @@ def ask(
                 check_session(table_register, kept.notes, session)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
+        if reading.domain.draft:
+            from hedgerow.release import DRAFT_ACCEPTED
+
+            shown.tell(DRAFT_ACCEPTED)
         found = kept.ask_all(asked, confidence)
         _write(output, asked, found)
         _tell(shown, session, kept, asked, found, registered=registered)

@@ -134,7 +134,7 @@ def compare(
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
     check_outputs(made, inputs=inputs, force=force or resume)
-    asked = options.workload_of(domain, columns, workload)
+    asked = options.workload_of(domain, columns, workload, accept_draft=True)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     shown.warn(NOT_PRIVATE)
     reading = Reading(

@@ -99,6 +99,7 @@ def synth_linked(
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
+    accept_draft: options.AcceptDraft = False,
     records: Annotated[
         int | None,
         options.output_option(
@@ -137,10 +138,14 @@ def synth_linked(
           --domain patients.yaml --children-domain visits.yaml --rho 0.1 \
           --share 0.2 --number visits -o patients.csv --children-output visits.csv
     """
+    from hedgerow.domain import Linked
+
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     between = options.between(neighbours, Persons(key, at_most))
     budget = options.budget_of(epsilon, delta, rho, between, mu)
-    linked = _linked(domain, children_domain, key=key, at_most=at_most, number=number)
+    described = (options.domain_of(each, None, accept_draft=accept_draft) for each in (domain, children_domain))
+    linked = Linked.of(*described, key=key, at_most=at_most, number=number)
+    options.warn_of_domain(shown, linked.joined)
     files = _checked_places(
         output, children_output, force=force, inputs=[parents, children, domain, children_domain, register]
     )
@@ -178,13 +183,6 @@ def synth_linked(
     with shown.busy("drawing records"):
         drawn = both.write_records(output, children_output, records)
     _tell(shown, both, drawn, files=files, promise=budget.statement(), registered=registered)
-
-
-def _linked(domain: Path, children_domain: Path, *, key: str, at_most: int, number: str) -> Linked:
-    from hedgerow.domain import Linked
-
-    described = options.domain_of(domain, None), options.domain_of(children_domain, None)
-    return Linked.of(*described, key=key, at_most=at_most, number=number)
 
 
 def _checked_places(output: Path, children_output: Path, *, force: bool, inputs: list[Path | None]) -> dict[str, Path]:

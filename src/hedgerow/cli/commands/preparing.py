@@ -101,7 +101,8 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 def _check(shown: Output, file: Path) -> None:
     from hedgerow.domain import check_domain, read_domain
 
-    found = check_domain(read_domain(file))
+    described = read_domain(file, accept_draft=True)
+    found = check_domain(described)
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
         shown.say(
@@ -114,10 +115,17 @@ def _check(shown: Output, file: Path) -> None:
         shown.say(f"levels       {name}: {', '.join(levels)}")
     if found.columns:
         shown.say(f"derived      {', '.join(found.columns)}")
+    if found.normalised:
+        shown.say(f"normalised   {found.normalised}")
+    if found.ignored:
+        shown.say(f"ignored      {', '.join(found.ignored)}")
     for name, values in found.never.items():
         shown.say(f"never        {name}: {_listed(values)}")
     for rule in found.implied:
         shown.say(f"implied      {rule} (the other constraints say as much)")
+    options.warn_of_domain(shown, described)
+    if found.draft:
+        shown.warn("this is a draft: delete 'draft: true' once every entry says what is publicly known")
     shown.result(asdict(found))
 
 
@@ -214,7 +222,7 @@ def plan(
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    asked = options.workload_of(domain, columns, workload)
+    asked = options.workload_of(domain, columns, workload, accept_draft=True)
     reading = Reading(
         asked.domain,
         count_column,
@@ -239,6 +247,7 @@ def plan(
     planned = algorithm.plan(asked, budget, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
+    options.warn_of_domain(shown, asked.domain)
     options.warn_of_budget(shown, budget, float(n or 0))
     shown.tell(budget.statement())
     shown.say()

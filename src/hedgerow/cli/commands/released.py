@@ -223,7 +223,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
       hedgerow show people.release
       hedgerow show people.release --json
     """
-    from hedgerow.domain import cells_in_words, columns_in_words
+    from hedgerow.domain import cells_in_words, columns_in_words, ignored_in_words, spellings_in_words
     from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of, tables_sentence
 
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
@@ -238,6 +238,10 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     shown.say(f"Workload: {loaded.workload.spec}")
     names = ", ".join(f"{attribute.name} ({attribute.size})" for attribute in loaded.domain)
     shown.say(f"Domain: {cells_in_words(loaded.domain)}: {names}")
+    if normalised := spellings_in_words(loaded.domain):
+        shown.say(f"Labels are normalised: {normalised}")
+    if loaded.domain.ignored:
+        shown.say(ignored_in_words(loaded.domain))
     if loaded.domain.derived_columns:
         shown.say(f"Derived columns: {columns_in_words(loaded.domain)}")
     versions = ", ".join(f"{name} {version}" for name, version in loaded.provenance.versions.items())

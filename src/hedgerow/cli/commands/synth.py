@@ -46,6 +46,7 @@ def synth(
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
     prior: options.PriorFile = None,
+    accept_draft: options.AcceptDraft = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     where: options.Where = None,
@@ -147,7 +148,8 @@ def synth(
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = signing_key(shown, sign)
-    asked = options.workload_of(domain, columns, workload)
+    asked = options.workload_of(domain, columns, workload, accept_draft=accept_draft)
+    options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
@@ -201,7 +203,8 @@ def _tell(
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
-    from hedgerow.release import distinct_records, error_sentence, summary_of, tables_sentence
+    from hedgerow.domain import ignored_in_words
+    from hedgerow.release import distinct_records, error_sentence, release_doubts, summary_of, tables_sentence
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -209,13 +212,15 @@ def _tell(
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
     left = registered.tell()
     output.tell(release.guarantee())
-    if release.provenance.left_out:
-        output.tell(release.provenance.left_out)
+    for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain))):
+        output.tell(sentence)
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
     if rule := tables_sentence(release):
         output.tell(rule)
+    for doubt in release_doubts(release):
+        output.warn(doubt)
     options.warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: anyone who knows the seed can subtract the noise")

@@ -117,7 +117,7 @@ def select_columns(
     for name in needed:
         if name not in names:
             _refuse_missing(file, name, names)
-    extra = [name for name in names if name not in needed]
+    extra = [name for name in names if name not in needed and name not in domain.ignored]
     if extra and columns is None and extra_columns == "error":
         _refuse_extra(file, extra, count_column)
     return coding
@@ -183,7 +183,7 @@ def _refuse_extra(file: str, extra: Sequence[str], count_column: str | None) -> 
     message = "the domain does not declare it"
     if len(extra) > 1:
         message += f" (nor {', '.join(map(repr, extra[1:]))})"
-    remedy = "declare it, select the columns to read, or pass extra_columns='ignore'"
+    remedy = "declare it or list it under 'ignore', select the columns to read, or pass extra_columns='ignore'"
     counts = count_column is None and extra[0].lower() in COUNT_NAMES
     if counts:
         remedy = f"if it says how often each row counts, pass count_column={extra[0]!r}; else {remedy}"

@@ -7,6 +7,7 @@ from typing import Any
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
 from hedgerow.domain.entries.scales import OPTIONS, bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.entries.spelling import SPELLING_OPTIONS, spelling_entry, spelling_of
 from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
 
@@ -16,8 +17,11 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-_BESIDE = {"whole", "missing", "other", "levels", *OPTIONS}
-_OPTIONS = ("values", "min", "max", "bins", "edges", "points", "whole", "missing", "other", "levels", *OPTIONS)
+_FREE = ("whole", "missing", "other", "levels", *OPTIONS, *SPELLING_OPTIONS)
+"""Options of any form."""
+_OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
+_NESTED = ("levels", "synonyms")
+"""Options that hold mappings."""
 _FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"min", "max", "bins", "points"}, {"edges"})
 _REMEDY = "give 'values', or 'min' and 'max', or 'min', 'max' and 'bins', or 'edges'"
 
@@ -51,7 +55,8 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     missing = _declared(name, "missing", options.get("missing"), MISSING_TEXT)
     other = _declared(name, "other", options.get("other"), OTHER_TEXT)
     if "values" in options:
-        return Categorical(name, _values(name, options["values"]), missing=missing, other=other)
+        values, spelling = _values(name, options["values"]), spelling_of(name, options)
+        return Categorical(name, values, spelling=spelling, missing=missing, other=other)
     declared = {"missing": missing, "other": other}
     whole = bool(options.get("whole", False))
     if "edges" in options:
@@ -75,12 +80,12 @@ def _bound(name: str, value: object, scale: Scale | None) -> float:
 
 def are_options(entry: Mapping[str, Any]) -> bool:
     """Whether a mapping describes one attribute, and not attributes that happen to be called like options."""
-    described = any(isinstance(value, Mapping) for option, value in entry.items() if option != "levels")
+    described = any(isinstance(value, Mapping) for option, value in entry.items() if option not in _NESTED)
     return not described and set(entry) <= set(_OPTIONS) and _form(entry) in _FORMS
 
 
 def _form(options: Mapping[str, Any]) -> set[str]:
-    return set(options) - _BESIDE
+    return set(options).difference(_FREE)
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
@@ -101,6 +106,9 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     for option in ("whole", *OPTIONS):
         if options.get(option) and "values" in options:
             raise attribute_error(name, f"{option!r} has no meaning for listed values", "delete it")
+    for option in SPELLING_OPTIONS:
+        if options.get(option) and "values" not in options:
+            raise attribute_error(name, f"{option!r} has no meaning for numbers", "delete it")
 
 
 def _declared(name: str, option: str, given: object, default: str) -> str | None:
@@ -133,7 +141,7 @@ def attribute_entry(attribute: Attribute) -> dict[str, Any]:
     """
     entry: dict[str, Any] = {}
     if isinstance(attribute, Categorical):
-        entry["values"] = list(attribute.values)
+        entry |= {"values": list(attribute.values), **spelling_entry(attribute.spelling)}
     elif isinstance(attribute, IntegerRange):
         ends = {"min": attribute.minimum, "max": attribute.maximum}
         entry |= {end: bound_entry(number, attribute.scale) for end, number in ends.items()} | scale_entry(attribute)

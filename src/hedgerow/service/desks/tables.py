@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import numpy as np
 
 from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, persons_of, select_columns
-from hedgerow.domain import Domain, domain_from_mapping
+from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, NotAllowedError
 from hedgerow.queries import Persons
@@ -33,13 +33,14 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
         described: Description of how the table is read.
 
     Raises:
-        DomainError: The mapping is not a domain, or does not declare a column.
+        DomainError: The mapping is not a domain, is a draft, or does not declare a column.
 
     Example:
         >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
         ('b',)
     """
     declared = domain_from_mapping(domain)
+    check_public(declared)
     columns = described.get("columns")
     return declared if columns is None else declared.of_columns(columns)
 

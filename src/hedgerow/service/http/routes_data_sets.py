@@ -12,7 +12,16 @@ from starlette.requests import Request
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.algorithms.shared import MEMORY
-from hedgerow.domain import Attribute, Binned, Derived, IntegerRange, attribute_in_words, cells_in_words
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Derived,
+    Domain,
+    IntegerRange,
+    attribute_in_words,
+    cells_in_words,
+    ignored_in_words,
+)
 from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons
 from hedgerow.queries import Neighbours
@@ -128,13 +137,17 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
         derived=[_derived(function) for function in domain.derived],
         constraints=[rule.text for rule in domain.constraints],
         records=cells_in_words(domain),
-        left_out=LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else "",
+        left_out=" ".join(filter(None, (_records_left_out(data_set, domain), ignored_in_words(domain)))),
         neighbours=neighbours.relation.value,
         person=None if persons is None else persons.column,
         at_most=None if persons is None else persons.at_most,
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,
     )
+
+
+def _records_left_out(data_set: DataSet, domain: Domain) -> str:
+    return LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else ""
 
 
 def _attribute(attribute: Attribute) -> AttributeTold:

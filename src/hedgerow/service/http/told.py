@@ -127,7 +127,7 @@ class Detail(Summary):
         examples=["200 cells, 185 of them records that can exist (1 constraint)"],
     )
     left_out: str = Field(
-        description="A sentence about records that break a rule, where these are left out; else an empty text."
+        description="Sentences about records that break a rule, where these are left out, and columns not read."
     )
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     person: str | None = Field(description="Column that told persons apart; null where each record is somebody's own.")

@@ -1,0 +1,281 @@
+"""Proposals for the entries of a draft: options, what to look at, and what the data cannot say."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, final
+
+from hedgerow.data.kinds import decimal_options
+from hedgerow.data.summaries import TRACKED, Summary
+from hedgerow.domain import Spelling
+
+_INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
+_IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
+_CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
+
+_LONGEST_RANGE = 100
+"""Whole numbers that span no more than this get one code each."""
+
+_BINS = 20
+_LOG_BINS = 32
+_RARE = 10
+_NAMED = 8
+"""Rare values that a comment names."""
+_LONGEST_LIST = 1000
+_REPEATED = 20
+"""Rows of each value, on average, of a long list that is no list of names."""
+_HEAPED = 0.05
+"""Share of the rows of a value that gets a bin of its own."""
+_SKEWED = 0.1
+"""Half of the values lie in this share of the range."""
+_FEW_CODES = 12
+_MANY = 100
+"""Rows that show how numbers are spread."""
+
+
+@final
+@dataclass(frozen=True)
+class Proposal:
+    """The entry of a column.
+
+    Attributes:
+        options: Its options; None for a column that should stay out.
+        comment: Text above it.
+        hints: Options that the data cannot know; to be taken in by a person.
+    """
+
+    options: dict[str, Any] | None
+    comment: str
+    hints: tuple[str, ...] = ()
+
+
+def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
+    """A proposal for a column.
+
+    Args:
+        name: Its name.
+        summary: Its summary.
+        max_values: Texts with more distinct values are listed only if each is there often.
+    """
+    counts = summary.counts
+    distinct = TRACKED + 1 if counts is None else len(counts)
+    if useless := _why_useless(name, summary, distinct):
+        return Proposal(None, useless)
+    return _numeric(name, summary) if summary.numeric and summary.high > summary.low else _texts(summary, max_values)
+
+
+def _texts(summary: Summary, max_values: int) -> Proposal:
+    counts = summary.counts
+    distinct = TRACKED + 1 if counts is None else len(counts)
+    if (dated := summary.spellings.options()) is not None:
+        return Proposal(dated[0], _about_dates(dated[0], several=dated[1]))
+    if counts is not None and {value.lower() for value in counts} == {"false", "true"}:
+        return Proposal({"values": [False, True]}, "Yes or no.")
+    merged, rules = (counts, {}) if counts is None else spelled(counts)
+    if merged is None or not _is_list(merged, max_values):
+        return Proposal(None, _why_unlisted(summary, distinct))
+    if len(merged) + (summary.missing_text is not None) < 2:
+        return Proposal(None, _SINGLE)
+    return _listed(merged, rules, distinct)
+
+
+def _is_list(counts: Counter[str], max_values: int) -> bool:
+    return len(counts) <= max_values or len(counts) <= min(_LONGEST_LIST, counts.total() / _REPEATED)
+
+
+def spelled(counts: Counter[str]) -> tuple[Counter[str], dict[str, Any]]:
+    """Labels that differ in blanks or case only as one, the most frequent, and the rules that make them so.
+
+    Args:
+        counts: Number of rows of each label.
+
+    Example:
+        >>> merged, rules = spelled(Counter({"male": 5, "Male ": 2, "female": 4}))
+        >>> dict(merged), rules
+        ({'male': 7, 'female': 4}, {'trim': True, 'case': 'fold'})
+    """
+    trim, fold = Spelling(trim=True), Spelling(trim=True, fold=True)
+    trims = any(trim.normal(text) != text for text in counts)
+    folds = len({fold.normal(text) for text in counts}) < len({trim.normal(text) for text in counts})
+    rule = Spelling(trim=trims, fold=folds)
+    groups: dict[str, Counter[str]] = {}
+    for text, count in counts.items():
+        groups.setdefault(rule.normal(text), Counter())[text.strip() if trims else text] += count
+    merged = Counter({min(group, key=lambda text: (-group[text], text)): group.total() for group in groups.values()})
+    merged.pop("", None)  # it is an empty cell
+    return merged, ({"trim": True} if trims else {}) | ({"case": "fold"} if folds else {})
+
+
+def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int) -> Proposal:
+    values = sorted(counts)
+    comment = f"{len(values)} value{'s' if len(values) != 1 else ''}. Are these all values that could occur?"
+    if len(values) < distinct:
+        comment = f"{distinct} spellings of {comment}"
+    rare = [value for value in values if counts[value] < _RARE]
+    if rare:
+        more = f" and {len(rare) - _NAMED:,} more" if len(rare) > _NAMED else ""
+        comment += (
+            f" Fewer than {_RARE} rows each: {', '.join(map(json_text, rare[:_NAMED]))}{more}; "
+            "consider leaving such values out and declaring 'other: true'."
+        )
+    return Proposal({"values": values} | rules, comment, tuple(_label_hints(values)))
+
+
+def _label_hints(values: list[str]) -> list[str]:
+    """Synonyms and levels that labels look like."""
+    short = {text: [each for each in values if _abbreviates(text, each)] for text in values if len(text) <= 3}
+    synonyms = {text: longer[0] for text, longer in short.items() if len(longer) == 1}
+    hints = [f"synonyms: {json_text(synonyms)} (and take these out of the values)"] if synonyms else []
+    if len(values) > _BINS and all(map(_CODE.fullmatch, values)):
+        hints.append("levels: {prefix: [3, 1]}")
+    return hints
+
+
+def _abbreviates(short: str, text: str) -> bool:
+    return len(short) < len(text) and text.casefold().startswith(short.casefold())
+
+
+def _about_dates(options: dict[str, Any], *, several: bool) -> str:
+    kind = "Times" if "step" in options else "Dates"
+    bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
+    doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
+    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"
+
+
+_SINGLE = "has a single value; leave it out, or list all values that could occur."
+
+
+def _why_useless(name: str, summary: Summary, distinct: int) -> str:
+    """Reason why a column cannot be an attribute; empty if it can."""
+    if _INDEX.fullmatch(name):
+        return "looks like the row index of pandas; left out."
+    if not summary.supported:
+        return "holds neither texts nor numbers; left out."
+    if not distinct:
+        return "has no values; left out."
+    return _SINGLE if distinct + (summary.missing_text is not None) < 2 else ""
+
+
+def _why_unlisted(summary: Summary, distinct: int) -> str:
+    many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
+    return f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
+
+
+def _numeric(name: str, summary: Summary) -> Proposal:
+    low, high = summary.low, summary.high
+    if summary.whole and high - low < _LONGEST_RANGE:
+        return _range(summary)
+    whole = summary.whole
+    decimals = None if whole else decimal_options(low, high, summary.digits)
+    if decimals is not None:
+        kind = f"Numbers with {summary.digits} digit{'s' if summary.digits != 1 else ''} after the point"
+        if "bins" not in decimals:
+            return Proposal(decimals, f"{kind}; bounds rounded outward. Which bounds are publicly known?")
+    else:
+        kind = "Whole numbers" if whole else "Numbers"
+    counts = summary.counts
+    identifies = whole and (counts is None or max(counts.values()) == 1)
+    if identifies and _IDENTIFIER.search(name):
+        return Proposal(None, "whole numbers that are all different, by its name an identifier; left out.")
+    identifier = " Many distinct values: if this is an identifier, leave it out." if identifies else ""
+    if _is_skewed(summary):
+        fine = {"step": decimals["step"]} if decimals else {"whole": True} if whole else {}
+        options = _by_logarithms(summary, fine)
+        about = f"{kind} that span several powers of ten, in bins that widen"
+    elif decimals is not None:
+        options, about = decimals | _points(summary), f"{kind}, in bins of equal width"
+    else:
+        edges, points = _round_edges(low, high), _points(summary) if whole else {}
+        options = {"min": edges[0], "max": edges[-1], "bins": _BINS} if points else {"edges": edges}
+        options |= ({"whole": True} if whole else {}) | points
+        about = f"{kind}, in bins of equal width"
+    heaped = " 'points' are values that many rows hold." if "points" in options else ""
+    return Proposal(
+        options,
+        f"{about}, bounds rounded outward. Which bounds are publicly known, and do these bins suit the column?{heaped} "
+        f"Declare 'other: true' where values beyond them could occur.{identifier}",
+    )
+
+
+def _range(summary: Summary) -> Proposal:
+    low, high = summary.low, summary.high
+    step = 10 if high - low >= 20 else 1
+    bounds = {"min": math.floor(low / step) * step, "max": math.ceil(high / step) * step}
+    if step > 1:
+        hints: tuple[str, ...] = ("levels: [5, 20]",)
+    else:
+        values = sorted({int(float(text)) for text in summary.counts or ()})
+        hints = (f"values: {values} (in place of 'min' and 'max', if these are codes)",)
+        hints = hints if len(values) <= _FEW_CODES else ()
+    seen = "bounds rounded outward" if step > 1 else "as seen"
+    joint = ";" if step > 1 else ","
+    return Proposal(bounds, f"Whole numbers{joint} {seen}. Which bounds are publicly known?", hints)
+
+
+def _is_skewed(summary: Summary) -> bool:
+    """Whether half of the values lie in a small part of the range, next to its lower end."""
+    low, high = summary.low, summary.high
+    return summary.rows >= _MANY and low >= 0 and summary.quantile(0.5) - low < _SKEWED * (high - low)
+
+
+def _by_logarithms(summary: Summary, fine: dict[str, Any]) -> dict[str, Any]:
+    """Bins of equal ratios between round bounds; edges in round steps where they begin at 0 and have no step."""
+    high = _round_up(summary.high)
+    low = 0.0 if summary.low <= 0 else 10.0 ** math.floor(math.log10(summary.low))
+    if low == 0 and not fine:
+        first = 10.0 ** math.floor(math.log10(max(summary.quantile(0.02), high * 1e-9)))
+        powers = range(round(math.log10(first)), math.ceil(math.log10(high)) + 1)
+        steps = [float(f"{factor}e{power}") for power in powers for factor in (1, 1.5, 2, 3, 5, 7)]
+        return {"edges": [0, *(plain_number(step) for step in steps if step < high), plain_number(high)]}
+    ends = {"min": plain_number(low if low >= float(fine.get("step", 1)) or not fine else 0.0)}
+    return {**ends, "max": plain_number(high), **fine, "bins": {"log": _LOG_BINS}} | _points(summary)
+
+
+def _points(summary: Summary) -> dict[str, Any]:
+    """Values that many rows hold, to have bins of their own."""
+    if summary.counts is None:
+        found = [0] if summary.zeros > _HEAPED * summary.rows else []
+    else:
+        least = max(_RARE, _HEAPED * summary.rows)
+        heaped = (text for text, count in summary.counts.items() if count > least)
+        found = sorted(plain_number(float(text)) for text in heaped)
+    return {"points": found} if found else {}
+
+
+def plain_number(number: float) -> Any:
+    """A whole number where it is one, for a file.
+
+    Example:
+        >>> plain_number(3.0), plain_number(0.5)
+        (3, 0.5)
+    """
+    return int(number) if number.is_integer() else float(f"{number:.12g}")
+
+
+def _round_up(number: float) -> float:
+    """The next of 1, 2, 5 times a power of ten, not below the number."""
+    power = 10.0 ** math.floor(math.log10(number))
+    return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= number)
+
+
+def _round_edges(low: float, high: float) -> list[float]:
+    """Multiples of a round number, around all values, about ``_BINS`` bins."""
+    raw = (high - low) / _BINS
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * (1 - 1e-9))
+    edges = [float(f"{step * i:.12g}") for i in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    return [plain_number(edge) for edge in edges]
+
+
+def json_text(value: Any) -> str:
+    """A value as YAML and JSON have it, on one line.
+
+    Example:
+        >>> json_text({"missing": True})
+        '{"missing": true}'
+    """
+    return json.dumps(value, ensure_ascii=False)

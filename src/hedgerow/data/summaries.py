@@ -1,0 +1,130 @@
+"""Summaries of columns that a draft of a domain is made from; as private as the data."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hedgerow.data.kinds import Spellings, digits_of
+from hedgerow.domain import UnsupportedTypeError, plain, value_text
+
+MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
+"""Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
+
+TRACKED = 10_000
+"""With more distinct values than this a column is not a list of categories."""
+
+_STEPS = 20
+"""Steps of sizes of numbers in a factor of ten."""
+
+
+@final
+@dataclass
+class Summary:
+    """Summary of a column.
+
+    Attributes:
+        counts: Distinct values with their numbers of rows; None once there are too many.
+        empty: Whether there is an empty cell.
+        missing: Texts that stand for a missing value.
+        low: Smallest number.
+        high: Largest number.
+        whole: Whether all numbers are whole.
+        digits: Most digits after the point; None where a number is written with a power of ten.
+        numeric: Whether all values are numbers.
+        supported: Whether the column holds texts or numbers.
+        spellings: Forms of dates and times that all values have.
+        rows: Number of rows with a value.
+        sizes: Numbers of rows by the size of a number above 0, in steps of a twentieth of a power of ten.
+        zeros: Number of rows that hold 0.
+    """
+
+    counts: Counter[str] | None = field(default_factory=Counter)
+    empty: bool = False
+    missing: set[str] = field(default_factory=set)
+    low: float = math.inf
+    high: float = -math.inf
+    whole: bool = True
+    digits: int | None = 0
+    numeric: bool = True
+    supported: bool = True
+    spellings: Spellings = field(default_factory=Spellings)
+    rows: int = 0
+    sizes: Counter[int] = field(default_factory=Counter)
+    zeros: int = 0
+
+    def add(self, column: pa.Array[Any]) -> None:
+        """Take a batch in."""
+        try:
+            values: Any = plain(column)
+        except UnsupportedTypeError:
+            self.supported = False
+            return
+        counted = pc.value_counts(values)
+        texts = _texts(counted.field("values"))
+        for text, count in zip(texts, counted.field("counts").to_pylist(), strict=True):
+            if not text:
+                self.empty = True
+            elif text in MISSING_TEXTS:
+                self.missing.add(text)
+            else:
+                self._add_value(text, count)
+
+    def _add_value(self, text: str, count: int) -> None:
+        self.rows += count
+        if self.counts is not None:
+            self.counts[text] += count
+            if len(self.counts) > TRACKED:
+                self.counts = None
+        self.spellings.add(text)
+        if not self.numeric:
+            return
+        number = _number(text)
+        if math.isfinite(number):
+            self.low, self.high = min(self.low, number), max(self.high, number)
+            self.zeros += count if number == 0 else 0
+            if number > 0:
+                self.sizes[math.floor(_STEPS * math.log10(number))] += count
+            self.whole = self.whole and number.is_integer()
+            digits = digits_of(text)
+            self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
+        else:
+            self.numeric = False
+
+    def quantile(self, share: float) -> float:
+        """A number, to a tenth of it, that a share of the numbers is at most; of numbers that are not negative.
+
+        Args:
+            share: Share of the rows with a number.
+        """
+        left = share * self.rows - self.zeros
+        for size in sorted(self.sizes):
+            left -= self.sizes[size]
+            if left <= 0:
+                return 0.0 if left + self.sizes[size] <= 0 else float(10 ** ((size + 0.5) / _STEPS))
+        return self.high
+
+    @property
+    def missing_text(self) -> str | None:
+        """Text of the missing value to declare."""
+        found = [text for text in MISSING_TEXTS if text in self.missing]
+        return found[0] if found else MISSING_TEXTS[0] if self.empty else None
+
+
+def _texts(values: Any) -> list[str | None]:
+    listed = values.to_pylist()
+    return [None if value is None or value != value else value_text(value) for value in listed]  # noqa: PLR0124
+
+
+def _number(text: str) -> float:
+    if text.strip() != text or "_" in text:
+        return math.nan
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

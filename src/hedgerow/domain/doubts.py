@@ -1,0 +1,60 @@
+"""Doubts about a domain, by what is public about it alone: bins and labels that will hardly be of use."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, value_text
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.spelling import Spelling
+
+_SPANNED = 1000
+"""Largest ratio of numbers in the first of some bins of equal width that are well told apart by these."""
+_ALIKE = Spelling(trim=True, fold=True)
+
+
+def doubts_of(domain: Domain) -> list[str]:
+    """Sentences about columns whose bins or labels look useless; each begins with the name of the column.
+
+    Args:
+        domain: The domain; nothing else is looked at.
+
+    Example:
+        >>> doubts_of(Domain([Categorical("sex", ("male", "Male"))]))[0].partition(";")[0]
+        "sex: the labels 'male' and 'Male' differ in case or blanks only"
+    """
+    return [f"{each.name}: {doubt}" for each in domain.columns for doubt in [_doubt(each)] if doubt]
+
+
+def _doubt(attribute: Attribute) -> str:
+    if isinstance(attribute, Categorical):
+        return _alike(attribute)
+    return _coarse(attribute) if isinstance(attribute, Binned) else ""
+
+
+def _alike(attribute: Categorical) -> str:
+    first: dict[str, str] = {}
+    for text in map(value_text, attribute.values):
+        other = first.setdefault(_ALIKE.normal(text), text)
+        if other != text:
+            return (
+                f"the labels {other!r} and {text!r} differ in case or blanks only; "
+                "'case: fold' and 'trim: true' make them one"
+            )
+    return ""
+
+
+def _coarse(attribute: Binned) -> str:
+    """A doubt about bins of equal width whose first one holds numbers of very different sizes."""
+    edges = np.array(attribute.edges)
+    widths = np.diff(edges)
+    if len(widths) < 2 or edges[0] < 0 or (attribute.scale is not None and attribute.scale.quoted):
+        return ""
+    smallest = edges[0] or (1.0 if attribute.whole else 0.0)
+    equal = bool(widths.max() < 1.5 * widths.min())
+    if not equal or not smallest or edges[1] / smallest < _SPANNED:
+        return ""
+    return (
+        f"its bins are of equal width, and the first, {attribute.label(0)}, holds numbers of very different sizes; if "
+        "most are small, nothing is learnt of them: 'bins: {log: 20}' widens, 'points' take single values out"
+    )
