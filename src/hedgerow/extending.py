@@ -26,7 +26,7 @@ from hedgerow.algorithms.shared import (
     number_of_records,
 )
 from hedgerow.arrays import Floats, Ints
-from hedgerow.data import CountSource, PreparedSource, RecordSource
+from hedgerow.data import CountSource, PersonSource, PreparedSource, RecordSource
 from hedgerow.domain import Clique
 from hedgerow.models import Codes, Footprint, HasPotentials, Model, Potentials, SamplingMethod, hypothesis_for, refit
 from hedgerow.privacy import Budget, Curator, NoiseSource, Regime
@@ -40,6 +40,7 @@ from hedgerow.queries import (
     Measurement,
     NoiseKind,
     Parity,
+    Persons,
     Tables,
 )
 from hedgerow.release import Release
@@ -68,6 +69,8 @@ __all__ = [
     "NoiseSource",
     "Outline",
     "Parity",
+    "PersonSource",
+    "Persons",
     "Potentials",
     "PreparedSource",
     "ProgressCallback",

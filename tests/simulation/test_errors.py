@@ -29,7 +29,7 @@ from hedgerow.algorithms.registry import ENTRIES, entry, made_by
 from hedgerow.algorithms.shared import Algorithm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Regime
-from hedgerow.queries import Conjunction, LinearQuery, NoiseKind
+from hedgerow.queries import Conjunction, LinearQuery, NoiseKind, Persons
 from hedgerow.simulation import DrawnRecords, errors as module
 from tests.reference.simulated_runs import cells_of, missed, simulated
 
@@ -47,6 +47,19 @@ def table(n: int = 600, seed: int = 0) -> Table:
 
 def made(config: Algorithm | None = None, budget: Budget | None = None, seed: int = 0) -> Release:
     return (config or MWEM()).run(table(), WORKLOAD, budget or PureDP(1.0), noise=SeededNoise(seed))
+
+
+def test_runs_know_that_persons_have_several_records() -> None:
+    """One fixed measurement: its noise is five times as wide, and so are its errors."""
+    one = Table(DOMAIN, table().columns)
+    five = Table(DOMAIN, table().columns, persons=Persons("id", 5))
+    config, workload = IndependentNoise(), Workload.marginals(DOMAIN, 1)
+    spreads = []
+    for each in (one, five):
+        release = config.run(each, workload, ZCDP(0.5), noise=SeededNoise(3))
+        queries = [Conjunction.where(DOMAIN, condition) for condition in CONDITIONS[:1]]
+        spreads.append(float(np.abs(simulate_errors(release, 60, seed=0).missed(queries)).mean()))
+    assert 3.0 * spreads[0] < spreads[1] < 8.0 * spreads[0]
 
 
 def test_errors_are_those_of_runs_done_by_hand() -> None:

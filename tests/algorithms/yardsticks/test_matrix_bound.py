@@ -23,7 +23,7 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.core.sensitivity import Neighbours, Persons
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.workload import Workload
 from tests.examples import examples
@@ -175,7 +175,7 @@ def test_explicit_queries_over_overlapping_scopes_by_their_queries() -> None:
         + Workload.conjunctions(domain, ["a < 5 and c > 20", "b = 1"])
         + Workload.marginals(domain, cliques=[("b",)])
     )
-    for weighted, neighbours in product((True, False), Neighbours):
+    for weighted, neighbours in product((True, False), Neighbours.OF_RECORDS):
         expected = dense_bound(dense(workload, domain.names, weighted=weighted), neighbours)
         found = svd_bound(workload, ZCDP(0.5, neighbours), weighted=weighted)
         assert found.total_squared == pytest.approx(expected, rel=1e-6)
@@ -325,3 +325,11 @@ def test_families_of_ones_own_are_looked_at_query_by_query() -> None:
     large = ExplicitMatrix(wide, ["a", "b"], np.ones((2, 20_000)))
     with pytest.raises(QueryError, match="explicit values"):
         nuclear_norm(Workload([Own(wide, large)]))
+
+
+@pytest.mark.parametrize(("relation", "factor"), [*zip(Neighbours.OF_RECORDS, (9.0, 4.0, 9.0), strict=True)])
+def test_persons_with_m_records_multiply_the_bound_by_a_square(relation: Neighbours, factor: float) -> None:
+    """Of m, or m - 1 where a person has a record in both tables."""
+    workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abcd"), 2)
+    found = svd_bound(workload, ZCDP(0.5, relation.between(Persons("id", 3))))
+    assert found.total_squared == pytest.approx(factor * svd_bound(workload, ZCDP(0.5)).total_squared)

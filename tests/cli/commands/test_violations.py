@@ -69,7 +69,7 @@ def test_records_are_left_out_and_their_number_is_told_nowhere(ruled: Place, nei
     result = ruled.synth("--violations", "drop", "--neighbours", neighbours, budget=("--epsilon", 0.01))
     assert result.exit_code == 0, result.output
     release = Release.load(ruled / "out.release")
-    assert release.budget.neighbours == {"replace": "replace-then-filter"}.get(neighbours, neighbours)
+    assert release.budget.neighbours.value == {"replace": "replace-then-filter"}.get(neighbours, neighbours)
     assert release.provenance.violations == "drop"
     (total,) = [event for event in release.events if event.label == "total"]
     assert total.charge > 0.0
@@ -106,7 +106,7 @@ def test_without_rules_nothing_is_left_out(place: Place) -> None:
     result = place.synth("--violations", "drop", "--neighbours", "replace")
     assert result.exit_code == 0, result.output
     assert "left out" not in result.output
-    assert Release.load(place / "out.release").budget.neighbours == "replace"
+    assert Release.load(place / "out.release").budget.neighbours.value == "replace"
     assert place.synth("--violations", "ignore").exit_code == 2
 
 

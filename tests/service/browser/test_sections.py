@@ -306,6 +306,38 @@ def test_a_custodian_registers_sets_limits_and_closes(
     assert server.call("GET", "datasets/sent")["status"] == "closed"
 
 
+def test_a_custodian_registers_persons_with_several_records(
+    server: Server, open_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    rows = "".join(f"{i % 300},{'FM'[i % 2]}\n" for i in range(900))
+    table = tmp_path / "visits.csv"
+    table.write_text("patient,sex\n" + rows, encoding="utf-8")
+    page = open_page(server.token)
+    page.get_by_role("link", name="Register").click()
+    page.get_by_label("Name", exact=True).fill("visits")
+    page.get_by_label("File", exact=True).set_input_files(table)
+    page.get_by_label("What records could hold").fill(json.dumps({"sex": ["F", "M"]}))
+    page.get_by_label("epsilon", exact=True).fill("4")
+    page.get_by_text("How it is read").click()
+    page.get_by_label("Column of persons").fill("patient")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("alert")).to_contain_text("Name the column of persons and the most records of one together")
+    page.get_by_label("Most records of one").fill("2")
+    page.get_by_label("Records, about").fill("900")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".plan")).to_contain_text("within")
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("heading", name="visits")).to_be_visible()
+    page.get_by_role("link", name="Attributes").click()
+    told = page.locator(".notice", has_text="What is protected")
+    expect(told).to_contain_text("Whether a person is in the data at all")
+    expect(told).to_contain_text("A person is a value of the column patient; 2 records of each at most count.")
+    assert (server.call("GET", "datasets/visits")["person"], server.call("GET", "datasets/visits")["at_most"]) == (
+        "patient",
+        2,
+    )
+
+
 def test_the_audit_tells_who_did_what(server: Server, open_page: Callable[..., Page]) -> None:
     page = open_page(server.token)
     go(page, server, "#/audit")

@@ -319,7 +319,7 @@ def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: St
         >>> round(adaptive_error(MWEM(), few, best, 500.0), 3), round(adaptive_error(MWEM(), many, best, 50_000.0), 5)
         (0.027, 0.00028)
     """
-    workload, regime = unbiased.goal.workload, unbiased.goal.budget.regime
+    workload, budget = unbiased.goal.workload, unbiased.goal.budget
     scopes = [workload.domain.base(scope) for scope in workload.scopes]
     whole = all(map(are_tables, workload.families))
     if _are_disjoint(scopes) and (whole or workload.n_candidates == len(scopes)):
@@ -328,7 +328,8 @@ def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: St
         told = next((each for each in fixed if each.name == "marginals"), fixed[0])
         return _FEW_TOLD / math.sqrt(len(attributes_of(workload))) * told.mean_error / total
     charge = config.selecting(annealed=True) * unbiased.charge / first_rounds(workload, annealed=True)
-    missed = math.log(workload.n_candidates) / (regime.bounded_range_epsilon(charge) * total)
+    epsilon = budget.regime.bounded_range_epsilon(charge) / budget.neighbours.records
+    missed = math.log(workload.n_candidates) / (epsilon * total)
     return float(_ADAPTED * (unbiased.mean_error / total) ** _FALL + missed)
 
 

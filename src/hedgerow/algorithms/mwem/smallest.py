@@ -48,7 +48,8 @@ def check_drawable(config: MWEMSettings, workload: Workload, budget: Budget, amo
         hedgerow.errors.ConfigError: a noise scale of ... counts cannot be drawn
           Remedy: spend more on each step: fewer rounds, or a larger budget
     """
-    whole = additive_noise(budget.regime, amount, l1=1.0, l2=1.0, step=1.0, kind=None)
+    most = float(budget.neighbours.records)
+    whole = additive_noise(budget.regime, amount, l1=most, l2=most, step=1.0, kind=None)
     if whole.std < _TINY:
         return
     charges = config.charges(amount, budget.neighbours)

@@ -63,7 +63,8 @@ class Hold:
             rules: The session's rules, which know the noise of answers; None if it had not begun.
         """
         kind = rules.answer_kind if rules is not None and self.purpose == "question" else None
-        noise = additive_noise(budget.regime, self.charge, l1=1.0, l2=1.0, step=1.0, kind=kind)
+        most = float(budget.neighbours.records)
+        noise = additive_noise(budget.regime, self.charge, l1=most, l2=most, step=1.0, kind=kind)
         return Event(
             label=LOST,
             mechanism=noise.name,

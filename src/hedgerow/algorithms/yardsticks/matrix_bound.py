@@ -34,7 +34,7 @@ from hedgerow.algorithms.yardsticks.listed_cells import looked_at, possible_colu
 from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP, Budget, PureDP
-from hedgerow.queries import Neighbours, Workload
+from hedgerow.queries import Neighbours, Relation, Workload
 
 Calibration = Literal["zcdp", "paper"]
 
@@ -121,10 +121,12 @@ def svd_bound(
 def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
     """The least ratio of Delta^2 to the mean square of a column of the strategy.
 
-    After a filter a record can also enter or leave, so that the bound for "add-remove" holds.
+    After a filter a record can also enter or leave, so that the bound for "add-remove" holds. All m records of a person
+    can be in one cell; a person who is replaced, without a filter, has one record at least.
     """
     if not neighbours.public_total:
-        return 1.0
+        least = 1 if neighbours.relation is Relation.REPLACE else 0
+        return float((neighbours.records - least) ** 2)
     scope = looked_at(workload)
     whole = math.prod(workload.domain.shape_of(scope))
     cells = len(possible_columns(workload.domain, scope)) if workload.domain.constraints else whole

@@ -427,8 +427,9 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
     found = []
     if epsilon > WEAK_EPSILON:
         at = f" (at delta = {_USUAL_DELTA:g})" if curve else ""
+        who = "one person's record" if budget.neighbours.persons is None else "one person"
         found.append(
-            f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: one person's record may change probabilities by a "
+            f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: {who} may change probabilities by a "
             f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."
         )
     if delta * total >= 1.0:
