@@ -38,7 +38,8 @@ class OpenDomain:
         columns: The columns that are wanted, in order; None for all.
 
     Attributes:
-        bins: The number of bins to be learnt of each attribute, by name.
+        bins: The number of bins to be learnt of each attribute, by name; those of points come to them.
+        points: The codes of the fine cells that are declared points, by name.
 
     Raises:
         DomainError: The content is wrong, or a level or a rule is about bins that are not known yet.
@@ -61,7 +62,9 @@ class OpenDomain:
         entries: Mapping[str, Any] = nested if isinstance(nested, Mapping) and not _is_wish(nested) else content
         wishes = {str(name): entry for name, entry in entries.items() if _is_wish(entry)}
         self._cells = {name: _fine(name, entry) for name, entry in wishes.items()}
-        self._forced = {name: _forced(self._cells[name], entry) for name, entry in wishes.items()}
+        points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
+        self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
+        self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
         kept = set(wishes) if self._columns is None else set(self._columns)
         numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
         self.bins = {name: number for name, number in numbers.items() if number is not None}
@@ -150,7 +153,7 @@ def _fine(name: str, entry: Mapping[str, Any]) -> Binned:
     ranged = _ranged(name, entry)
     high = math.floor(ranged.edges[-1]) if ranged.whole else ranged.edges[-1]
     grid = _starts(ranged.edges[0], high, whole=ranged.whole)
-    return _binned(ranged, sorted({*grid, *_forced(ranged, entry)}))
+    return _binned(ranged, sorted({*grid, *_apart(ranged, _points(ranged, entry))}))
 
 
 def _binned(like: Binned, starts: Sequence[float], *, learnt: bool = False) -> Binned:
@@ -183,8 +186,12 @@ def _starts(low: float, high: float, *, whole: bool) -> list[float]:
     return sorted({low} | {start for start in rounded if low < start < high})
 
 
-def _forced(ranged: Binned, entry: Mapping[str, Any]) -> set[int]:
-    """The numbers that declared points, and what follows them, begin with."""
+def _points(ranged: Binned, entry: Mapping[str, Any]) -> tuple[int, ...]:
+    """The declared points, which have bins of their own."""
     low, high = ranged.edges[0], ranged.edges[-1]
-    points = points_of(ranged.name, entry.get("points", []), low, high, ranged.scale, whole=ranged.whole)
-    return {start for point in points for start in (point, point + 1) if start <= high}
+    return points_of(ranged.name, entry.get("points", []), low, high, ranged.scale, whole=ranged.whole)
+
+
+def _apart(ranged: Binned, points: Iterable[int]) -> set[int]:
+    """The numbers that points, and what follows them, begin with."""
+    return {start for point in points for start in (point, point + 1) if start <= ranged.edges[-1]}

@@ -260,7 +260,9 @@ class Curator:
         scores *= units.multipliers
         return int(places[self.__noise.choice(scores.take(places), event)])
 
-    def cut(self, name: str, runs: Sequence[Run], charge: float, *, label: str = "learn") -> list[int]:
+    def cut(
+        self, name: str, runs: Sequence[Run], charge: float, *, apart: Sequence[int] = (), label: str = "learn"
+    ) -> list[int]:
         """Cut disjoint runs of cells of an ordered attribute near quantiles, by the exponential mechanism.
 
         All runs together cost what one does, as one record is in one of them (theory.md section 14).
@@ -269,6 +271,7 @@ class Curator:
             name: Name of the attribute.
             runs: The runs, in order and disjoint; public.
             charge: The amount to be spent on all of them, as the budget counts.
+            apart: Codes of cells whose records are not looked at; public.
             label: Purpose, as the ledger shows it.
 
         Returns:
@@ -289,6 +292,7 @@ class Curator:
         mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
         event = self._event(label, f"quantiles of {name} in {len(runs):,} disjoint parts", mechanism, len(runs))
         counts = self._charged(lambda: exact_units(target, self.__source), event)
+        counts[list(apart)] = 0  # which moves no score more than before
         chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)
         return [run.low + 1 + place for run, place in zip(runs, chosen, strict=True)]
 

@@ -3,18 +3,20 @@
 A column is cut at its median, both parts at theirs, and so on: bins are cut ``log2(bins)`` times, and a record is in
 one of the parts each time, so that all cuts of a round cost what one does (theory.md section 14). Cuts are chosen by
 the exponential mechanism among fine public cells. A value that very many records share ends in a bin of its own, and
-its part has fewer bins: they hold at least one fine cell each.
+its part has fewer bins: they hold at least one fine cell each. Records at declared points, which have bins in any case,
+are left out of the quantiles.
 
 Measured against one noisy tree of counts over the same cells, with consistent sums: quantiles of 1,000 to 50,000
 records in 10 and 30 bins, on smooth, skewed and two-peaked columns, are off by two to four times less (in ranks).
 """
 
+import math
 from collections.abc import Mapping
 
 from hedgerow.algorithms.shared import check_fraction
 from hedgerow.domain import Domain, OpenDomain
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Curator, Run
+from hedgerow.privacy import GDP, ZCDP, Budget, Curator, PureDP, Regime, Run, Subsampled
 
 SHARE = 0.1
 """Share of a budget that a domain is learnt with, unless another is given."""
@@ -35,6 +37,33 @@ def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]
     rounds = {name: (bins - 1).bit_length() for name, bins in wanted.bins.items()}
     each = amount / max(1, sum(rounds.values()))
     return {name: [each] * number for name, number in rounds.items()}
+
+
+def budget_after(budget: Budget, share: float = SHARE) -> Budget:
+    """The budget that is left when a share was spent, in the regime that it is counted in: to plan the rest with.
+
+    Args:
+        budget: Budget of the whole release.
+        share: Share that is spent on the domain.
+
+    Raises:
+        ConfigError: The budget is for a sample of the records.
+
+    Example:
+        >>> from hedgerow import ZCDP
+        >>> budget_after(ZCDP(1.0)).rho
+        0.9
+    """
+    left = budget.limit * (1.0 - share)
+    if isinstance(budget, Subsampled):
+        raise ConfigError("bins are not learnt from a sample of the records", remedy="give the bins")
+    match budget.regime:
+        case Regime.PURE:
+            return PureDP(left, budget.neighbours)
+        case Regime.ZCDP:
+            return ZCDP(left, budget.neighbours)
+        case Regime.GDP:
+            return GDP(math.sqrt(2.0 * left), budget.neighbours)
 
 
 def learn_bins(curator: Curator, wanted: OpenDomain, share: float = SHARE) -> Domain:
@@ -68,17 +97,17 @@ def learn_bins(curator: Curator, wanted: OpenDomain, share: float = SHARE) -> Do
     if curator.domain != wanted.fine:
         raise ConfigError("the table is not in the fine cells that bins are learnt from", remedy="read it in .fine")
     charges = learning_charges(wanted, share * curator.ledger.remaining)
-    return wanted.with_bins(_cuts(curator, wanted.bins, charges))
+    return wanted.with_bins(_cuts(curator, wanted, charges))
 
 
-def _cuts(curator: Curator, bins: Mapping[str, int], charges: Mapping[str, list[float]]) -> dict[str, list[int]]:
+def _cuts(curator: Curator, wanted: OpenDomain, charges: Mapping[str, list[float]]) -> dict[str, list[int]]:
     """The codes of fine cells that bins begin with."""
     found: dict[str, list[int]] = {}
-    for name, number in bins.items():
+    for name, number in wanted.bins.items():
         runs, found[name] = [Run(0, curator.domain[name].ordinary, number)], []
         for charge in charges[name]:
             open_ = [run for run in runs if run.divisible]
-            cuts = curator.cut(name, open_, charge) if open_ else []
+            cuts = curator.cut(name, open_, charge, apart=wanted.points[name]) if open_ else []
             found[name] += cuts
             runs = [half for run, cut in zip(open_, cuts, strict=True) for half in run.halves(cut)]
     return found

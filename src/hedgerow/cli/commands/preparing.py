@@ -12,6 +12,7 @@ import typer
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
+from hedgerow.cli.learning import learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -212,7 +213,8 @@ def plan(
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    asked = options.workload_of(domain, columns, workload)
+    wanted = options.opened(domain, columns)
+    asked = options.workload_over(outline_of(wanted, workload), workload)
     reading = Reading(
         asked.domain, count_column, some_columns=columns is not None, where=where, violations=violations.value
     )
@@ -229,19 +231,20 @@ def plan(
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
     budget = algorithm.accounted(asked, budget)
-    planned = algorithm.plan(asked, budget, float(n or 0))
+    lines, budget_left = learning_of(wanted, budget)
+    planned = algorithm.plan(asked, budget_left, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
     options.warn_of_budget(shown, budget, float(n or 0))
     shown.tell(budget.statement())
     shown.say()
-    fixed = predicted(asked, budget)
+    fixed = predicted(asked, budget_left)
     told = [
         *(solved.lines() if solved else []),
         *planned.lines(float(n or 0)),
         *prediction_lines(fixed, max(1.0, float(n or 0))),
     ]
-    for word, sentence in [*_about(asked), *told]:
+    for word, sentence in [*_about(asked), *lines, *told]:
         shown.say(f"{word:8} {sentence}")
     rules = [rule.text for rule in asked.domain.constraints]
     known = {

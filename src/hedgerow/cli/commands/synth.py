@@ -12,17 +12,19 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_progress, showing_records
+from hedgerow.cli.learning import Opened, Opening, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, accounted, open_register
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
+from hedgerow.privacy import SeededNoise
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import ScannedTable, Table
-    from hedgerow.privacy import Budget, ExactErrors
-    from hedgerow.queries import Workload
+    from hedgerow.privacy import ExactErrors, NoiseSource
     from hedgerow.release import Release
     from hedgerow.system import SigningKey
 
@@ -146,7 +148,10 @@ def synth(
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = _signing_key(shown, sign)
-    asked = options.workload_of(domain, columns, workload)
+    wanted = options.opened(domain, columns)
+    asked = options.workload_over(outline_of(wanted, workload), workload)
+    if asked.domain is not wanted and (prior is not None or coded):
+        raise typer.BadParameter("--prior and --coded need a domain file that gives all bins, and learns none")
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
@@ -165,13 +170,18 @@ def synth(
         violations=violations.value,
     )
     with registered.staying():
-        table = reading.read_data(shown, data, asked, before_rows=registered.charge, show_values=show_values)
-        made = _run(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
+        noise = None if seed is None else SeededNoise(seed)
+        opening = Opening(shown, reading, data, budget, noise, show_values)
+        if isinstance(wanted, Domain):
+            opened = opening.read(asked, registered.charge)
+        else:
+            opened = opening.learn(wanted, workload, registered.charge)
+        made = _run(shown, algorithm, opened, noise)
         _save(shown, made, release, key)
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        exact = _exact_errors(table, made) if evaluate else None
+        exact = _exact_errors(opened.table, made) if evaluate else None
         with showing_records(shown) as progress:
             drawn = made.write_records(place.text, records, progress=progress)
         if report is not None:
@@ -202,20 +212,12 @@ def _signing_key(output: Output, path: Path | None) -> SigningKey | None:
     return found
 
 
-def _run(
-    output: Output,
-    algorithm: Algorithm,
-    table: Table | ScannedTable,
-    *,
-    workload: Workload,
-    budget: Budget,
-    seed: int | None,
-) -> Release:
-    from hedgerow.privacy import Curator, SeededNoise
+def _run(output: Output, algorithm: Algorithm, opened: Opened, noise: NoiseSource | None) -> Release:
+    from hedgerow.privacy import Curator
 
-    curator = Curator(table, budget, noise=None if seed is None else SeededNoise(seed))
+    curator = Curator(opened.table, opened.budget, noise=noise, events=opened.events)
     with accounted(output, curator), showing_progress(output) as progress:
-        return algorithm.run_with(curator, workload, progress=progress)
+        return algorithm.run_with(curator, opened.workload, progress=progress)
 
 
 def _save(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:

@@ -99,9 +99,11 @@ def learnt_bins(name: str, bins: object) -> int | None:
         >>> learnt_bins("age", {"learn": 20}), learnt_bins("age", 20)
         (20, None)
     """
-    if not (isinstance(bins, Mapping) and set(bins) == {"learn"}):
+    if not (isinstance(bins, Mapping) and "learn" in bins):
         return None
     number = bins["learn"]
+    if len(bins) > 1:
+        raise attribute_error(name, "'bins' has more options than 'learn'", "write 'bins: {learn: 20}'")
     if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= MOST_LEARNT:
         raise attribute_error(name, f"{number!r} bins to be learnt", f"give a whole number from 2 to {MOST_LEARNT:,}")
     return number
