@@ -23,7 +23,7 @@ from hedgerow.domain.file import domain_of, of_file
 FINE = 4096
 """Most cells that bins are learnt from; half of them on each grid where there are two."""
 _SPAN = 20
-"""Binary orders of magnitude of distances from the smallest number, on the grid of equal ratios."""
+"""Binary orders of magnitude of distances from the smallest number, on the grid of equal ratios, of fractions."""
 _DIGITS = 5
 """Edges of numbers with fractions are rounded to so many digits behind the first one of the range."""
 
@@ -179,7 +179,8 @@ def _starts(low: float, high: float, *, whole: bool) -> list[float]:
     if whole and span < FINE:
         return [low + step for step in range(int(span) + 1)]
     half = FINE // 2
-    grids = [i / half for i in range(half)] + [2.0 ** (_SPAN * (i / half - 1.0)) for i in range(half)]
+    orders = math.log2(span) if whole else _SPAN
+    grids = [i / half for i in range(half)] + [2.0 ** (orders * (i / half - 1.0)) for i in range(half)]
     step = 1.0 if whole else 10.0 ** (math.floor(math.log10(span)) - _DIGITS)
     digits = max(0, -round(math.log10(step)))
     rounded = {round(round((low + share * span) / step) * step, digits) for share in grids}
