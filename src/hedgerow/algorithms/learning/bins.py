@@ -18,8 +18,8 @@ from hedgerow.domain import Domain, OpenDomain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, Budget, Curator, PureDP, Regime, Run, Subsampled
 
-SHARE = 0.1
-"""Share of a budget that a domain is learnt with, unless another is given."""
+SHARE = 0.05
+"""Share of a budget that a domain is learnt with, unless another is given; chosen on Adult, from this and twice it."""
 
 
 def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]]:
@@ -52,7 +52,7 @@ def budget_after(budget: Budget, share: float = SHARE) -> Budget:
     Example:
         >>> from hedgerow import ZCDP
         >>> budget_after(ZCDP(1.0)).rho
-        0.9
+        0.95
     """
     left = budget.limit * (1.0 - share)
     if isinstance(budget, Subsampled):
