@@ -90,6 +90,13 @@ def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
     assert "0.95 epsilon" in result.stdout
 
 
+def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:
+    result = open_place.call("domain", "--check", open_place / "people.yaml")
+    assert result.exit_code == 0, result.output
+    assert "learn        age: 4 bins" in result.stdout
+    assert "records      32 combinations" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

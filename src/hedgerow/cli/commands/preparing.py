@@ -100,9 +100,13 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 
 
 def _check(shown: Output, file: Path) -> None:
-    from hedgerow.domain import check_domain, read_domain
+    from hedgerow.domain import Domain, check_domain
 
-    found = check_domain(read_domain(file))
+    wanted = options.opened(file, None)
+    found = check_domain(outline_of(wanted))
+    learnt = {} if isinstance(wanted, Domain) else wanted.bins
+    for name, bins in learnt.items():
+        shown.say(f"learn        {name}: {bins:,} bins, which a run learns as a part of its budget")
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
         shown.say(
@@ -119,7 +123,7 @@ def _check(shown: Output, file: Path) -> None:
         shown.say(f"never        {name}: {_listed(values)}")
     for rule in found.implied:
         shown.say(f"implied      {rule} (the other constraints say as much)")
-    shown.result(asdict(found))
+    shown.result(asdict(found) | ({"learn": dict(learnt)} if learnt else {}))
 
 
 def _listed(values: Sequence[str]) -> str:
