@@ -20,7 +20,7 @@ from hedgerow.queries import Neighbours, Persons, Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
-    from hedgerow.domain import Domain
+    from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit
     from hedgerow.queries import Workload
 
@@ -247,6 +247,17 @@ def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = Fa
     return declared if selected is None else declared.of_columns(selected)
 
 
+def opened(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain | OpenDomain:
+    """The same, where bins of the columns may be to be learnt.
+
+    Raises:
+        DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
+    """
+    from hedgerow.domain import open_domain
+
+    return open_domain(domain_file, split_names(columns), accept_draft=accept_draft)
+
+
 def workload_of(domain_file: Path, columns: str | None, text: str | None, *, accept_draft: bool = False) -> Workload:
     """The workload that the options describe, over the columns that they select.
 
@@ -260,9 +271,17 @@ def workload_of(domain_file: Path, columns: str | None, text: str | None, *, acc
         DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
         QueryError: The text is wrong, or does not fit the domain.
     """
+    return workload_over(domain_of(domain_file, columns, accept_draft=accept_draft), text)
+
+
+def workload_over(domain: Domain, text: str | None) -> Workload:
+    """The workload of a text; None for all pairs of columns, or the only column.
+
+    Raises:
+        QueryError: The text is wrong, or does not fit the domain.
+    """
     from hedgerow.queries import Workload
 
-    domain = domain_of(domain_file, columns, accept_draft=accept_draft)
     return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 

@@ -13,9 +13,8 @@ from hedgerow.errors import HedgerowError
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
-    from hedgerow.data import ScannedTable, Table
-    from hedgerow.privacy import Budget
-    from hedgerow.queries import Workload
+    from hedgerow.cli.learning import Opened
+    from hedgerow.privacy import NoiseSource
     from hedgerow.release import Release
     from hedgerow.system import SigningKey
 
@@ -39,21 +38,13 @@ def signing_key(output: Output, path: Path | None) -> SigningKey | None:
     return found
 
 
-def run_accounted(
-    output: Output,
-    algorithm: Algorithm,
-    table: Table | ScannedTable,
-    *,
-    workload: Workload,
-    budget: Budget,
-    seed: int | None,
-) -> Release:
-    """Run an algorithm; if it stops, say what was spent."""
-    from hedgerow.privacy import Curator, SeededNoise
+def run_accounted(output: Output, algorithm: Algorithm, opened: Opened, noise: NoiseSource | None) -> Release:
+    """Run an algorithm on what is left of the budget; if it stops, say what was spent."""
+    from hedgerow.privacy import Curator
 
-    curator = Curator(table, budget, noise=None if seed is None else SeededNoise(seed))
+    curator = Curator(opened.table, opened.budget, noise=noise, events=opened.events)
     with accounted(output, curator), showing_progress(output) as progress:
-        return algorithm.run_with(curator, workload, progress=progress)
+        return algorithm.run_with(curator, opened.workload, progress=progress)
 
 
 def save_first(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:

@@ -40,6 +40,7 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
+from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .rules import (

@@ -345,7 +345,8 @@ class Binned(Attribute):
 
     Bin ``i`` holds ``edges[i] <= x < edges[i + 1]``; the last bin holds its upper edge too. Where ``whole`` is
     set the column holds whole numbers, and synthetic values are drawn from the whole numbers of their bin. Where a
-    scale is set the cells are dates, times or decimals, and the edges count its steps.
+    scale is set the cells are dates, times or decimals, and the edges count its steps. Edges that are ``learnt`` were
+    released under a budget.
 
     Example:
         >>> Binned("hours", (0, 20, 40, 100)).labels
@@ -355,6 +356,7 @@ class Binned(Attribute):
     edges: tuple[float, ...]
     whole: bool
     scale: Scale | None
+    learnt: bool
 
     def __init__(
         self,
@@ -365,6 +367,7 @@ class Binned(Attribute):
         scale: Scale | None = None,
         missing: str | None = None,
         other: str | None = None,
+        learnt: bool = False,
     ) -> None:
         """Check the edges.
 
@@ -375,6 +378,7 @@ class Binned(Attribute):
             scale: Scale that its cells are written on; None for the numbers themselves.
             missing: Text of the missing value.
             other: Text of the other value: numbers outside the edges and texts get its code.
+            learnt: Whether the edges were learnt from private data, under a budget, and are public by that alone.
 
         Raises:
             DomainError: The edges are not finite and increasing, or a bin of a whole-number column holds none.
@@ -383,7 +387,7 @@ class Binned(Attribute):
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
             raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
         whole = whole or scale is not None
-        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole, scale=scale)
+        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole, scale=scale, learnt=learnt)
         if whole and self.ordinary:
             least, most = np.ceil(cut[:-1]), np.ceil(cut[1:]) - 1
             most[-1] = math.floor(cut[-1])

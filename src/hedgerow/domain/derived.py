@@ -172,11 +172,11 @@ def width_level(attribute: Attribute, width: int, name: str | None = None) -> De
         edges = [*(attribute.minimum + start for start in starts), attribute.maximum]
         if len(starts) > 1 and edges[-2] == edges[-1]:  # a last bin of one number needs an edge above it
             edges[-1] += 1
-        level: Attribute = Binned(named, edges, whole=True, scale=attribute.scale, **declared)
+        level: Attribute = Binned(named, edges, whole=True, scale=attribute.scale, learnt=False, **declared)
     elif isinstance(attribute, Binned):
         starts = list(range(0, attribute.ordinary, width))
         edges_of_bins = [*(attribute.edges[start] for start in starts), attribute.edges[-1]]
-        level = Binned(named, edges_of_bins, whole=attribute.whole, scale=attribute.scale, **declared)
+        level = Binned(named, edges_of_bins, whole=attribute.whole, scale=attribute.scale, learnt=False, **declared)
     else:
         raise DomainError(
             f"attribute {attribute.name!r} has no order that a level of width {width} could follow",

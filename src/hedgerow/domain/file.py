@@ -20,7 +20,8 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
 ``round: true`` reads a decimal between two steps as the nearest, and a time as the step that it is in. ``bins`` may be
 ``{log: 20}``, whose edges have equal ratios (of whole numbers from 0 on with 1 added; bins narrower than one number are
 left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
-bins of their own; in ``edges`` a last edge that is there twice does.
+bins of their own; in ``edges`` a last edge that is there twice does. ``bins: {learn: 20}`` has the edges learnt from
+the private data, as a part of the budget (``learning.py``); the domain of a release then has ``learnt: true``.
 
 Listed values may have rules by which texts that are written differently are one value (``spelling.py``): ``trim: true``
 leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)
@@ -60,10 +61,12 @@ A word without quotes is text, save ``true`` and ``false`` and plain decimal num
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 
+from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.derived import Derived, coarser
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries import (
@@ -83,6 +86,8 @@ from hedgerow.domain.entries import (
 from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
+
+T = TypeVar("T")
 
 _BESIDE = ("draft", "derived", "constraints", "ignore")
 """Sections that may stand beside the attributes."""
@@ -114,11 +119,28 @@ def read_domain(path: str | os.PathLike[str], *, accept_draft: bool = False) -> 
         ...     read_domain(file)["smokes"].labels
         ('no', 'yes')
     """
-    try:
-        found = _domain(parsed(Path(path)), Path(path).parent)
+
+    def made(content: object, folder: Path) -> Domain:
+        found = domain_of(content, folder)
         if not accept_draft:
             check_public(found)
         return found
+
+    return of_file(path, made)
+
+
+def of_file(path: str | os.PathLike[str], made: Callable[[object, Path], T]) -> T:
+    """Something made of the content of a domain file; errors name the file.
+
+    Args:
+        path: The file.
+        made: Function of the content and the folder of the file.
+
+    Raises:
+        DomainError: The file cannot be read, or the function refuses its content.
+    """
+    try:
+        return made(parsed(Path(path)), Path(path).parent)
     except DomainError as error:
         raise DomainError(f"domain file {os.fspath(path)}: {error.message}", remedy=error.remedy) from error
 
@@ -155,7 +177,7 @@ def domain_from_mapping(mapping: Mapping[str, Any]) -> Domain:
         >>> domain_from_mapping({"age": {"min": 0, "max": 99, "bins": 10}, "sex": 2}).shape
         (10, 2)
     """
-    return _domain(mapping, None)
+    return domain_of(mapping, None)
 
 
 def domain_to_mapping(domain: Domain) -> dict[str, Any]:
@@ -214,7 +236,17 @@ def write_domain(domain: Domain, path: str | os.PathLike[str]) -> None:
         beside.write_text(text, encoding="utf-8")
 
 
-def _domain(mapping: object, folder: Path | None) -> Domain:
+def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribute] = MappingProxyType({})) -> Domain:
+    """The domain that the content of a file describes.
+
+    Args:
+        mapping: The content.
+        folder: The folder that its paths are relative to; None where it may name no files.
+        known: Attributes that are taken in place of their entries.
+
+    Raises:
+        DomainError: The content is wrong.
+    """
     if not isinstance(mapping, Mapping):
         raise DomainError("it does not map attributes to their values", remedy="write 'name: [value, ...]' per column")
     entries: Mapping[str, Any] = mapping
@@ -227,7 +259,7 @@ def _domain(mapping: object, folder: Path | None) -> Domain:
                 raise DomainError(
                     f"{key!r} is given beside 'attributes'", remedy="move it into 'attributes' or delete it"
                 )
-    attributes = [attribute_of(str(name), entry) for name, entry in entries.items()]
+    attributes = [known.get(str(name)) or attribute_of(str(name), entry) for name, entry in entries.items()]
     declared: list[Derived] = []
     unleveled = []
     for attribute, entry in zip(attributes, entries.values(), strict=True):

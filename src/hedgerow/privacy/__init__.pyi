@@ -25,6 +25,7 @@ from .evaluation import (
     relative_entropy as relative_entropy,
 )
 from .exact.lattice import LARGEST_MASS as LARGEST_MASS, prepare as prepare, step_of as step_of
+from .exact.quantiles import Run as Run
 from .exact.scores import (
     GRID as GRID,
     EqualWidths as EqualWidths,

@@ -17,26 +17,36 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.data import CountSource, PreparedSource, RuledSource
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Categorical, Clique, Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
 from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
 from hedgerow.privacy.exact import (
     GRID,
     EqualUnits,
     EqualWidths,
+    Run,
     database_sensitivity,
     eligible_places,
     public_databases,
+    quantile_scores,
+    quantile_sensitivity,
 )
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.exact.scores import database_scores, grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
-from hedgerow.privacy.mechanisms import IndependentDraws, Law, Mechanism, SparseVector, selection_by
+from hedgerow.privacy.mechanisms import (
+    ExponentialMechanism,
+    IndependentDraws,
+    Law,
+    Mechanism,
+    SparseVector,
+    selection_by,
+)
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries import LinearQuery, Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement, Neighbours, NoiseKind, Workload
 
 T = TypeVar("T")
 
@@ -250,6 +260,42 @@ class Curator:
         scores -= offset
         scores *= units.multipliers
         return int(places[self.__noise.choice(scores.take(places), event)])
+
+    def cut(
+        self, name: str, runs: Sequence[Run], charge: float, *, apart: Sequence[int] = (), label: str = "learn"
+    ) -> list[int]:
+        """Cut disjoint runs of cells of an ordered attribute near quantiles, by the exponential mechanism.
+
+        All runs together cost what one does, as one record is in one of them (theory.md section 14).
+
+        Args:
+            name: Name of the attribute.
+            runs: The runs, in order and disjoint; public.
+            charge: The amount to be spent on all of them, as the budget counts.
+            apart: Codes of cells whose records are not looked at; public.
+            label: Purpose, as the ledger shows it.
+
+        Returns:
+            For each run the code of the first cell on the right of its cut.
+
+        Raises:
+            BudgetExceededError: The budget does not cover it; nothing was touched.
+            QueryError: The runs are not disjoint, are too large, or leave nothing to be cut; or the attribute has no
+                order.
+            ConfigError: The charge is not positive.
+        """
+        self._check_whole()
+        attribute, target = self.domain[name], Marginal(self.domain, (name,))
+        if isinstance(attribute, Categorical):
+            raise QueryError(f"{name!r} has no order, and no quantiles", remedy="name a column of numbers or dates")
+        unit = quantile_sensitivity(runs, attribute.ordinary)
+        sensitivity = unit * target.sensitivity(self.neighbours).l1
+        mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
+        event = self._event(label, f"quantiles of {name} in {len(runs):,} disjoint parts", mechanism, len(runs))
+        counts = self._charged(lambda: exact_units(target, self.__source), event)
+        counts[list(apart)] = 0  # which moves no score more than before
+        chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)
+        return [run.low + 1 + place for run, place in zip(runs, chosen, strict=True)]
 
     def draw(self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw") -> Ints:
         """Independent draws of queries that the hypothesis answers too low, from the workload and all complements.

@@ -21,6 +21,7 @@ from .bounds import (
 )
 from .checks import (
     check_choice as check_choice,
+    check_fraction as check_fraction,
     check_noise as check_noise,
     check_shares as check_shares,
     is_count as is_count,

@@ -158,7 +158,9 @@ def synth_linked(
         raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
     from hedgerow.algorithms.shared import budgets_of
+    from hedgerow.cli.learning import Opened
     from hedgerow.data import read_linked
+    from hedgerow.privacy import SeededNoise
     from hedgerow.release import LinkedRelease
 
     if kept is None:
@@ -167,14 +169,15 @@ def synth_linked(
     registered = Registered(
         shown, kept, budget, "release", output.name, (*linked.counted.names, *linked.children.names)
     )
+    noise = None if seed is None else SeededNoise(seed)
     with registered.staying():
         registered.charge()
         with shown.busy("reading both tables"):
             homes, people = read_linked(parents, children, linked, violations=violations.value, show_values=show_values)
-        first = run_accounted(shown, algorithm, homes, workload=asked[0], budget=parts[0], seed=seed)
+        first = run_accounted(shown, algorithm, Opened(homes, asked[0], parts[0]), noise)
         first = LinkedRelease.told(first, linked)
         save_first(shown, first, files["release"], signed)
-        second = run_accounted(shown, algorithm, people, workload=asked[1], budget=parts[1], seed=seed)
+        second = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
         second = LinkedRelease.told(second, linked)
         save_first(shown, second, files["children_release"], signed)
     both = LinkedRelease.of(first, second, linked)

@@ -12,6 +12,7 @@ import typer
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
+from hedgerow.cli.learning import learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -99,10 +100,14 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 
 
 def _check(shown: Output, file: Path) -> None:
-    from hedgerow.domain import check_domain, read_domain
+    from hedgerow.domain import Domain, check_domain
 
-    described = read_domain(file, accept_draft=True)
+    wanted = options.opened(file, None, accept_draft=True)
+    described = outline_of(wanted)
     found = check_domain(described)
+    learnt = {} if isinstance(wanted, Domain) else wanted.bins
+    for name, bins in learnt.items():
+        shown.say(f"learn        {name}: {bins:,} bins, which a run learns as a part of its budget")
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
         shown.say(
@@ -126,7 +131,7 @@ def _check(shown: Output, file: Path) -> None:
     options.warn_of_domain(shown, described)
     if found.draft:
         shown.warn("this is a draft: delete 'draft: true' once every entry says what is publicly known")
-    shown.result(asdict(found))
+    shown.result(asdict(found) | ({"learn": dict(learnt)} if learnt else {}))
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -222,7 +227,8 @@ def plan(
     if (data is None) == (total is None):
         raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    asked = options.workload_of(domain, columns, workload, accept_draft=True)
+    wanted = options.opened(domain, columns, accept_draft=True)
+    asked = options.workload_over(outline_of(wanted, workload), workload)
     reading = Reading(
         asked.domain,
         count_column,
@@ -244,20 +250,21 @@ def plan(
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
     budget = algorithm.accounted(asked, budget)
-    planned = algorithm.plan(asked, budget, float(n or 0))
+    lines, budget_left = learning_of(wanted, budget)
+    planned = algorithm.plan(asked, budget_left, float(n or 0))
     if data is not None:
         shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
     options.warn_of_domain(shown, asked.domain)
     options.warn_of_budget(shown, budget, float(n or 0))
     shown.tell(budget.statement())
     shown.say()
-    fixed = predicted(asked, budget)
+    fixed = predicted(asked, budget_left)
     told = [
         *(solved.lines() if solved else []),
         *planned.lines(float(n or 0)),
         *prediction_lines(fixed, max(1.0, float(n or 0))),
     ]
-    for word, sentence in [*_about(asked), *told]:
+    for word, sentence in [*_about(asked), *lines, *told]:
         shown.say(f"{word:8} {sentence}")
     rules = [rule.text for rule in asked.domain.constraints]
     known = {

@@ -10,11 +10,14 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_records
+from hedgerow.cli.learning import Opening, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
+from hedgerow.privacy import SeededNoise
 from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
@@ -148,7 +151,10 @@ def synth(
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = signing_key(shown, sign)
-    asked = options.workload_of(domain, columns, workload, accept_draft=accept_draft)
+    wanted = options.opened(domain, columns, accept_draft=accept_draft)
+    asked = options.workload_over(outline_of(wanted, workload), workload)
+    if asked.domain is not wanted and (prior is not None or coded):
+        raise typer.BadParameter("--prior and --coded need a domain file that gives all bins, and learns none")
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
@@ -169,13 +175,18 @@ def synth(
         persons=between.persons,
     )
     with registered.staying():
-        table = reading.read_data(shown, data, asked, before_rows=registered.charge, show_values=show_values)
-        made = run_accounted(shown, algorithm, table, workload=asked, budget=budget, seed=seed)
+        noise = None if seed is None else SeededNoise(seed)
+        opening = Opening(shown, reading, data, budget, noise, show_values)
+        if isinstance(wanted, Domain):
+            opened = opening.read(asked, registered.charge)
+        else:
+            opened = opening.learn(wanted, workload, registered.charge)
+        made = run_accounted(shown, algorithm, opened, noise)
         save_first(shown, made, release, key)
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        exact = _exact_errors(table, made) if evaluate else None
+        exact = _exact_errors(opened.table, made) if evaluate else None
         with showing_records(shown) as progress:
             drawn = made.write_records(place.text, records, progress=progress)
         if report is not None:

@@ -17,7 +17,7 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-_FREE = ("whole", "missing", "other", "levels", *OPTIONS, *SPELLING_OPTIONS)
+_FREE = ("whole", "missing", "other", "learnt", "levels", *OPTIONS, *SPELLING_OPTIONS)
 """Options of any form."""
 _OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
 _NESTED = ("levels", "synonyms")
@@ -58,20 +58,20 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
         values, spelling = _values(name, options["values"]), spelling_of(name, options)
         return Categorical(name, values, spelling=spelling, missing=missing, other=other)
     declared = {"missing": missing, "other": other}
-    whole = bool(options.get("whole", False))
+    whole, learnt = bool(options.get("whole", False)), bool(options.get("learnt", False))
     if "edges" in options:
         edges = options["edges"]
         if not isinstance(edges, list | tuple):
             raise attribute_error(name, "'edges' is not a list", "write 'edges: [0, 10, 20]'")
         scale = scale_of(name, options, edges)
-        return Binned(name, edges_of(name, edges, scale), whole=whole, scale=scale, **declared)
+        return Binned(name, edges_of(name, edges, scale), whole=whole, scale=scale, learnt=learnt, **declared)
     scale = scale_of(name, options, (options["min"], options["max"]))
     low, high = (_bound(name, options[end], scale) for end in ("min", "max"))
     if "bins" not in options:
         return IntegerRange(name, low, high, scale=scale, **declared)  # type: ignore[arg-type] # it checks
     whole = whole or scale is not None
     edges = edges_of_bins(name, options, low, high, scale, whole=whole)
-    return Binned(name, edges, whole=whole, scale=scale, **declared)
+    return Binned(name, edges, whole=whole, scale=scale, learnt=False, **declared)
 
 
 def _bound(name: str, value: object, scale: Scale | None) -> float:
@@ -100,9 +100,11 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     if form not in _FORMS:
         found = ", ".join(sorted(form)) or "none of them"
         raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
-    whole = options.get("whole", False)
-    if not isinstance(whole, bool):
-        raise attribute_error(name, "'whole' is neither true nor false", "write 'whole: true'")
+    for option in ("whole", "learnt"):
+        if not isinstance(options.get(option, False), bool):
+            raise attribute_error(name, f"{option!r} is neither true nor false", f"write '{option}: true'")
+    if options.get("learnt") and "edges" not in options:
+        raise attribute_error(name, "'learnt' has no meaning without 'edges'", "delete it")
     for option in ("whole", *OPTIONS):
         if options.get(option) and "values" in options:
             raise attribute_error(name, f"{option!r} has no meaning for listed values", "delete it")
@@ -150,5 +152,7 @@ def attribute_entry(attribute: Attribute) -> dict[str, Any]:
         entry |= scale_entry(attribute)
         if attribute.whole and attribute.scale is None:
             entry["whole"] = True
+        if attribute.learnt:
+            entry["learnt"] = True
     declared = {"missing": attribute.missing, "other": attribute.other}
     return entry | {option: text for option, text in declared.items() if text is not None}

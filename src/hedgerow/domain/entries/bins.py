@@ -8,6 +8,9 @@ from hedgerow.domain.attribute import MOST_BINS, Binned, attribute_error, closed
 from hedgerow.domain.entries.scales import bound_entry, step_of
 from hedgerow.domain.scales import UNITS, Calendar, Scale
 
+MOST_LEARNT = 1024
+"""Most bins of an attribute that are learnt."""
+
 _REMEDY = "give a number of bins, or {log: 20}, or for dates one of " + ", ".join(UNITS[1:])
 
 
@@ -77,13 +80,33 @@ def edges_of_bins(
         >>> edges_of_bins("cost", entry, 0, 999, None, whole=True)
         [0, 1, 10, 100, 999, 999.5]
     """
-    points = _points(name, options.get("points", []), low, high, scale, whole=whole)
+    points = points_of(name, options.get("points", []), low, high, scale, whole=whole)
     starts = _starts(name, options["bins"], (low, high), scale, points, whole=whole)
     if not whole:
         return [*starts, high]
     cut = {math.floor(start) for start in starts} | {*points, *(point + 1 for point in points)}
     last = math.floor(high)
     return closed(sorted(start for start in cut if start <= last), last)
+
+
+def learnt_bins(name: str, bins: object) -> int | None:
+    """The number of bins that are to be learnt from the data; None where ``bins`` says something else.
+
+    Raises:
+        DomainError: It is no whole number from 2 to `MOST_LEARNT`.
+
+    Example:
+        >>> learnt_bins("age", {"learn": 20}), learnt_bins("age", 20)
+        (20, None)
+    """
+    if not (isinstance(bins, Mapping) and "learn" in bins):
+        return None
+    number = bins["learn"]
+    if len(bins) > 1:
+        raise attribute_error(name, "'bins' has more options than 'learn'", "write 'bins: {learn: 20}'")
+    if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= MOST_LEARNT:
+        raise attribute_error(name, f"{number!r} bins to be learnt", f"give a whole number from 2 to {MOST_LEARNT:,}")
+    return number
 
 
 def _starts(
@@ -98,6 +121,9 @@ def _starts(
         while last in points:
             last -= 1
         return [low, *_log_edges(name, _count(name, bins["log"]), first, last, whole=whole)]
+    if learnt_bins(name, bins) is not None:
+        remedy = "'hedgerow synth' learns them; in Python open_domain reads the file, and learn_bins spends on it"
+        raise attribute_error(name, "its bins are to be learnt from the data", remedy)
     if isinstance(bins, str) and bins in UNITS[1:] and isinstance(scale, Calendar) and scale.unit == "day":
         calendar = Calendar(bins)
         units = range(calendar.of_day(int(low)) + 1, calendar.of_day(int(high)) + 1)
@@ -120,8 +146,22 @@ def _log_edges(name: str, count: int, low: float, high: float, *, whole: bool) -
     return [float(edge) for edge in sorted({round(edge) for edge in edges} | {low})] if whole else edges
 
 
-def _points(name: str, points: object, low: float, high: float, scale: Scale | None, *, whole: bool) -> tuple[int, ...]:
-    """Declared values that have bins of their own."""
+def points_of(
+    name: str, points: object, low: float, high: float, scale: Scale | None, *, whole: bool
+) -> tuple[int, ...]:
+    """Declared values that have bins of their own.
+
+    Args:
+        name: Name of the attribute.
+        points: Its points, as the file has them.
+        low: Smallest number, on a scale in steps.
+        high: Largest number.
+        scale: The scale, if there is one.
+        whole: Whether the numbers are whole.
+
+    Raises:
+        DomainError: They are no list, or one is no whole number of the range.
+    """
     if not isinstance(points, list | tuple):
         raise attribute_error(name, "'points' is not a list", "write 'points: [0, 99999]'")
     if points and not whole:

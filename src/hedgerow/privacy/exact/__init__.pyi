@@ -1,4 +1,9 @@
 from .lattice import step_of as step_of
+from .quantiles import (
+    Run as Run,
+    quantile_scores as quantile_scores,
+    quantile_sensitivity as quantile_sensitivity,
+)
 from .scores import (
     GRID as GRID,
     EqualUnits as EqualUnits,

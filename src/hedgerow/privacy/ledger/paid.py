@@ -114,6 +114,21 @@ class PaidNoise:
             return choose(scores, event.scale)
         return int(self.draws(scores, event)[0])
 
+    def choices(self, scores: Sequence[Floats], event: Event) -> list[int]:
+        """One index for each of some disjoint parts of the records, all charged as one choice.
+
+        Args:
+            scores: Scores of the candidates of each part, ``event.values`` parts. Private.
+            event: The event that was charged.
+
+        Raises:
+            UnpaidNoiseError: The event is not for so many choices by the exponential mechanism, or was used.
+        """
+        self._use(event, EXPONENTIAL)
+        if len(scores) != event.values:
+            raise UnpaidNoiseError(f"choices in {event.values} disjoint parts were paid for")
+        return [self.__source.choose(each, event.scale) for each in scores]
+
     def draws(self, scores: Floats, event: Event) -> Ints:
         """Independent indices, as many as were charged.
 

@@ -13,6 +13,7 @@ from .selection import (
     EXPONENTIAL as EXPONENTIAL,
     ONE_DRAW as ONE_DRAW,
     PERMUTE_AND_FLIP as PERMUTE_AND_FLIP,
+    ExponentialMechanism as ExponentialMechanism,
     IndependentDraws as IndependentDraws,
     Law as Law,
     selection_by as selection_by,

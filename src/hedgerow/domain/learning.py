@@ -1,0 +1,203 @@
+"""Domains some of whose bins are to be learnt from the private data, under a budget.
+
+What is public about such an attribute is its range: ``{min: 0, max: 99999, bins: {learn: 20}}``. It is cut into fine
+cells first, and the bins that are learnt are runs of these. A range of at most `FINE` whole numbers or steps has a cell
+for each; a larger one, or one with fractions, has the cells between two public grids: one of equal widths, and one
+whose distances from the smallest number have equal ratios, for numbers most of which are small.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, final
+
+from hedgerow.domain.attribute import Attribute, Binned, attribute_error, closed
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, points_of
+from hedgerow.domain.file import check_public, domain_of, of_file
+
+FINE = 4096
+"""Most cells that bins are learnt from; half of them on each grid where there are two."""
+_SPAN = 20
+"""Binary orders of magnitude of distances from the smallest number, on the grid of equal ratios, of fractions."""
+_DIGITS = 5
+"""Edges of numbers with fractions are rounded to so many digits behind the first one of the range."""
+
+
+@final
+class OpenDomain:
+    """A domain file with bins that are to be learnt; `open_domain` reads it.
+
+    Args:
+        content: The content of the file.
+        folder: The folder that its paths are relative to.
+        columns: The columns that are wanted, in order; None for all.
+
+    Attributes:
+        bins: The number of bins to be learnt of each attribute, by name; those of points come to them.
+        points: The codes of the fine cells that are declared points, by name.
+
+    Raises:
+        DomainError: The content is wrong, or a level or a rule is about bins that are not known yet.
+
+    Example:
+        >>> wanted = OpenDomain({"age": {"min": 0, "max": 99, "whole": True, "bins": {"learn": 4}}, "sex": 2})
+        >>> wanted.bins, wanted.fine.shape
+        ({'age': 4}, (100, 2))
+        >>> wanted.with_bins({"age": [18, 30, 60]})["age"].labels
+        ('[0, 18)', '[18, 30)', '[30, 60)', '[60, 99]')
+    """
+
+    def __init__(
+        self, content: Mapping[str, Any], folder: Path | None = None, columns: Iterable[str] | None = None
+    ) -> None:
+        """Check the whole content, with fine cells in place of the bins."""
+        self._content, self._folder = content, folder
+        self._columns = None if columns is None else tuple(columns)
+        nested = content.get("attributes")
+        entries: Mapping[str, Any] = nested if isinstance(nested, Mapping) and not _is_wish(nested) else content
+        wishes = {str(name): entry for name, entry in entries.items() if _is_wish(entry)}
+        self._cells = {name: _fine(name, entry) for name, entry in wishes.items()}
+        points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
+        self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
+        self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
+        kept = set(wishes) if self._columns is None else set(self._columns)
+        numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
+        self.bins = {name: number for name, number in numbers.items() if number is not None}
+        self._check_apart(domain_of(content, folder, self._cells))
+
+    def _check_apart(self, whole: Domain) -> None:
+        """Refuse what is made from bins that are not known yet."""
+        used = [each.sources for each in whole.declared] + [each.scope for each in whole.constraints]
+        for names in used:
+            for name in names:
+                if name in self._cells:
+                    remedy = "give its bins, or take it out of levels, derived columns and constraints"
+                    raise attribute_error(name, "its bins are to be learnt, and something is made from them", remedy)
+
+    @cached_property
+    def fine(self) -> Domain:
+        """The domain that bins are learnt in, with fine cells."""
+        return self._with(self._cells)
+
+    @cached_property
+    def outline(self) -> Domain:
+        """The domain with bins of equally many fine cells: what can be planned for before they are known."""
+        cuts = {}
+        for name, bins in self.bins.items():
+            cells = self.fine[name].ordinary
+            cuts[name] = [place for i in range(1, bins) if (place := round(i * cells / bins))]
+        return self.with_bins(cuts)
+
+    def with_bins(self, cuts: Mapping[str, Sequence[int]]) -> Domain:
+        """The domain with bins that begin at some of the fine cells, beside declared points.
+
+        Args:
+            cuts: For each name in ``bins``, codes of fine cells that bins begin with; the first one always does.
+        """
+        made: dict[str, Attribute] = {}
+        for name in self.bins:
+            fine = self._cells[name]
+            starts = {fine.edges[start] for start in (0, *cuts[name])} | self._forced[name]
+            made[name] = _binned(fine, sorted(starts), learnt=True)
+        return self._with({**self._cells, **made})
+
+    def _with(self, attributes: Mapping[str, Attribute]) -> Domain:
+        whole = domain_of(self._content, self._folder, attributes)
+        return whole if self._columns is None else whole.of_columns(self._columns)
+
+
+def open_domain(
+    path: str | os.PathLike[str], columns: Iterable[str] | None = None, *, accept_draft: bool = False
+) -> Domain | OpenDomain:
+    """Read a domain file, some of whose bins may be to be learnt.
+
+    Args:
+        path: The file: YAML or JSON, in UTF-8.
+        columns: The columns that are wanted, in order; None for all.
+        accept_draft: Whether a file that says ``draft: true`` is read.
+
+    Returns:
+        A domain if there is nothing to be learnt of these columns.
+
+    Raises:
+        DomainError: See `read_domain`; or something is made from bins that are not known yet.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "d.yaml")
+        ...     _ = file.write_text("age: {min: 0, max: 99, bins: {learn: 4}}")
+        ...     open_domain(file).bins
+        {'age': 4}
+    """
+
+    def made(content: object, folder: Path) -> Domain | OpenDomain:
+        wanted = OpenDomain(content if isinstance(content, Mapping) else {}, folder, columns)
+        if not accept_draft:
+            check_public(wanted.fine)
+        return wanted if wanted.bins else wanted.fine
+
+    return of_file(path, made)
+
+
+def _is_wish(entry: object) -> bool:
+    """Whether an entry of a file asks for bins to be learnt."""
+    return isinstance(entry, Mapping) and isinstance(bins := entry.get("bins"), Mapping) and "learn" in bins
+
+
+def _fine(name: str, entry: Mapping[str, Any]) -> Binned:
+    """The attribute in fine cells."""
+    learnt_bins(name, entry["bins"])
+    if entry.get("levels", NONE) != NONE:
+        raise attribute_error(name, "'levels' of bins that are to be learnt", "delete them, or give the bins")
+    ranged = _ranged(name, entry)
+    high = math.floor(ranged.edges[-1]) if ranged.whole else ranged.edges[-1]
+    grid = _starts(ranged.edges[0], high, whole=ranged.whole)
+    return _binned(ranged, sorted({*grid, *_apart(ranged, _points(ranged, entry))}))
+
+
+def _binned(like: Binned, starts: Sequence[float], *, learnt: bool = False) -> Binned:
+    """An attribute with other bins, given by their smallest numbers."""
+    last = like.edges[-1]
+    edges = closed([math.floor(start) for start in starts], math.floor(last)) if like.whole else [*starts, last]
+    declared = {"missing": like.missing, "other": like.other}
+    return Binned(like.name, edges, whole=like.whole, scale=like.scale, learnt=learnt, **declared)
+
+
+def _ranged(name: str, entry: Mapping[str, Any]) -> Binned:
+    """The range of an entry, in two bins."""
+    kept = {key: value for key, value in entry.items() if key not in ("levels", "points")}
+    found = attribute_of(name, {**kept, "bins": 2})
+    if not isinstance(found, Binned):
+        raise attribute_error(name, "bins to be learnt of listed values", "give 'min' and 'max'")
+    return found
+
+
+def _starts(low: float, high: float, *, whole: bool) -> list[float]:
+    """The smallest number of each fine cell."""
+    span = high - low
+    if whole and span < FINE:
+        return [low + step for step in range(int(span) + 1)]
+    half = FINE // 2
+    orders = math.log2(span) if whole else _SPAN
+    grids = [i / half for i in range(half)] + [2.0 ** (orders * (i / half - 1.0)) for i in range(half)]
+    step = 1.0 if whole else 10.0 ** (math.floor(math.log10(span)) - _DIGITS)
+    digits = max(0, -round(math.log10(step)))
+    rounded = {round(round((low + share * span) / step) * step, digits) for share in grids}
+    return sorted({low} | {start for start in rounded if low < start < high})
+
+
+def _points(ranged: Binned, entry: Mapping[str, Any]) -> tuple[int, ...]:
+    """The declared points, which have bins of their own."""
+    low, high = ranged.edges[0], ranged.edges[-1]
+    return points_of(ranged.name, entry.get("points", []), low, high, ranged.scale, whole=ranged.whole)
+
+
+def _apart(ranged: Binned, points: Iterable[int]) -> set[int]:
+    """The numbers that points, and what follows them, begin with."""
+    return {start for point in points for start in (point, point + 1) if start <= ranged.edges[-1]}

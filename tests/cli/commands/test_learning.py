@@ -1,0 +1,145 @@
+"""Bins that are learnt, on the command line: one ledger for all, in every kind of table, and what is refused."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from hedgerow.domain import Binned
+from hedgerow.release import Release
+from tests.cli.conftest import Place
+
+DOMAIN = {
+    "attributes": {
+        "sex": ["F", "M"],
+        "age": {"min": 0, "max": 63, "whole": True, "bins": {"learn": 4}},
+        "job": {"values": ["clerk", "nurse", "teacher"], "missing": True},
+    }
+}
+
+
+@pytest.fixture
+def open_place(place: Place) -> Place:
+    (place / "people.yaml").write_text(json.dumps(DOMAIN))
+    return place
+
+
+def written(place: Place, kind: str) -> str:
+    """The same table as another kind."""
+    table = pyarrow.csv.read_csv(
+        place / "people.csv", convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=True)
+    )
+    if kind == "duckdb":
+        with duckdb.connect(str(place / "people.db")) as base:
+            base.register("rows", table)
+            base.execute("create table people as select * from rows")
+        return f"duckdb:{place / 'people.db'}#people"
+    if kind == "parts":
+        (place / "parts").mkdir()
+        for part in range(2):
+            pyarrow.parquet.write_table(table.slice(200 * part, 200), place / "parts" / f"{part}.parquet")
+        return str(place / "parts" / "*.parquet")
+    return str(place / "people.csv")
+
+
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "parts"])
+@pytest.mark.parametrize("budget", [("--epsilon", 4), ("--epsilon", 2, "--delta", 1e-9), ("--rho", 1), ("--mu", 1)])
+def test_bins_are_learnt_from_the_same_budget(open_place: Place, kind: str, budget: tuple[object, ...]) -> None:
+    if kind != "csv" and budget != ("--rho", 1):
+        return
+    call = ("synth", written(open_place, kind), "--domain", open_place / "people.yaml", *budget)
+    result = open_place.call(*call, "-o", open_place / "out.csv", "--workload", "marginals:1", "--mechanism", "mwem")
+    assert result.exit_code == 0, result.output
+    release = Release.load(open_place / "out.release")
+    age = release.workload.domain["age"]
+    assert isinstance(age, Binned)
+    assert age.learnt
+    assert age.edges[:1] + age.edges[-1:] == (0.0, 63.0)
+    assert [(event.label, event.values) for event in release.events[:2]] == [("learn", 1), ("learn", 2)]
+    assert 0.049 < sum(event.charge for event in release.events[:2]) / release.budget.limit <= 0.05
+    assert 0.99 * release.budget.limit < release.spent <= release.budget.limit
+    audited = open_place.call("audit", open_place / "out.release")
+    assert audited.exit_code == 0, audited.output
+
+
+def test_a_seed_is_that_of_the_whole_run(open_place: Place) -> None:
+    texts = []
+    for _ in range(2):
+        assert open_place.synth("--seed", 3, "--force").exit_code == 0
+        texts.append(Release.load(open_place / "out.release").workload.domain)
+    assert texts[0] == texts[1]
+    assert not Release.load(open_place / "out.release").provenance.secure
+
+
+def test_a_filter_is_one_of_both_parts(open_place: Place) -> None:
+    result = open_place.synth("--where", "sex = 'F'", "--neighbours", "replace")
+    assert result.exit_code == 0, result.output
+    events = Release.load(open_place / "out.release").events
+    assert {event.neighbours for event in events} == {"replace-then-filter"}
+
+
+def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
+    call = ("plan", "--domain", open_place / "people.yaml", "--total", 400)
+    result = open_place.call(*call, "--epsilon", 1, "--workload", "marginals:1")
+    assert result.exit_code == 0, result.output
+    assert "learn    5% of the budget: age in 4 bins, in 2 rounds at 0.025 epsilon" in result.stdout
+    assert "0.95 epsilon" in result.stdout
+
+
+def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:
+    result = open_place.call("domain", "--check", open_place / "people.yaml")
+    assert result.exit_code == 0, result.output
+    assert "learn        age: 4 bins" in result.stdout
+    assert "records      32 combinations" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--workload", "marginals:2; where: age < 22"), "whose bins are to be learnt"),
+        (("--workload", "marginals:age.5*sex"), "whose bins are to be learnt"),
+        (("--coded",), "gives all bins"),
+        (("--prior", "people.csv"), "gives all bins"),
+    ],
+)
+def test_what_needs_known_bins_is_refused(open_place: Place, arguments: tuple[str, ...], message: str) -> None:
+    result = open_place.synth(*arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.output.replace("│", " ").split())
+    assert "out.csv" not in open_place.names()
+
+
+def test_bad_cells_show_before_anything_is_spent(open_place: Place) -> None:
+    with (open_place / "people.csv").open("a") as file:
+        file.write("F,21,pilot\n")
+    result = open_place.synth()
+    assert result.exit_code == 1
+    assert "spent" not in result.output
+    assert "column 'job'" in result.output
+
+
+def test_what_was_learnt_before_a_run_stops_stays_spent(open_place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hedgerow.cli.options.workload_over", stopping_second(stops))
+    result = open_place.synth()
+    assert result.exit_code != 0
+    assert "spent before it stopped: 0.05 of 1 epsilon" in result.output
+
+
+def stopping_second(stops: object) -> object:
+    """Passes the first call on, and stops at the second."""
+    from hedgerow.cli import options
+
+    known, calls = options.workload_over, []
+
+    def once(*arguments: object) -> object:
+        calls.append(arguments)
+        return known(*arguments) if len(calls) == 1 else stops()  # type: ignore[arg-type, operator]
+
+    return once
