@@ -26,7 +26,7 @@ from hedgerow.errors import (
     UnreadableTableError,
 )
 from tests.data.ruled import RULED, left, ruled_table
-from tests.data.sources import BAD, DOMAIN, SCALES, scales_of, spoiled, table_of, visits_of
+from tests.data.sources import BAD, DOMAIN, SCALES, SPELLED, scales_of, spelled_of, spoiled, table_of, visits_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,6 +70,14 @@ def test_dates_times_and_decimals_have_the_codes_of_the_table_in_memory(spark: S
     found = scan_table(frame_of(spark, table, tmp_path), SCALES, extra_columns="ignore")
     expected = read_table(table, SCALES, extra_columns="ignore")
     for name in SCALES.names:
+        assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
+
+
+def test_labels_are_normalised_as_in_memory(spark: SparkSession, tmp_path: Path) -> None:
+    table = spelled_of(300, seed=0)
+    found = scan_table(frame_of(spark, table, tmp_path), SPELLED, extra_columns="ignore")
+    expected = read_table(table, SPELLED, extra_columns="ignore")
+    for name in SPELLED.names:
         assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
 
 
