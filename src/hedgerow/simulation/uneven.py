@@ -128,14 +128,14 @@ class Uneven:
 
 
 def _deviation(fine: Measurement, coarser: Sequence[Measurement], scope: Clique, total: float) -> float:
-    """The relative standard deviation of fine counts about even shares of the coarse ones that they are cut from."""
+    """The relative standard deviation of blocks of several cells about even shares of what they are cut from."""
     table, counts = estimated(coarser, total)
     std = next(each.std for each in coarser if each.target.size == table.size)
     below, above = _places(fine.target, scope), _places(table, scope)
     nodes = np.zeros(fine.target.size, dtype=np.int64)
     nodes[below] = above
     shares = np.bincount(below) / np.bincount(above)[nodes]
-    cut = shares < 1.0
+    cut = (shares < 1.0) & (np.bincount(below) > 1)
     expected = (shares * np.maximum(counts, 0.0)[nodes])[cut]
     known = (shares[cut] * std) ** 2
     excess = float(np.sum((fine.values[cut] - expected) ** 2 - fine.std**2 - known - expected))
