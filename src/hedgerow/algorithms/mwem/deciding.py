@@ -132,7 +132,7 @@ def decision_of(
     fixed = min((each for each in found if holds(config, each)), key=_handicapped, default=None)
     if fixed is None or not unbiased:
         return None
-    adaptive = adaptive_error(config, found, unbiased[0], records)
+    adaptive = adaptive_error(config, found[0], unbiased, records)
     return Decision(fixed, records, adaptive, _OVER_TREE if is_over_tree(config, fixed) else 1.0)
 
 
@@ -290,12 +290,13 @@ def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:
     return Footprint.of_fit(tables_of(workload) or workload, config.largest_tree)
 
 
-def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: Strategy, total: float) -> float:
+def adaptive_error(config: MWEMSettings, fixed: Strategy, unbiased: Sequence[Strategy], total: float) -> float:
     """Predicted mean error of adaptive rounds, as a share of the records; heuristics with public constants.
 
     Adaptive rounds measure little of what a fixed strategy measures, and guess the rest from it: the more attributes,
     the more is left to guess. Where a hypothesis holds all marginals of a workload, their error was about ``3 /
-    sqrt(attributes)`` times that of marginals measured beforehand, on generated tables (theory.md section 13).
+    sqrt(attributes)`` times that of marginals measured beforehand, on generated tables (theory.md section 13). Another
+    fixed strategy, as of parities, is better than marginals by the ratio of their unbiased errors.
 
     For other workloads, and trees that cannot hold everything, it falls slowly with the budget: measured on public
     tables (docs/measurements.md) it is about ``0.1 U**0.4``, U being the unbiased error of the best fixed strategy.
@@ -304,8 +305,8 @@ def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: St
 
     Args:
         config: The configuration.
-        fixed: All fixed strategies, the best first, for a workload, a budget and a charge.
-        unbiased: The best of them by its unbiased error.
+        fixed: The best fixed strategy for a workload, a budget and a charge.
+        unbiased: All of them by their unbiased errors, the best first.
         total: Number of records (noisy), in counts.
 
     Returns:
@@ -314,23 +315,24 @@ def adaptive_error(config: MWEMSettings, fixed: Sequence[Strategy], unbiased: St
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, ZCDP
         >>> workload = Workload.marginals(Domain(IntegerRange(f"a{i}", 0, 1) for i in range(10)), 3)
-        >>> few, many = (predicted(workload, ZCDP(0.5), total=total) for total in (500.0, 50_000.0))
-        >>> best = predicted(workload, ZCDP(0.5))[0]
-        >>> round(adaptive_error(MWEM(), few, best, 500.0), 3), round(adaptive_error(MWEM(), many, best, 50_000.0), 5)
-        (0.027, 0.00028)
+        >>> few, many = (predicted(workload, ZCDP(0.5), total=total)[0] for total in (500.0, 50_000.0))
+        >>> found = predicted(workload, ZCDP(0.5))
+        >>> round(adaptive_error(MWEM(), few, found, 500.0), 3), round(adaptive_error(MWEM(), many, found, 50_000.0), 5)
+        (0.027, 0.00027)
     """
-    workload, budget = unbiased.goal.workload, unbiased.goal.budget
+    workload, budget = fixed.goal.workload, fixed.goal.budget
     scopes = [workload.domain.base(scope) for scope in workload.scopes]
     whole = all(map(are_tables, workload.families))
     if _are_disjoint(scopes) and (whole or workload.n_candidates == len(scopes)):
         return math.inf
     if whole and not limit_of(config, workload).binds:
-        told = next((each for each in fixed if each.name == "marginals"), fixed[0])
-        return _FEW_TOLD / math.sqrt(len(attributes_of(workload))) * told.mean_error / total
-    charge = config.selecting(annealed=True) * unbiased.charge / first_rounds(workload, annealed=True)
+        errors = {each.name: each.mean_error for each in unbiased}
+        better = errors.get("marginals", errors[fixed.name]) / errors[fixed.name]
+        return _FEW_TOLD / math.sqrt(len(attributes_of(workload))) * better * fixed.mean_error / total
+    charge = config.selecting(annealed=True) * fixed.charge / first_rounds(workload, annealed=True)
     epsilon = budget.regime.bounded_range_epsilon(charge) / budget.neighbours.records
     missed = math.log(workload.n_candidates) / (epsilon * total)
-    return float(_ADAPTED * (unbiased.mean_error / total) ** _FALL + missed)
+    return float(_ADAPTED * (unbiased[0].mean_error / total) ** _FALL + missed)
 
 
 def _are_disjoint(scopes: Sequence[Clique]) -> bool:
