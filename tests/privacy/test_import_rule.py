@@ -78,7 +78,7 @@ def test_faces_give_away_names_of_their_own_room_alone() -> None:
 def test_the_face_for_extensions_names_protocols_of_sources_alone() -> None:
     tree = ast.parse(modules()["hedgerow.extending"])
     found = {name for name in imports("hedgerow.extending", tree) if name.startswith("hedgerow.data")}
-    assert found == {f"hedgerow.data.{kind}Source" for kind in ("Count", "Prepared", "Record")}
+    assert found == {f"hedgerow.data.{kind}Source" for kind in ("Count", "Person", "Prepared", "Record")}
 
 
 def test_a_planted_path_through_others_is_found() -> None:

@@ -208,7 +208,7 @@ def learning_loses_at_most_its_share(relation: Neighbours) -> None:
             assert abs(mine - log_likelihood(run, neighbour, transcript)) <= 0.9 + 1e-9  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 def test_learning_loses_at_most_its_share(relation: Neighbours) -> None:
     learning_loses_at_most_its_share(relation)
 
