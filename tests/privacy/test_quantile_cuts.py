@@ -22,7 +22,7 @@ from hedgerow.privacy.ledger import PaidNoise
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.randomness.source import NoiseSource
 from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
+from hedgerow.queries.core.sensitivity import Neighbours, Persons, Sensitivity
 from tests.privacy.mutants import LawNoise, Mutant, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of
@@ -39,9 +39,9 @@ FAR = [[0, 60, 0, 1, 1], [20, 0, 40, 0, 3], [1, 0, 0, 0, 50]]
 """Tables with all their records on one side: a choice of the other side is unlikely, and tells most."""
 
 
-def tables() -> Iterator[DenseCounts]:
-    yield from (DenseCounts(DOMAIN, each) for records in range(3) for each in histograms(DOMAIN.size, records))
-    yield from (DenseCounts(DOMAIN, each) for each in FAR)
+def tables(persons: Persons | None = None) -> Iterator[DenseCounts]:
+    yield from (DenseCounts(DOMAIN, each, persons) for records in range(3) for each in histograms(DOMAIN.size, records))
+    yield from (DenseCounts(DOMAIN, each, persons) for each in FAR)
 
 
 def law_of(source: DenseCounts, runs: Sequence[Run], curator: Curator, noise: LawNoise) -> Floats:
@@ -67,7 +67,7 @@ def losses(runs: Sequence[Run], relation: Neighbours) -> Iterator[tuple[Floats, 
             assert curator.ledger.spent <= CHARGE
         return known[key]
 
-    for source in tables():
+    for source in tables(relation.persons):
         for neighbour in neighbours_of(source, relation):
             yield law(source) - law(neighbour), CHARGE
 
@@ -78,7 +78,19 @@ def cuts_lose_at_most_their_charge(runs: Sequence[Run], relation: Neighbours) ->
         assert float(np.abs(ratios).max()) <= charge + 1e-9
 
 
-@pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
+TWO_RECORDS = Persons("id", 2)
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        Neighbours.ADD_REMOVE,
+        Neighbours.REPLACE,
+        Neighbours.ADD_REMOVE.between(TWO_RECORDS),
+        Neighbours.REPLACE.between(TWO_RECORDS),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("runs", LEVELS.values(), ids=LEVELS)
 def test_cuts_lose_at_most_their_charge(runs: list[Run], relation: Neighbours) -> None:
     cuts_lose_at_most_their_charge(runs, relation)

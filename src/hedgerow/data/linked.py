@@ -44,7 +44,8 @@ def read_linked(
             left alone.
         children: One row for each child.
         linked: The domains of both, the column that links them, and the most children of one parent that are counted.
-        violations: ``"drop"`` leaves out what breaks a rule: a parent with all children, or a child.
+        violations: ``"drop"`` leaves out what breaks a rule, a parent with all children or a child; and children without
+            a parent.
         show_values: Whether errors may show offending values.
 
     Returns:

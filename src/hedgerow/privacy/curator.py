@@ -291,7 +291,8 @@ class Curator:
         unit = quantile_sensitivity(runs, attribute.ordinary)
         sensitivity = unit * target.sensitivity(self.neighbours).l1
         mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
-        event = self._event(label, f"quantiles of {name} in {len(runs):,} disjoint parts", mechanism, len(runs))
+        parts = f"{len(runs):,} disjoint parts" if len(runs) > 1 else "all records"
+        event = self._event(label, f"quantiles of {name} in {parts}", mechanism, len(runs))
         counts = self._charged(lambda: exact_units(target, self.__source), event)
         counts[list(apart)] = 0  # which moves no score more than before
         chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)

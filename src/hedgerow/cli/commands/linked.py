@@ -131,12 +131,13 @@ def synth_linked(
     other; 'hedgerow sample' with --children draws new records of both.
 
     Examples:
-      hedgerow synth-linked households.csv persons.csv --key household --at-most 8 \
-          --domain households.yaml --children-domain persons.yaml \
-          --epsilon 1 --delta 1e-9 -o homes.csv --children-output people.csv
-      hedgerow synth-linked patients.parquet visits.parquet --key patient --at-most 20 \
-          --domain patients.yaml --children-domain visits.yaml --rho 0.1 \
-          --share 0.2 --number visits -o patients.csv --children-output visits.csv
+      hedgerow synth-linked homes.csv people.csv --key home --at-most 8 \
+          --domain homes.yaml --children-domain people.yaml \
+          --epsilon 1 --delta 1e-9 -o homes-s.csv --children-output people-s.csv
+      hedgerow synth-linked patients.parquet visits.parquet \
+          --key patient --at-most 20 --number visits --share 0.2 --rho 0.1 \
+          --domain patients.yaml --children-domain visits.yaml \
+          -o patients.csv --children-output visits.csv
     """
     from hedgerow.domain import Linked
 
