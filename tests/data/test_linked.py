@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 import hedgerow.data.linked as linked_module
-from hedgerow import Domain, IntegerRange, Linked, read_linked
+from hedgerow import Curator, Domain, IntegerRange, Linked, Neighbours, PureDP, read_linked
 from hedgerow.data.linked import _homes_of as homes_of
 from hedgerow.domain import impossible
-from hedgerow.errors import BrokenRuleError, KeyColumnError, PersonColumnError
+from hedgerow.errors import BrokenRuleError, ColumnError, KeyColumnError, PersonColumnError
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import counted_of_one
@@ -97,6 +97,14 @@ def test_a_parent_who_leaves_takes_one_record_and_at_most_so_many_children(raw: 
     check_all_who_leave(raw, at_most)
 
 
+def children_are_private() -> None:
+    for at_most in (1, 2):
+        _, people = read_linked(*arrow({"17": (0, (1,)), "18": (1, ())}), described(at_most))
+        relation = Curator(people, PureDP(1.0, "replace")).neighbours
+        assert not relation.public_total
+        assert relation.unfiltered == Neighbours.of("replace of persons (k)")
+
+
 def _first_of_all(keys: Any, columns: Any, at_most: int) -> Any:
     """The bound held by the whole table, not by each parent."""
     return np.arange(min(len(keys), at_most))
@@ -106,7 +114,18 @@ def _neighbours_children(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(linked_module, "_homes_of", lambda *table, **strict: (homes_of(*table, **strict) + 1) % 3)
 
 
+def _public_children(patch: pytest.MonkeyPatch) -> None:
+    """Children as if each parent had one."""
+    table = linked_module.Table
+
+    def unfiltered(*given: Any, filtered: bool = False, **options: Any) -> Any:
+        return table(*given, **options)
+
+    patch.setattr(linked_module, "Table", unfiltered)
+
+
 MUTANTS = (
+    Mutant("the exact number of children", _public_children, children_are_private),
     Mutant(
         "children counted by a bound on all of them",
         lambda patch: patch.setattr(linked_module, "bounded", _first_of_all),
@@ -146,6 +165,30 @@ def test_what_breaks_a_rule_is_refused_or_left_out_with_its_children() -> None:
     assert np.argwhere(cells).tolist() == [[0, 1, 1], [1, 1, 3]]
     assert all(table.filtered for table in kept)
     assert [table.persons.at_most for table in kept if table.persons] == [1, 3]
+
+
+def test_tables_may_be_empty_of_children() -> None:
+    homes, people = arrow({"17": (0, ()), "18": (1, (0,))})
+    found = read_linked(homes, people.slice(0, 0), described(2))
+    assert [table.total() for table in found] == [2, 0]
+    ruled = Domain(HOMES.attributes, [], [impossible(HOMES, "a < 2")])
+    linked = Linked.of(ruled, PEOPLE, key="k", at_most=2)
+    assert [table.total() for table in read_linked(homes, people, linked, violations="drop")] == [0, 0]
+
+
+def test_how_many_children_there_are_is_private_also_where_parents_are_replaced() -> None:
+    children_are_private()
+
+
+def test_columns_are_looked_at_before_anything_is_charged() -> None:
+    charged: list[str] = []
+    homes, people = arrow({"17": (0, (1,))})
+    wrong = Linked.of(HOMES, PEOPLE, key="kk", at_most=2)
+    with pytest.raises(ColumnError, match="kk"):
+        read_linked(homes, people, wrong, before_rows=lambda: charged.append("all"))
+    assert not charged
+    read_linked(homes, people, described(2), before_rows=lambda: charged.append("all"))
+    assert charged == ["all"]
 
 
 def test_a_rule_between_the_tables_is_an_error_unless_rows_are_left_out() -> None:

@@ -36,6 +36,30 @@ def test_rules_between_the_tables_are_stated_beside_a_column_of_the_parents() ->
     assert not found.counted.constraints
 
 
+def test_rules_between_the_tables_may_name_columns_in_any_order() -> None:
+    both = Domain([*PEOPLE.attributes, *HOMES.attributes])
+    found = linked(children=Domain(both.attributes, [], [impossible(both, "age < 18 and rooms = 1")]))
+    (rule,) = found.joined.constraints
+    assert rule.scope == ("rooms", "age")
+    assert rule.holds([[0, 0, 1], [17, 18, 17]]).tolist() == [False, True, True]
+
+
+def test_rules_by_which_a_parent_can_have_no_child_are_refused() -> None:
+    both = Domain([*HOMES.attributes, IntegerRange("sex", 0, 1)])
+    rules = [impossible(both, f"rooms = 1 and sex = {sex}") for sex in (0, 1)]
+    linked(children=Domain(both.attributes, [], rules[:1]))
+    with pytest.raises(DomainError, match="some parents can have no child"):
+        linked(children=Domain(both.attributes, [], rules))
+
+
+def test_what_is_said_of_the_files_is_kept() -> None:
+    homes = Domain(HOMES.attributes, ignored=["owner"], draft=True)
+    found = linked(homes)
+    assert (found.counted.draft, found.joined.draft) == (True, True)
+    assert found.counted.ignored == found.joined.ignored == ("owner",)
+    assert linked(children=Domain(PEOPLE.attributes, draft=True)).joined.draft
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -19,14 +19,16 @@ from hedgerow import (
     Linked,
     LinkedRelease,
     PureDP,
+    Register,
     Release,
     SeededNoise,
+    Table,
     Workload,
     read_linked,
     release_linked,
 )
 from hedgerow.domain import impossible
-from hedgerow.errors import ConfigError, ReleaseError
+from hedgerow.errors import ConfigError, RegisterExceededError, ReleaseError
 from hedgerow.privacy import Budget
 
 HOMES = Domain([IntegerRange("a", 0, 1)])
@@ -111,6 +113,54 @@ def test_both_parts_add_up_and_are_about_a_parent_with_all_children(budget: Budg
     assert first.neighbours.unfiltered == second.neighbours.unfiltered
     assert "'k', of whose records at most 3 count" in both.guarantee()
     assert both.guarantee().startswith("NOT PRIVATE: seeded")
+
+
+def test_few_records_or_none_can_be_drawn(both: LinkedRelease) -> None:
+    for n in (0, 1):
+        homes, people = both.sample(n, seed=5)
+        assert len(homes) == n
+        assert len(people) <= 3 * n
+
+
+def test_drafts_are_named_in_the_guarantee() -> None:
+    linked = Linked.of(HOMES, Domain([IntegerRange("b", 0, 3)], draft=True), key="k", at_most=3)
+    both = release_linked(MWEM(), read_linked(*tables(), linked), linked, PureDP(1.0), noise=SeededNoise(0))
+    assert "draft" in both.guarantee()
+
+
+def test_releases_about_single_records_are_not_put_together() -> None:
+    homes, people = read_linked(*tables(), LINKED)
+    columns = [Table(table.domain, table.columns) for table in (homes, people)]
+    apart = [
+        MWEM().run(table, Workload.marginals(table.domain, 2), PureDP(1.0), noise=SeededNoise(0)) for table in columns
+    ]
+    with pytest.raises(ReleaseError, match="hide neighbours by 'add-remove'"):
+        LinkedRelease.of(apart[0], apart[1], LINKED)
+
+
+def test_a_register_is_asked_for_the_whole_first(tmp_path: Path) -> None:
+    register = Register(tmp_path / "r", PureDP(1.0, "add-remove of persons (k)"))
+    with pytest.raises(RegisterExceededError):
+        release_linked(MWEM(), read_linked(*tables(), LINKED), LINKED, PureDP(2.0), register=register)
+    assert register.contents().spent == 0.0
+    release_linked(MWEM(), read_linked(*tables(), LINKED), LINKED, PureDP(1.0), register=register)
+    assert register.contents().spent == pytest.approx(1.0)
+    with pytest.raises(ConfigError, match="persons"):
+        Register(tmp_path / "s", PureDP(9.0)).check(both_budget())
+
+
+def both_budget() -> Budget:
+    return PureDP(1.0, "add-remove of persons (k)")
+
+
+def test_a_run_over_persons_goes_into_a_register_of_persons(tmp_path: Path) -> None:
+    people = read_linked(*tables(), LINKED)[1]
+    workload = Workload.marginals(people.domain, 1)
+    with pytest.raises(ConfigError, match="persons"):
+        MWEM().run(people, workload, PureDP(1.0), register=Register(tmp_path / "r", PureDP(9.0)))
+    register = Register(tmp_path / "s", both_budget())
+    MWEM().run(people, workload, PureDP(0.5), register=register)
+    assert register.contents().entries[0].attributes == people.domain.names
 
 
 def test_workloads_and_shares_can_be_chosen() -> None:

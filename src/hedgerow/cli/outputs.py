@@ -146,6 +146,12 @@ class RecordsPlace:
         check_ending(_OPTION, Path(text), (".csv", ".parquet", ".pq"), f"{remedy}or spark:folder")
         return cls(str(Path(text)), Path(text).with_suffix(".release"))
 
+    def is_same(self, other: Self) -> bool:
+        """Whether two places are one, as far as files and tables go."""
+        if self.table is not None and other.table is not None:
+            return _same(self.table, other.table)
+        return self.table is None and other.table is None and Path(self.text).resolve() == Path(other.text).resolve()
+
     def check(
         self, others: Mapping[str, Path | None], *, inputs: Iterable[Path], force: bool, source: str = ""
     ) -> None:

@@ -7,14 +7,15 @@ record of the first table, and at most as many of the second.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.data.reading import Coding, Part, Rule, bounded, encoded, keeping, open_table, select_columns
+from hedgerow.data.reading import Coding, Part, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
 from hedgerow.data.reading.persons import Keys
 from hedgerow.data.reading.rules import RuleLog
 from hedgerow.data.source import Violations
@@ -36,6 +37,7 @@ def read_linked(
     *,
     violations: Violations = "refuse",
     show_values: bool = False,
+    before_rows: Callable[[], object] | None = None,
 ) -> tuple[Table, Table]:
     """Read a table of parents and the table of their children.
 
@@ -44,9 +46,10 @@ def read_linked(
             left alone.
         children: One row for each child.
         linked: The domains of both, the column that links them, and the most children of one parent that are counted.
-        violations: ``"drop"`` leaves out what breaks a rule, a parent with all children or a child; and children without
-            a parent.
+        violations: ``"drop"`` leaves out what breaks a rule, a parent with all children or a child, and also children
+            without a parent.
         show_values: Whether errors may show offending values.
+        before_rows: Called when the columns of both are in order, before the first row is read.
 
     Returns:
         The parents with the number of their children that are counted, and these children beside their parents.
@@ -66,13 +69,20 @@ def read_linked(
         >>> [(table.total(), table.domain.names) for table in tables]
         [(2, ('rooms', 'children')), (2, ('rooms', 'children', 'age'))]
     """
-    homes = _read(parents, linked.parents, Persons(linked.key, 1), violations, show_values=show_values)
-    people = _read(children, linked.children, Persons(linked.key, linked.at_most), violations, show_values=show_values)
+    first, second = Persons(linked.key, 1), Persons(linked.key, linked.at_most)
+    opened = (
+        _opened(parents, linked.parents, first, violations=violations, show_values=show_values, may_be_empty=False),
+        _opened(children, linked.children, second, violations=violations, show_values=show_values, may_be_empty=True),
+    )
+    if before_rows is not None:
+        before_rows()
+    homes, people = (_together(list(encoded(reader, coding)), coding) for reader, coding in opened)
     places = _homes_of(homes, people, linked.key, strict=violations == "refuse")
+    people, places = people.rows(places >= 0), places[places >= 0]
     beside = [column[places] for column in homes.codes]
     known = dict(zip((*linked.parents.names, *linked.children.names), (*beside, *people.codes), strict=True))
     if violations == "drop":
-        kept = (places >= 0) & keeping(map(Rule, linked.between.constraints), known)
+        kept = keeping(map(Rule, linked.between.constraints), known)
         people, places, beside = people.rows(kept), places[kept], [column[kept] for column in beside]
     else:
         broken = RuleLog("the table of children", linked.between, show_values=show_values)
@@ -81,22 +91,27 @@ def read_linked(
     rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
     counts = np.bincount(places[rows], minlength=len(_keys(homes)))
     return (
-        Table(linked.counted, [*homes.codes, counts], violations=violations, persons=Persons(linked.key, 1)),
+        Table(linked.counted, [*homes.codes, counts], violations=violations, persons=first),
         Table(
             linked.joined,
             [column[rows] for column in (*beside, counts[places], *people.codes)],
+            filtered=True,  # a parent may have no child: how many there are is private, also where parents are replaced
             violations=violations,
-            persons=Persons(linked.key, linked.at_most),
+            persons=second,
         ),
     )
 
 
-def _read(source: Source, domain: Domain, persons: Persons, violations: Violations, *, show_values: bool) -> Part:
+def _opened(
+    source: Source, domain: Domain, persons: Persons, *, violations: Violations, show_values: bool, may_be_empty: bool
+) -> tuple[Reader, Coding]:
+    """A table whose columns are in order."""
     reader = open_table(source)
+    reader = replace(reader, filtered=reader.filtered or may_be_empty)
     coding = select_columns(
         reader, domain, extra_columns="ignore", show_values=show_values, violations=violations, persons=persons
     )
-    return _together(list(encoded(reader, coding)), coding)
+    return reader, coding
 
 
 def _together(parts: Sequence[Part], coding: Coding) -> Part:

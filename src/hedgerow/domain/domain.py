@@ -545,10 +545,12 @@ class Domain:
                 raise DomainError(
                     f"attribute {attribute.name!r} differs between the two domains", remedy="declare it alike in both"
                 )
+        attributes = (*self.attributes, *(attribute for attribute in other if attribute.name not in self))
+        names = [attribute.name for attribute in attributes]
         return Domain(
-            (*self.attributes, *(attribute for attribute in other if attribute.name not in self)),
-            dict.fromkeys((*self.declared, *other.declared)),
-            dict.fromkeys((*self.constraints, *other.constraints)),
+            attributes,
+            dict.fromkeys((*self.declared, *(each.ordered(names) for each in other.declared))),
+            dict.fromkeys((*self.constraints, *(each.ordered(names) for each in other.constraints))),
             (*self.unleveled, *other.unleveled),
             ignored=(
                 name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}

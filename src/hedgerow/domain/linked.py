@@ -14,6 +14,7 @@ from typing import final
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.derived import Clique
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.feasible import possible_cells
 from hedgerow.errors import DomainError
 
 
@@ -53,7 +54,8 @@ class Linked:
 
         Raises:
             DomainError: The bound is below 1, a name is taken, the children have no column of their own or one that
-                follows from their parents', or a column of both tables is not declared alike.
+                follows from their parents', a column of both tables is not declared alike, or some parents can have no
+                child by the rules between the tables.
         """
         if isinstance(at_most, bool) or not isinstance(at_most, int) or at_most < 1:
             raise DomainError(f"at most {at_most!r} children of one parent", remedy="give a number from 1 on")
@@ -68,6 +70,8 @@ class Linked:
             parents.declared,
             parents.constraints,
             (*parents.unleveled, number),
+            ignored=parents.ignored,
+            draft=parents.draft,
         )
         joined = counted.merge(children)
         if len(joined) == len(counted):
@@ -76,7 +80,25 @@ class Linked:
             if each not in counted.declared and {*each.sources} & {*counted.names}:
                 message = f"the children's column {each.name!r} is a function of their parents' columns"
                 raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        return cls(joined, key, number)
+        found = cls(joined, key, number)
+        found.check_children()
+        return found
+
+    def check_children(self) -> None:
+        """Refuse rules between the tables by which some parents can have no child: they may be drawn with some.
+
+        Raises:
+            DomainError: There are such rules.
+        """
+        rules = self.between.constraints
+        names = self.joined.clique(name for rule in rules for name in rule.scope if name in self.counted)
+        if names:
+            alone, joined = possible_cells(self.counted, names), possible_cells(self.joined, names)
+            if alone is None or joined is None or (alone & ~joined).any():
+                raise DomainError(
+                    f"by the rules between the tables some parents can have no child: {'; '.join(map(str, names))}",
+                    remedy="leave such rules out, or leave some children possible",
+                )
 
     @cached_property
     def parents(self) -> Domain:

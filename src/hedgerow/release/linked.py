@@ -18,7 +18,7 @@ from hedgerow.domain import IntegerRange, Linked
 from hedgerow.errors import ReleaseError
 from hedgerow.privacy import together
 from hedgerow.release.records import Records
-from hedgerow.release.release import Method, Release
+from hedgerow.release.release import DRAFT_ACCEPTED, Method, Release
 from hedgerow.system import Seed, generator
 
 _NAMED = "linked"
@@ -39,14 +39,13 @@ class LinkedRelease:
         linked: The public description of the two tables.
 
     Example:
-        >>> from hedgerow import MWEM, Domain, PureDP, SeededNoise, Table, Workload
+        >>> import pyarrow as pa
+        >>> from hedgerow import MWEM, Domain, PureDP, SeededNoise, read_linked, release_linked
         >>> linked = Linked.of(Domain([IntegerRange("a", 0, 1)]), Domain([IntegerRange("b", 0, 1)]), key="k", at_most=2)
-        >>> homes = Table(linked.counted, np.array([[0, 0], [1, 2], [1, 2]] * 100).T)
-        >>> people = Table(linked.joined, np.array([[1, 2, 1], [1, 2, 1], [1, 2, 0], [1, 2, 1]] * 100).T)
-        >>> def released(table):
-        ...     workload = Workload.marginals(table.domain, order=2)
-        ...     return MWEM(rounds=1).run(table, workload, PureDP(50.0), noise=SeededNoise(0))
-        >>> both = LinkedRelease.of(released(homes), released(people), linked)
+        >>> homes = pa.table({"k": range(300), "a": [0, 1, 1] * 100})
+        >>> people = pa.table({"k": [k for k in range(300) if k % 3 for _ in "12"], "b": [1, 1, 0, 1] * 100})
+        >>> tables = read_linked(homes, people, linked)
+        >>> both = release_linked(MWEM(), tables, linked, PureDP(100.0), noise=SeededNoise(0))
         >>> homes, people = both.sample(30, seed=0)
         >>> homes.domain.names, people.domain.names, len(homes), len(people)
         (('k', 'a'), ('k', 'b'), 30, 40)
@@ -65,6 +64,10 @@ class LinkedRelease:
         """
         if parents.domain != linked.counted or children.domain != linked.joined:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER)
+        one, other = (each.budget.neighbours.unfiltered for each in (parents, children))
+        if one != other or one.persons is None or one.persons.column != linked.key:
+            message = f"the releases hide neighbours by {one.value!r} and by {other.value!r}"
+            raise ReleaseError(message, remedy="make both from what read_linked gives")
         return cls(cls.told(parents, linked), cls.told(children, linked), linked)
 
     @staticmethod
@@ -89,6 +92,8 @@ class LinkedRelease:
     def guarantee(self) -> str:
         """The promise about a parent with all children, from both releases together."""
         whole = together(self.parents.budget, self.children.budget).statement()
+        if self.children.domain.draft:
+            whole = f"{whole} {DRAFT_ACCEPTED}"
         stamp = self.parents.provenance.stamp or self.children.provenance.stamp
         return f"{stamp}. With secure noise: {whole}" if stamp else whole
 
@@ -111,7 +116,7 @@ class LinkedRelease:
         homes = self.parents.sample(n, drawing, method)
         rows = np.repeat(np.arange(len(homes)), homes.codes[:, linked.counted.index(linked.number)])
         people = self.children.sample(1, drawing, method, homes.take(rows))
-        key = IntegerRange(linked.key, 1, max(1, len(homes)))
+        key = IntegerRange(linked.key, 1, max(2, len(homes)))
         return (
             homes.behind(key, np.arange(len(homes)), (each.name for each in linked.parents.columns)),
             people.behind(key, rows, (each.name for each in linked.children.columns)),

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pyarrow.csv
 import pytest
 from click.testing import Result
 
+import hedgerow.cli.commands.linked as linked_module
+from hedgerow.cli.running import run_accounted
+from hedgerow.errors import ModelTooLargeError
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 from tests.release.test_linked import tables
@@ -79,6 +83,47 @@ def test_bad_input_is_explained_and_writes_nothing(linked: Place, change: dict[s
     assert message in result.output
     assert "7777" not in result.output
     assert linked.names() == before
+
+
+def test_a_misspelt_key_costs_nothing(linked: Place) -> None:
+    options = ("--register", linked / "r.register", "--limit", 2, "--limit-delta", 1e-6, "--key", "kk")
+    result = synth(linked, *options, budget=("--epsilon", 1, "--delta", 1e-9))
+    assert result.exit_code == 1
+    shown = json.loads(linked.call("register", "show", linked / "r.register", "--json").stdout)
+    assert shown["entries"] == []
+
+
+def test_a_second_run_that_fails_does_not_hide_the_first(linked: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = []
+
+    def run(*given: object) -> Release:
+        runs.append(given)
+        if len(runs) == 2:
+            raise ModelTooLargeError(cells=1, required_bytes=2, available_bytes=1)
+        return run_accounted(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(linked_module, "run_accounted", run)
+    result = synth(linked)
+    assert result.exit_code == 1
+    said = " ".join(result.output.split())
+    assert "h.release" in said
+    assert "spent before it stopped: 1.5 of 5 epsilon" in said
+
+
+def test_tables_of_a_database_are_not_replaced_without_force(linked: Place) -> None:
+    assert synth(linked).exit_code == 0
+    base = linked / "x.db"
+    with duckdb.connect(str(base)) as connection:
+        connection.execute("create table homes as select 42 as value")
+    call = ("sample", linked / "h.release", "--children", linked / "p.release", "-n", 5, "-o", f"duckdb:{base}#homes")
+    result = linked.call(*call, "--children-output", f"duckdb:{base}#people")
+    assert result.exit_code == 1
+    assert "exists" in result.output
+    result = linked.call(*call, "--children-output", f"duckdb:{base}#HOMES", "--force")
+    assert "need a place each" in " ".join(result.output.split())
+    with duckdb.connect(str(base)) as connection:
+        assert connection.execute("select * from homes").fetchall() == [(42,)]
+    assert linked.call(*call, "--children-output", f"duckdb:{base}#people", "--force").exit_code == 0
 
 
 def test_existing_files_stay_and_children_need_both_options(linked: Place) -> None:

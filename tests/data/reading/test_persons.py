@@ -189,8 +189,9 @@ def test_a_record_without_a_person_is_an_error_with_its_row(empty: str | None) -
     assert "secret" not in str(found.value)
 
 
-def test_blanks_around_a_person_are_an_error() -> None:
-    table = pa.table({"id": ["17", "17 "], "a": [0, 1], "b": [0, 0]})
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u2003", "\t"])
+def test_blanks_around_a_person_are_an_error(blank: str) -> None:
+    table = pa.table({"id": ["17", f"17{blank}"], "a": [0, 1], "b": [0, 0]})
     with pytest.raises(PersonColumnError, match="blanks around the name of a person"):
         read_table(table, DOMAIN, person="id", at_most=2)
 

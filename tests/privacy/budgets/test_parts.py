@@ -32,10 +32,10 @@ def test_the_parts_are_never_more_than_the_whole_and_nearly_all_of_it(kind: type
 
 @given(st.sampled_from([PureDP, ZCDP, GDP]), amounts, amounts)
 def test_both_together_promise_no_more_than_their_sum(kind: type, one: float, two: float) -> None:
-    first, second = kind(one), kind(two, PERSONS)
+    first, second = kind(one, Neighbours.REPLACE.between(Persons("id", 1))), kind(two, PERSONS.filtered)
     whole = together(first, second)
     assert exact(first) + exact(second) <= exact(whole) <= (exact(first) + exact(second)) * (1 + Fraction(1, 10**12))
-    assert whole.neighbours == PERSONS
+    assert whole.neighbours == PERSONS.filtered
 
 
 @pytest.mark.parametrize("regime", list(Regime))
@@ -55,3 +55,10 @@ def test_what_cannot_be_divided_or_added_is_refused() -> None:
         parts_of(sample, 0.5)
     with pytest.raises(ConfigError, match="different units"):
         together(PureDP(1.0), ZCDP(1.0))
+    for other in (
+        PureDP(1.0),
+        PureDP(1.0, PERSONS.between(Persons("zzz", 4))),
+        PureDP(1.0, "add-remove of persons (id)"),
+    ):
+        with pytest.raises(ConfigError, match="do not add up"):
+            together(other, PureDP(1.0, PERSONS))

@@ -9,7 +9,17 @@ from hedgerow.algorithms.shared.plans import Outlined
 from hedgerow.algorithms.shared.prior import Prior
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
-from hedgerow.privacy import LARGEST_MASS, Budget, Curator, NoiseSource, Regime, Register, Subsampled, prepare
+from hedgerow.privacy import (
+    LARGEST_MASS,
+    Budget,
+    Curator,
+    NoiseSource,
+    Regime,
+    Register,
+    Subsampled,
+    budget_for,
+    prepare,
+)
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
 from hedgerow.queries import Measurement, Workload
 from hedgerow.release import Provenance, Release
@@ -174,6 +184,7 @@ class Algorithm(Protocol):
         if isinstance(prior, Prior) and prior.public is source:  # an equal one is not looked for: that would read it
             remedy = "give a public table that has none of its records"
             raise ConfigError("the prior is the private table", remedy=remedy)
+        budget = budget_for(budget, source)  # of persons, where the table bounds their records
         if register is None:
             budget = self.accounted(workload, budget)
         else:  # what is charged there is never given back: refuse first

@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow.algorithms.shared.algorithm import Algorithm, ProgressCallback
 from hedgerow.domain import Linked
-from hedgerow.privacy import Budget, NoiseSource, Register, parts_of
+from hedgerow.privacy import Budget, NoiseSource, Register, Subsampled, parts_of
 from hedgerow.queries import Persons, Workload
 from hedgerow.release import LinkedRelease
 
@@ -64,10 +64,14 @@ def release_linked(
         >>> [len(records) for records in both.sample(10, seed=0)]
         [10, 10]
     """
+    parts = budgets_of(linked, budget, share)
+    if register is not None:  # the second part must not be refused when the first is spent
+        relation = parts[1].neighbours
+        register.check(budget if isinstance(budget, Subsampled) else replace(budget, neighbours=relation))
     asked = zip(workloads, (all_pairs(linked), pairs_of_children(linked)), strict=True)
     homes, people = (
         algorithm.run(table, workload or pairs, part, noise=noise, progress=progress, register=register, name=name)
-        for table, (workload, pairs), part in zip(tables, asked, budgets_of(linked, budget, share), strict=True)
+        for table, (workload, pairs), part in zip(tables, asked, parts, strict=True)
     )
     return LinkedRelease.of(homes, people, linked)
 
@@ -91,7 +95,7 @@ def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> 
     """
     first, second = parts_of(budget, share)
     one, many = (budget.neighbours.between(Persons(linked.key, most)) for most in (1, linked.at_most))
-    return replace(first, neighbours=one), replace(second, neighbours=many)
+    return replace(first, neighbours=one), replace(second, neighbours=many.filtered)  # parents may have no child
 
 
 def all_pairs(linked: Linked) -> Workload:

@@ -11,7 +11,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
-from hedgerow.cli.spending import Registered, open_register
+from hedgerow.cli.spending import Registered, open_register, spent_sentence
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Relation
 
@@ -172,18 +172,27 @@ def synth_linked(
     )
     noise = None if seed is None else SeededNoise(seed)
     with registered.staying():
-        registered.charge()
         with shown.busy("reading both tables"):
-            homes, people = read_linked(parents, children, linked, violations=violations.value, show_values=show_values)
+            homes, people = read_linked(
+                parents,
+                children,
+                linked,
+                violations=violations.value,
+                show_values=show_values,
+                before_rows=registered.charge,
+            )
         first = run_accounted(shown, algorithm, Opened(homes, asked[0], parts[0]), noise)
         first = LinkedRelease.told(first, linked)
         save_first(shown, first, files["release"], signed)
-        second = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
-        second = LinkedRelease.told(second, linked)
-        save_first(shown, second, files["children_release"], signed)
+        registered.add_digest(files["release"])
+        spent = spent_sentence(first.spent, parts[0].limit + parts[1].limit, parts[0].unit)
+        kept_file = {"release": str(files["release"]), "spent": first.spent, "unit": parts[0].unit}
+        with shown.warning_if_it_stops(lambda: (kept_file, f"the parents' release is in {files['release']}; {spent}")):
+            second = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
+            second = LinkedRelease.told(second, linked)
+            save_first(shown, second, files["children_release"], signed)
     both = LinkedRelease.of(first, second, linked)
-    for path in (files["release"], files["children_release"]):
-        registered.add_digest(path)
+    registered.add_digest(files["children_release"])
     with shown.busy("drawing records"):
         drawn = both.write_records(output, children_output, records)
     _tell(shown, both, drawn, files=files, promise=budget.statement(), registered=registered)
@@ -223,10 +232,13 @@ def _tell(
     promise: str,
     registered: Registered,
 ) -> None:
+    from hedgerow.release import DRAFT_ACCEPTED
+
     paths = output.say_files(files)
     output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
+    promise = f"{promise} {DRAFT_ACCEPTED}" if both.children.domain.draft else promise
     promise = f"{stamp}. With secure noise: {promise}" if stamp else promise
     output.tell(promise)
     if stamp:

@@ -115,8 +115,11 @@ def sample(
             remedy = "give both, and neither --where nor --given"
             raise ConfigError("--children and --children-output go together", remedy=remedy)
         beside = RecordsPlace.of(children_output)
-        places = {"--output": Path(place.text), "--children-output": Path(beside.text)}
-        check_outputs(places, inputs=[release, children], force=force)
+        if place.is_same(beside) or place.folder is not None or beside.folder is not None:
+            remedy = "name two files, or two tables of DuckDB files"
+            raise ConfigError("the records of parents and children need a place each", remedy=remedy)
+        for each in (place, beside):
+            each.check({}, inputs=[release, children], force=force)
         both = linked_releases(loaded, load_release(children))
         with shown.busy("drawing records"):
             numbers = both.write_records(place.text, beside.text, n, seed=seed, method=method.value)

@@ -95,7 +95,7 @@ class Identities:
             )
         words: Any = pc.dictionary_encode(cells)
         values: list[bytes] = words.dictionary.to_pylist()
-        bare = values if _is_binary(column.type) else [each.strip() for each in values]
+        bare = values if _is_binary(column.type) else [each.decode("utf-8").strip().encode("utf-8") for each in values]
         padded = np.array([*(bool(one) and one != two for one, two in zip(bare, values, strict=True)), False])
         empty = np.array([*(not each for each in bare), True])
         digests = [blake2b(each, digest_size=16, person=_PURPOSE).digest() for each in values]

@@ -46,12 +46,18 @@ def together(first: Budget, second: Budget) -> Part:
             is that of the second, which is about the table of many.
 
     Raises:
-        ConfigError: They are counted in different ways.
+        ConfigError: They are counted in different ways, or are about different neighbours.
 
     Example:
         >>> together(ZCDP(0.25), ZCDP(0.5)).rho
         0.7500000000000001
     """
+    if first.neighbours.unfiltered != second.neighbours.unfiltered:
+        one, other = first.neighbours.unfiltered.value, second.neighbours.unfiltered.value
+        raise ConfigError(
+            f"guarantees between neighbours by {one!r} and by {other!r} do not add up",
+            remedy="release both tables as linked ones",
+        )
     if first.regime is not second.regime:
         raise ConfigError("two releases are counted in different units", remedy="release both from one budget")
     amount = math.nextafter(first.limit + second.limit, math.inf)

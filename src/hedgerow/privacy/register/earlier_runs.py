@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.data import CountSource
 from hedgerow.errors import ConfigError, UnregisteredWarning, WeakGuaranteeWarning
-from hedgerow.privacy.budgets import weaknesses
+from hedgerow.privacy.budgets import budget_for, weaknesses
 from hedgerow.privacy.randomness import NoiseSource, is_secure
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def before_a_run(
                 "a register adds up guarantees, and with this noise there is none",
                 remedy="leave the noise out, or the register",
             )
-        entry = register.charge(budget, kind=kind, name=name, attributes=source.domain.names)
+        entry = register.charge(budget_for(budget, source), kind=kind, name=name, attributes=source.domain.names)
     if secure and register is None and not counts_earlier and source in _RELEASED:
         warnings.warn(
             "this table was released before: the budgets of all its releases add up, and nothing keeps the sum\n"

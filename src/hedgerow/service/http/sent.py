@@ -97,7 +97,7 @@ class OfPersons(Asked):
     person: Line | None = Field(
         None,
         description="Column that says who a record belongs to, where persons have several: the guarantee is then about "
-        "a person with all records. It is not told, and no column of the domain.",
+        "a person with all records. It is no column of the domain, and what it holds is not told.",
     )
     at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
         None, description="Number of records of a person that are counted, at most; noise is proportional to it."
