@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow import MWEM, read_table
+from hedgerow import MWEM, Table, read_table
 from hedgerow.domain import Derived, impossible, width_level
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
@@ -23,7 +23,7 @@ from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
 from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
 from hedgerow.queries.workload import Workload
-from hedgerow.release import Provenance, Release
+from hedgerow.release import Provenance, Release, column_summaries
 from hedgerow.report import render_report, write_report
 from hedgerow.report.page import _large
 from hedgerow.report.plots import shortened
@@ -268,3 +268,48 @@ def test_dates_and_decimals_stand_beside_their_axes() -> None:
     assert "dates from 2023-01-01 to 2024-12-31" in page
     assert len(re.findall(r"202[34]-\d\d-\d\d(?=</text>|<!--| -->)", page)) >= 2
     assert re.search(r"3[5-9]\.\d(</text>| -->)", page)
+
+
+def told(release: Release) -> str:
+    return " ".join(" ".join(Page(render_report(release)).text).split())
+
+
+def test_results_come_before_the_ledger(release: Release) -> None:
+    words = told(release)
+    headings = [
+        "What this release is good for",
+        "Column by column",
+        "Pairs of columns",
+        "Synthetic marginals",
+        "What it means for one person",
+        "What it cost",
+        "What was measured, in order",
+    ]
+    assert [words.index(each) for each in headings] == sorted(words.index(each) for each in headings)
+    assert "2 were measured; 4 are unknown" in words
+    assert "as those of a survey that asks" in words
+
+
+def test_a_mean_stands_above_its_interval(release: Release) -> None:
+    age = column_summaries(release, ["age"])[0]
+    assert age.mean is not None
+    assert age.mean.low is not None
+    assert age.mean.high is not None
+    assert f"{age.text(age.mean.value)}<small>{age.text(age.mean.low)} to {age.text(age.mean.high)}" in render_report(
+        release
+    )
+
+
+def test_the_guarantee_is_told_as_odds(release: Release) -> None:
+    assert "gives even odds to this person being in it" in told(release)
+    assert "right with a probability of at most 73.1%" in told(make_release(PureDP(1.0), 0))
+    assert "even odds to two candidates for that one" in told(make_release(PureDP(1.0, "replace"), 0))
+
+
+def test_columns_of_noise_and_doubts_are_named() -> None:
+    domain = Domain((IntegerRange("x", 0, 99), Binned("pay", (0, 10, 20, 1000))))
+    table = Table(domain, [np.arange(300) % 100, np.zeros(300, dtype=int)])
+    release = MWEM(rounds=2).run(table, Workload.marginals(domain, 1), PureDP(0.2), noise=SeededNoise(0))
+    words = told(release)
+    assert "Noise for the most part: x." in words
+    assert "one bin, [0, 10), holds nearly all records" in words

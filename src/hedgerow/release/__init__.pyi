@@ -7,6 +7,11 @@ from .answer import (
     intersect as intersect,
     within_possible as within_possible,
 )
+from .columns import (
+    ColumnSummary as ColumnSummary,
+    Estimate as Estimate,
+    column_summaries as column_summaries,
+)
 from .container import Container as Container
 from .content import (
     BITS as BITS,
@@ -21,6 +26,13 @@ from .doubts import release_doubts as release_doubts
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
+from .pairs import (
+    Association as Association,
+    Knowledge as Knowledge,
+    associations as associations,
+    pair_knowledge as pair_knowledge,
+    survey_size as survey_size,
+)
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import DRAFT_ACCEPTED as DRAFT_ACCEPTED, Release as Release

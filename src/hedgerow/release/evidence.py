@@ -196,7 +196,7 @@ def _reaches(
                 yield unit, 1.5 * GRID
             continue
         containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
-        sizes = [workload.domain.project(scope).size for scope in containing]
+        sizes = [math.prod(workload.domain.shape_of(scope)) for scope in containing]
         if family.whole and containing:
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
         elif containing:

@@ -122,7 +122,7 @@ class Release:
         return math.fsum(event.charge for event in self.events)
 
     @cached_property
-    def _tilts(self) -> dict[str, Floats]:
+    def tilts(self) -> dict[str, Floats]:
         """Tilts of the densities inside the bins of each column, by the hypothesis' counts of the bins beside."""
         from hedgerow.domain.attribute import Binned
         from hedgerow.domain.tilts import tilts_of
@@ -171,7 +171,7 @@ class Release:
 
         drawing, values = self._drawing(seed)
         wanted, known = self._wanted(n, method, given)
-        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values, tilts=self._tilts)
+        return Records(self.model.sample(wanted, drawing, method, known), self.domain, seed=values, tilts=self.tilts)
 
     def sample_batches(
         self,
@@ -218,7 +218,7 @@ class Release:
         drawing, values = self._drawing(seed)
         first = 0
         for codes in batches(self.model.sample_blocks(n, drawing, method, known), rows):
-            yield Records(codes, self.domain, seed=values, first=first, tilts=self._tilts)
+            yield Records(codes, self.domain, seed=values, first=first, tilts=self.tilts)
             first += len(codes)
 
     def write_records(

@@ -18,6 +18,7 @@ from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
 from hedgerow.report.curves import STAMP
+from hedgerow.report.results import MOST_OF_MATRIX, Results
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -123,15 +124,20 @@ def render_report(
     require_extra()
     from markupsafe import Markup
 
-    from hedgerow.report.plots import fit_plot, spending_plot
+    from hedgerow.report.plots import fit_plot, pairs_plot, spending_plot
 
     template = page_template("page.html")
+    results = Results(release, CONFIDENCE)
+    drawn = release.domain.names[:MOST_OF_MATRIX]
     looks = list(_measured(release))
     budget = release.budget
     return template.render(
         release=release,
         exact=exact,
         simulated=simulated,
+        results=results,
+        matrix=Markup(pairs_plot(results.knowledge, drawn)) if results.knowledge else "",
+        in_matrix=len(drawn),
         estimates=[] if simulated is None else list(_estimated(simulated)),
         stamps=_stamps(release, exact),
         error=error_sentence(release, CONFIDENCE),

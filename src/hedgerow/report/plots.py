@@ -6,10 +6,10 @@ A drawing for a page has no script and no address, and takes its colours and fon
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, IntegerRange, Scale
 from hedgerow.privacy import Event
 from hedgerow.queries import Conjunction
-from hedgerow.release import Answer, Release
+from hedgerow.release import Answer, Knowledge, Release
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,6 +178,45 @@ def fit_plot(ratios: Sequence[float]) -> str:
         axes.set(xlabel="measurement", ylabel="distance / noise", xlim=(0.5, len(ratios) + 0.5), ylim=(0, None))
         _few_ticks(axes, whole=True)
         return svg_of(axes, "distance of the model from each measurement in standard deviations of its noise")
+
+
+def pairs_plot(knowledge: Mapping[tuple[str, str], Knowledge], names: Sequence[str]) -> str:
+    """A square for each pair of columns, filled by what is known about it, as SVG.
+
+    Args:
+        knowledge: Origin of what is known about each pair.
+        names: Columns to be drawn, in order.
+
+    Example:
+        >>> "unknown" in pairs_plot({("a", "b"): Knowledge.UNKNOWN}, ["a", "b"])
+        True
+    """
+    from matplotlib.patches import Patch, Rectangle
+
+    styles: dict[Knowledge, Any] = {
+        Knowledge.MEASURED: {"facecolor": BAR, "edgecolor": BAR},
+        Knowledge.PART: {"facecolor": PAPER, "edgecolor": BAR, "hatch": "//////"},
+        Knowledge.IMPLIED: {"facecolor": FAINT, "edgecolor": FAINT},
+        Knowledge.UNKNOWN: {"facecolor": PAPER, "edgecolor": NOISE},
+    }
+    shown = list(names)
+    with drawing_style("pairs"):
+        side = max(2.2, 1.1 + 0.17 * len(shown))
+        axes = _axes(min(1.9 + side, 7.6), 0.5 + side)
+        for column, row in combinations(range(len(shown)), 2):
+            kind = knowledge[shown[column], shown[row]]
+            axes.add_patch(Rectangle((column - 0.4, row - 0.4), 0.8, 0.8, linewidth=0.8, **styles[kind]))
+        labels = [shortened(name, 22) for name in shown]
+        axes.set(xlim=(-0.6, len(shown) - 1.4), ylim=(len(shown) - 0.4, 0.4), aspect="equal")
+        axes.set_xticks(range(len(shown) - 1), labels[:-1], rotation=90)
+        axes.set_yticks(range(1, len(shown)), labels[1:])
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        used = [kind for kind in Knowledge if kind in set(knowledge.values())]
+        handles = [Patch(linewidth=0.8, label=str(kind), **styles[kind]) for kind in used]
+        axes.legend(handles=handles, loc="upper right", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+        return svg_of(axes, f"what is known about each pair of {len(shown)} columns")
 
 
 def marginal_plot(release: Release, attribute: Attribute, counts: Floats | None, confidence: float) -> str:

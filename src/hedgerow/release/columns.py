@@ -1,0 +1,262 @@
+"""Summaries of columns: means, quartiles, common values, and how much of them is noise.
+
+Everything follows from the hypothesis and from the noise of what was measured. The intervals are for the numbers of
+the private table:
+
+- **Mean.** With ``m`` the mean of the hypothesis, the truth is ``m + T / C``: T is the sum of ``v - m`` over the
+  records that hold a number v, C their number. T is a linear query, whose interval ``answer`` derives, and so is C.
+  Shares of records are told in the same way.
+- **Quantile q.** Let D(t) be the records at or below t less q times all records with a number. The quantile is the
+  first t with ``D(t) >= 0``, so that ``D(t) >= 0 > D(t - 1)`` there: of the t on a public grid, those whose intervals
+  allow both. Two intervals decide, each of which may miss with half the risk.
+
+Numbers in bins count at the mean that synthetic records have in their bin; quantiles are told by the edges of bins.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.queries import Conjunction, Explicit
+from hedgerow.release.answer import Answer, check_confidence
+from hedgerow.release.release import Release
+
+QUARTILES = (0.25, 0.5, 0.75)
+MOST_CUTS = 64
+"""Places at which the distribution of a column is looked at for its quantiles."""
+MOST_LISTED = 1 << 20
+"""A column of more values is left out, unless it is named."""
+MOST_VALUES = 1000
+"""A column of more values is not looked at value by value."""
+_SHARE_OF_COUNT = 0.05
+"""Share of the risk of a mean's or a share's interval that goes to the number that is divided by."""
+_LATTICE = 2.0**-20
+"""Bound on the rounding of the weights of explicit queries."""
+
+Ordered = IntegerRange | Binned
+"""Attributes whose codes are numbers, or bins of numbers."""
+
+
+@final
+@dataclass(frozen=True)
+class Estimate:
+    """A number that a release tells, with its interval.
+
+    Attributes:
+        value: The number of the hypothesis.
+        low: Lower end of the interval for the number of the private table, or None where nothing was measured.
+        high: Upper end, likewise.
+
+    Example:
+        >>> Estimate(38.6, 38.2, 38.9).halved
+        0.35
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def halved(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
+
+
+@final
+@dataclass(frozen=True)
+class ColumnSummary:
+    """The summary of one column of a release.
+
+    Attributes:
+        attribute: The column.
+        mean: Mean of its numbers, in steps of its scale if it has one; None for a column without order.
+        quartiles: The first quartile, the median and the third quartile, likewise; empty for a column without order.
+        common: Code of its most frequent value.
+        share: Share of the records that hold it.
+        told: Number of its values whose true count is above 0 by their interval; None where there are too many values
+            to look at one by one.
+        certain: Share of the hypothesis' records that hold one of these; None likewise.
+        measured: Whether a measurement tells the counts of its values.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain((hedgerow.IntegerRange("age", 0, 9),))
+        >>> table = hedgerow.Table(domain, [np.arange(5000) % 10])
+        >>> mechanism, budget = hedgerow.MWEM(rounds=1), hedgerow.PureDP(1.0)
+        >>> workload = hedgerow.Workload.marginals(domain, 1)
+        >>> release = mechanism.run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> age = column_summaries(release)[0]
+        >>> age.mean.low < 4.5 < age.mean.high, age.text(age.quartiles[1].value), age.told
+        (True, '5', 10)
+    """
+
+    attribute: Attribute
+    mean: Estimate | None
+    quartiles: tuple[Estimate, ...]
+    common: int
+    share: Estimate
+    told: int | None
+    certain: float | None
+    measured: bool
+
+    @property
+    def noisy(self) -> bool:
+        """Whether most records hold values that noise alone could have put there."""
+        return not self.measured or (self.certain is not None and self.certain < 0.5)
+
+    def text(self, number: float) -> str:
+        """A number of the column as text, on its scale if it has one.
+
+        Args:
+            number: The number, in steps of the scale.
+        """
+        attribute = self.attribute
+        if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
+            return attribute.scale.text(round(number))
+        return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+
+def column_summaries(
+    release: Release, names: Iterable[str] | None = None, confidence: float = 0.95
+) -> list[ColumnSummary]:
+    """Summaries of the columns of a release; they cost no budget.
+
+    Args:
+        release: The release.
+        names: Names of attributes; by default all of them that have at most a million values.
+        confidence: Probability, over the noise of the run, with which each interval by itself covers the number of the
+            private table.
+
+    Returns:
+        One summary for each attribute.
+
+    Raises:
+        DomainError: There is no attribute of a name.
+        ConfigError: The confidence is not between 0 and 1.
+    """
+    check_confidence(confidence)
+    held = [each.name for each in release.domain.attributes if each.size <= MOST_LISTED]
+    attributes = [release.domain[name] for name in (held if names is None else names)]
+    tables = release.model.marginals([(each.name,) for each in attributes])
+    return [_summary(release, each, table, confidence) for each, table in zip(attributes, tables, strict=True)]
+
+
+def _summary(release: Release, attribute: Attribute, counts: Floats, confidence: float) -> ColumnSummary:
+    common = int(np.argmax(counts))
+    told = certain = None
+    if attribute.size <= MOST_VALUES:
+        answers = [_count(release, attribute, code, counts, confidence) for code in range(attribute.size)]
+        sure = [code for code, answer in enumerate(answers) if answer.low is not None and answer.low > 0.0]
+        told, certain = len(sure), float(counts[sure].sum()) / max(float(counts.sum()), 1e-300)
+    mean: Estimate | None = None
+    quartiles: tuple[Estimate, ...] = ()
+    if isinstance(attribute, IntegerRange | Binned) and counts[: attribute.ordinary].sum() > 0.0:
+        numbers = _Numbers(release, attribute, counts[: attribute.ordinary], confidence)
+        mean, quartiles = numbers.mean(), tuple(map(numbers.quantile, QUARTILES))
+    share = _share(release, attribute, common, counts, confidence)
+    return ColumnSummary(attribute, mean, quartiles, common, share, told, certain, share.low is not None)
+
+
+def _share(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Estimate:
+    risk = check_confidence(confidence)
+    total = release.bound(Conjunction.where(release.domain, {}), release.total, 1.0 - _SHARE_OF_COUNT * risk)
+    found = _count(release, attribute, code, counts, 1.0 - (1.0 - _SHARE_OF_COUNT) * risk)
+    value = float(counts[code]) / max(1.0, release.total)
+    if found.low is None or found.high is None or total.low is None or total.high is None:
+        return Estimate(value, None, None)
+    low, high = found.low / max(1.0, total.high), min(1.0, found.high / max(1.0, total.low))
+    return Estimate(min(max(value, low), high), low, high)
+
+
+def _count(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Answer:
+    query = Conjunction.where(release.domain, {attribute.name: [code]})
+    return release.bound(query, float(counts[code]), confidence)
+
+
+def numbers_of(release: Release, attribute: Ordered) -> Floats:
+    """The number that each ordinary code of an attribute with an order counts at.
+
+    Args:
+        release: The release.
+        attribute: One of its attributes.
+
+    Returns:
+        Shape ``(attribute.ordinary,)``, in steps of its scale if it has one.
+    """
+    low, high = _ends(attribute)
+    tilts = release.tilts[attribute.name] if isinstance(attribute, Binned) else 0.0
+    return np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
+
+
+def _ends(attribute: Ordered) -> tuple[Floats, Floats]:
+    """Smallest and largest number of each ordinary code."""
+    if isinstance(attribute, IntegerRange):
+        each = attribute.minimum + np.arange(attribute.ordinary, dtype=np.float64)
+        return each, each
+    if attribute.whole:
+        bounds = [attribute.whole_bounds(code) for code in range(attribute.ordinary)]
+        low, high = np.array(bounds, dtype=np.float64).T
+        return low, high
+    return np.array(attribute.edges[:-1]), np.array(attribute.edges[1:])
+
+
+@final
+class _Numbers:
+    """The numbers of a column with an order."""
+
+    def __init__(self, release: Release, attribute: Ordered, counts: Floats, confidence: float) -> None:
+        self.release = release
+        self.attribute = attribute
+        self.counts = counts
+        self.confidence = confidence
+        self.low, self.high = _ends(attribute)
+
+    def mean(self) -> Estimate:
+        numbers = numbers_of(self.release, self.attribute)
+        mean = float(numbers @ self.counts / self.counts.sum())
+        span = max(float(np.ptp(numbers)), 1e-300)
+        risk = check_confidence(self.confidence)
+        moved = self._bound((numbers - mean) / span, 0.0, (1.0 - _SHARE_OF_COUNT) * risk)
+        number = self._bound(np.ones(len(numbers)), float(self.counts.sum()), _SHARE_OF_COUNT * risk)
+        if moved.low is None or moved.high is None or number.low is None or number.high is None:
+            return Estimate(mean, None, None)
+        fewest, most = max(1.0, number.low), max(1.0, number.high)
+        least = moved.low / (fewest if moved.low < 0.0 else most) - _LATTICE
+        largest = moved.high / (fewest if moved.high > 0.0 else most) + _LATTICE
+        low, high = max(mean + span * least, float(numbers[0])), min(mean + span * largest, float(numbers[-1]))
+        return Estimate(min(max(mean, low), high), low, high)
+
+    def quantile(self, share: float) -> Estimate:
+        reached, ordinary = np.cumsum(self.counts), len(self.counts)
+        wanted = share * float(reached[-1])
+        code = int(np.searchsorted(reached, wanted * (1.0 - 1e-12)))
+        part = (wanted - float(reached[code] - self.counts[code])) / max(float(self.counts[code]), 1e-300)
+        value = float(self.low[code] + min(max(part, 0.0), 1.0) * (self.high[code] - self.low[code]))
+        if isinstance(self.attribute, Binned) and self.attribute.whole:
+            value = float(round(value))
+        size = -(-ordinary // MOST_CUTS)
+        cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
+        lows, highs = [-np.inf], list[float]()
+        for cut in cuts[:-1]:
+            weights = np.full(ordinary, -4.0 * share)  # in quarters of records: whole numbers
+            weights[: cut + 1] += 4.0
+            found = self._bound(weights, 4.0 * (float(reached[cut]) - wanted), 0.5 * check_confidence(self.confidence))
+            if found.low is None or found.high is None:
+                return Estimate(value, None, None)
+            lows, highs = [*lows, found.low], [*highs, found.high]
+        at_most = np.array([*highs, np.inf]) >= 0.0  # D(t) >= 0 is possible
+        possible = np.flatnonzero(at_most & (np.array(lows) < 0.0))
+        first, last = (possible[0], possible[-1]) if possible.size else (code // size, code // size)
+        low, high = float(self.low[cuts[first - 1] + 1 if first else 0]), float(self.high[cuts[last]])
+        return Estimate(min(max(value, low), high), low, high)
+
+    def _bound(self, weights: Floats, value: float, risk: float) -> Answer:
+        """A weighted count of the records that hold a number, whose interval misses with a risk."""
+        padded = np.zeros(self.attribute.size)
+        padded[: len(weights)] = weights
+        query = Explicit.of(self.release.domain, (self.attribute.name,), padded)
+        return self.release.bound(query, value, 1.0 - risk)

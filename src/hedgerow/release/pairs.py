@@ -1,0 +1,289 @@
+"""Pairs of columns: what a release knows about them, and how many people a survey would ask to know as much.
+
+**Knowledge.** A pair that one measurement determines was *measured*, and so was a pair of two-valued columns by its
+parity. A pair whose levels were, or about which single questions were asked, was measured in *part*. Measurements and
+public rules connect columns: a pair with a path between its columns is *implied*, as the hypothesis carries relations
+along the path and knows no other. A pair without one is *unknown*: the hypothesis takes the two for independent,
+whatever they are.
+
+**Associations.** Pearson's correlation between columns with an order, Cramer's V between others. Their intervals are
+estimates to first order: the gradient of the figure at the hypothesis times the noise of the most precise measurement
+of the pair. The hypothesis averages measurements and knows that counts are not negative, so that they tend to be wide.
+
+**A survey of as many people.** The number of people who, drawn at random from the table without replacement, would
+give the marginals of the workload with the same mean error as the released model has: the mean absolute deviation of a
+share p among n of N people is about ``sqrt(2 p (1 - p) / (pi n) (N - n) / (N - 1))``, and at most ``2 p (1 - p)``.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import final
+
+import numpy as np
+from scipy import special
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Binned, IntegerRange
+from hedgerow.queries import Blocks, Marginal, Measurable, Measurement, Parity
+from hedgerow.release.answer import check_confidence
+from hedgerow.release.columns import Estimate, Ordered, numbers_of
+from hedgerow.release.release import Release
+
+MOST_CELLS = 1 << 16
+"""A pair of columns with more cells together is not looked at for its association."""
+MOST_PAIRS = 1000
+"""Pairs whose associations are looked at."""
+MOST_MARGINALS = 400
+"""Marginals of a workload that stand for all of them in a survey."""
+
+
+class Knowledge(StrEnum):
+    """Origin of what a hypothesis says about a pair of columns."""
+
+    MEASURED = "measured"
+    PART = "in part"
+    IMPLIED = "implied"
+    UNKNOWN = "unknown"
+
+
+def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
+    """Origin of what the hypothesis says about each pair of columns; it costs no budget.
+
+    Args:
+        release: The release.
+
+    Returns:
+        Pairs of attributes in the order of the domain.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 1) for name in "abc")
+        >>> table = hedgerow.Table(domain, [np.arange(100) % 2] * 3)
+        >>> workload, budget = hedgerow.Workload.parse("marginals:a*b; marginals:c", domain), hedgerow.PureDP(1.0)
+        >>> release = hedgerow.MWEM(rounds=2).run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> {"*".join(pair): str(knowledge) for pair, knowledge in pair_knowledge(release).items()}
+        {'a*b': 'measured', 'a*c': 'unknown', 'b*c': 'unknown'}
+    """
+    domain = release.domain
+    known = dict[tuple[str, str], Knowledge]()
+    for scope, whole in {(each.target.scope, _is_whole(each.target)) for each in release.measurements}:
+        touched = domain.base(scope)
+        exact = {name for name in touched if whole and domain.determines(scope, name)}
+        for pair in combinations(touched, 2):
+            if known.get(pair) is not Knowledge.MEASURED:
+                known[pair] = Knowledge.MEASURED if exact.issuperset(pair) else Knowledge.PART
+    ties = [*known, *(pair for rule in domain.constraints for pair in combinations(domain.base(rule.scope), 2))]
+    part_of = _connected(domain.names, ties)
+    for pair in combinations(domain.names, 2):
+        together = part_of[pair[0]] == part_of[pair[1]]
+        known.setdefault(pair, Knowledge.IMPLIED if together else Knowledge.UNKNOWN)
+    return {pair: known[pair] for pair in combinations(domain.names, 2)}
+
+
+def _is_whole(target: Measurable) -> bool:
+    """Whether a target tells how its attributes go together: of two columns with two values one number does."""
+    return isinstance(target, Marginal) or (
+        isinstance(target, Parity) and len(target.scope) == 2 and target.domain.project(target.scope).size == 4
+    )
+
+
+def _connected(names: Sequence[str], ties: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """For each name the first of those that it is connected with."""
+    first = {name: name for name in names}
+
+    def root(name: str) -> str:
+        while first[name] != name:
+            name = first[name]
+        return name
+
+    for one, other in ties:
+        first[root(other)] = root(one)
+    return {name: root(name) for name in names}
+
+
+@final
+@dataclass(frozen=True)
+class Association:
+    """The strength with which two columns go together.
+
+    Attributes:
+        pair: Their names.
+        measure: Name of the measure.
+        strength: Its value; the interval is an estimate, and there is none where the pair was not measured.
+        knowledge: Origin of what the hypothesis says.
+    """
+
+    pair: tuple[str, str]
+    measure: str
+    strength: Estimate
+    knowledge: Knowledge
+
+
+def associations(release: Release, confidence: float = 0.95) -> list[Association]:
+    """The associations of pairs of columns that the hypothesis relates, the strongest first; they cost no budget.
+
+    Args:
+        release: The release.
+        confidence: Probability with which an estimated interval is to cover the figure of the private table.
+
+    Returns:
+        Associations of the first thousand pairs that are known and have few enough cells.
+
+    Raises:
+        ConfigError: The confidence is not between 0 and 1.
+    """
+    domain = release.domain
+    width = -float(special.ndtri(check_confidence(confidence) / 2.0))
+    found = [
+        (pair, knowledge)
+        for pair, knowledge in pair_knowledge(release).items()
+        if knowledge is not Knowledge.UNKNOWN and domain[pair[0]].size * domain[pair[1]].size <= MOST_CELLS
+    ][:MOST_PAIRS]
+    tables = release.model.marginals([pair for pair, _ in found]) if found else []
+    told = [
+        _association(release, pair, knowledge, table, width)
+        for (pair, knowledge), table in zip(found, tables, strict=True)
+    ]
+    return sorted(told, key=lambda each: -abs(each.strength.value))
+
+
+def _association(
+    release: Release, pair: tuple[str, str], knowledge: Knowledge, table: Floats, width: float
+) -> Association:
+    one, other = (release.domain[name] for name in pair)
+    square = np.maximum(table.reshape(one.size, other.size), 0.0)
+    if isinstance(one, IntegerRange | Binned) and isinstance(other, IntegerRange | Binned):
+        measure, least = "correlation", -1.0
+        value, gradient = _correlation(release, one, other, square)
+    else:
+        measure, least = "Cramer's V", 0.0
+        value, gradient = cramers_v(square)
+    noise = _noise_of(release.measurements, pair)
+    if noise is None or not math.isfinite(value):
+        return Association(pair, measure, Estimate(value if math.isfinite(value) else 0.0, None, None), knowledge)
+    radius = width * noise * float(np.sqrt(np.square(gradient).sum()))
+    return Association(pair, measure, Estimate(value, max(least, value - radius), min(1.0, value + radius)), knowledge)
+
+
+def _noise_of(measurements: Sequence[Measurement], pair: tuple[str, str]) -> float | None:
+    """Standard deviation of the noise of a pair's cells in the measurement that tells them best."""
+    found = []
+    for each in measurements:
+        target = each.target
+        if isinstance(target, Marginal | Blocks) and all(target.domain.determines(target.scope, name) for name in pair):
+            cells = math.prod(target.domain[name].size for name in pair)
+            found.append(each.std * math.sqrt(max(1.0, math.prod(target.domain.shape_of(target.scope)) / cells)))
+    return min(found, default=None)
+
+
+def _correlation(release: Release, one: Ordered, other: Ordered, table: Floats) -> tuple[float, Floats]:
+    """Pearson's correlation of the records that hold a number in both columns, and its gradient in the cells."""
+    x, y = numbers_of(release, one), numbers_of(release, other)
+    held = table[: one.ordinary, : other.ordinary]
+    value, inner = correlation(held, x, y)
+    gradient = np.zeros_like(table)
+    gradient[: one.ordinary, : other.ordinary] = inner
+    return value, gradient
+
+
+def correlation(table: Floats, x: Floats, y: Floats) -> tuple[float, Floats]:
+    """Pearson's correlation of a table of counts, and its gradient in the cells.
+
+    Args:
+        table: Counts, shape ``(len(x), len(y))``.
+        x: Numbers of the rows.
+        y: Numbers of the columns.
+
+    Returns:
+        The correlation, not a number where a column is constant, and its gradient, of the table's shape.
+
+    Example:
+        >>> correlation(np.array([[3.0, 1.0], [1.0, 3.0]]), np.arange(2.0), np.arange(2.0))[0]
+        0.5
+    """
+    total = table.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a = x - x @ table.sum(axis=1) / total
+        b = y - table.sum(axis=0) @ y / total
+        a = a / np.sqrt(np.square(a) @ table.sum(axis=1) / total)
+        b = b / np.sqrt(np.square(b) @ table.sum(axis=0) / total)
+        value = float(a @ table @ b / total)
+        squares = np.add.outer(np.square(a), np.square(b))
+        return value, (np.multiply.outer(a, b) - value * squares / 2.0) / total
+
+
+def cramers_v(table: Floats) -> tuple[float, Floats]:
+    """Cramer's V of a table of counts, from 0 to 1, and its gradient in the cells.
+
+    Args:
+        table: Counts, two axes.
+
+    Returns:
+        V, not a number where a column is constant, and its gradient, of the table's shape.
+
+    Example:
+        >>> round(cramers_v(np.array([[30.0, 10.0], [10.0, 30.0]]))[0], 12)
+        0.5
+    """
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    used = np.ix_(rows > 0.0, columns > 0.0)
+    held = table[used]
+    gradient = np.zeros_like(table)
+    least = min(held.shape) - 1
+    if least < 1:
+        return math.nan, gradient
+    r, c = held.sum(axis=1), held.sum(axis=0)
+    ratio = held / np.multiply.outer(r, c)
+    square = float((held * ratio).sum())  # chi-squared / N + 1
+    value = math.sqrt(max(0.0, square - 1.0) / least)
+    if value > 0.0:
+        by_rows, by_columns = (held * ratio).sum(axis=1) / r, (held * ratio).sum(axis=0) / c
+        gradient[used] = (2.0 * ratio - np.add.outer(by_rows, by_columns)) / (2.0 * value * least)
+    return value, gradient
+
+
+def survey_size(release: Release, confidence: float = 0.95) -> tuple[float, float] | None:
+    """Fewest and most people whose survey errs as much as the release, by the noisy error of its workload.
+
+    Args:
+        release: The release.
+        confidence: Confidence of the interval of the mean error that decides.
+
+    Returns:
+        Numbers of people, at most the number of records; None if no error was estimated, or if the workload is not
+        made of whole marginals.
+
+    Raises:
+        ConfigError: The confidence is not between 0 and 1.
+    """
+    check_confidence(confidence)
+    families, error = release.workload.families, release.error
+    scopes = list(dict.fromkeys(scope for family in families for scope in family.scopes))
+    if error is None or not all(family.whole for family in families) or not scopes:
+        return None
+    scopes = scopes[:: -(-len(scopes) // MOST_MARGINALS)]
+    people = max(1.0, release.total)
+    shares = [np.clip(table.reshape(-1) / people, 0.0, 1.0) for table in release.model.marginals(scopes)]
+    unit = 1.0 if error.unit is None else error.unit
+    low, high = (unit * bound / people for bound in error.mean_interval(confidence))
+    return _people(shares, high, people), _people(shares, low, people)
+
+
+def _people(shares: Sequence[Floats], error: float, people: float) -> float:
+    """The number of people whose survey has a mean L1 error, by bisection; it falls with their number."""
+    low, high = 1.0, people
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if sum(_deviations(shares, middle, people)) / len(shares) > error else (low, middle)
+    return high
+
+
+def _deviations(shares: Sequence[Floats], asked: float, people: float) -> Iterator[float]:
+    """Expected L1 error of each marginal, in shares of the records, when some of the people are asked."""
+    rest = (people - asked) / max(1.0, people - 1.0)
+    for each in shares:
+        spread = each * (1.0 - each)
+        yield float(np.minimum(np.sqrt(2.0 * spread * rest / (math.pi * asked)), 2.0 * spread).sum())

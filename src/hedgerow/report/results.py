@@ -1,0 +1,170 @@
+"""The uses of a release in a statistician's words: the first part of its report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+from hedgerow.domain import Categorical
+from hedgerow.privacy import membership_guess
+from hedgerow.release import (
+    Association,
+    ColumnSummary,
+    Estimate,
+    Knowledge,
+    Release,
+    associations,
+    column_summaries,
+    pair_knowledge,
+    release_doubts,
+    survey_size,
+)
+
+MOST_COLUMNS = 60
+"""Columns that the page tells about one by one."""
+MOST_ASSOCIATIONS = 12
+MOST_OF_MATRIX = 40
+"""Columns whose pairs are drawn."""
+
+_KNOWN = {
+    Knowledge.MEASURED: ("was measured", "were measured"),
+    Knowledge.PART: (
+        "was measured in part (at a coarser level, or by single questions)",
+        "were measured in part (at a coarser level, or by single questions)",
+    ),
+    Knowledge.IMPLIED: (
+        "follows from others, and may be wrong where the data hold more than those say",
+        "follow from others, and may be wrong where the data hold more than those say",
+    ),
+    Knowledge.UNKNOWN: (
+        "is unknown: the release takes its columns for independent, whatever the truth is",
+        "are unknown: the release takes their columns for independent, whatever the truth is",
+    ),
+}
+"""Clauses about one pair and about several."""
+
+
+@final
+@dataclass(frozen=True)
+class Results:
+    """The results of a release, all from noisy values and public facts.
+
+    Attributes:
+        release: The release.
+        confidence: Confidence of its intervals, each by itself.
+
+    Example:
+        >>> Results.share(0.0314), Results.share(0.96), Results.people(3412.0)
+        ('3.14%', '96%', '3,400')
+    """
+
+    release: Release
+    confidence: float
+
+    @staticmethod
+    def share(value: float) -> str:
+        """A share in percent, with three digits."""
+        return f"{100.0 * value:.3g}%"
+
+    @staticmethod
+    def people(value: float) -> str:
+        """A number of people, with two digits."""
+        return f"{float(f'{value:.2g}'):,.0f}"
+
+    @cached_property
+    def columns(self) -> list[ColumnSummary]:
+        """Summaries of the first columns."""
+        return column_summaries(self.release, self.release.domain.names[:MOST_COLUMNS], self.confidence)
+
+    @cached_property
+    def knowledge(self) -> dict[tuple[str, str], Knowledge]:
+        """Origin of what is known about each pair; empty where nothing was measured but the number of records."""
+        return pair_knowledge(self.release) if self.release.measurements else {}
+
+    @cached_property
+    def strongest(self) -> list[Association]:
+        """The strongest associations."""
+        return associations(self.release, self.confidence)[:MOST_ASSOCIATIONS] if self.knowledge else []
+
+    @cached_property
+    def survey(self) -> str:
+        """The error of the workload as a survey of so many people; empty where none was estimated."""
+        found = survey_size(self.release, self.confidence)
+        if found is None:
+            return ""
+        low, high = map(self.people, found)
+        people = low if low == high else f"{low} to {high}"
+        return (
+            f"Tables of the workload are about as exact as those of a survey that asks {people} of the "
+            f"{self.people(self.release.total)} people at random, and prints what it finds."
+        )
+
+    @cached_property
+    def pairs(self) -> list[str]:
+        """Clauses about the pairs of columns, one for each kind of knowledge."""
+        counts = Counter(self.knowledge.values())
+        return [f"{counts[kind]:,} {_KNOWN[kind][counts[kind] > 1]}" for kind in Knowledge if counts[kind]]
+
+    @cached_property
+    def noisy(self) -> list[str]:
+        """Names of the columns that are noise for the most part."""
+        return [each.attribute.name for each in self.columns if each.noisy]
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Doubts about columns, and shares at the end of their intervals."""
+        ends = [each.attribute for each in self.columns if _at_end(each.share)]
+        found = release_doubts(self.release)
+        if ends:
+            found.append(
+                f"{', '.join(each.name for each in ends)}: the share of the most frequent value lies at the end of its "
+                "interval, where the hypothesis and a measurement disagree; an interval misses more often there"
+            )
+        return found
+
+    @property
+    def guess(self) -> str:
+        """The guarantee as odds."""
+        relation = self.release.budget.neighbours
+        odds = (
+            "who knows all records but one person's, and gives even odds to two candidates for that one"
+            if relation.public_total and relation.persons is None
+            else "who knows the whole table but for one person, and gives even odds to this person being in it"
+        )
+        right = self.share(membership_guess(self.release.budget))
+        return (
+            f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
+            f"of at most {right}; without the release it is 50%."
+        )
+
+    def interval(self, column: ColumnSummary, found: Estimate) -> str:
+        """The interval of a number of a column; empty where there is none."""
+        if found.low is None or found.high is None:
+            return ""
+        low, high = column.text(found.low), column.text(found.high)
+        return low if low == high else f"{low} to {high}"
+
+    def interval_of_share(self, found: Estimate) -> str:
+        """The interval of a share; empty where there is none."""
+        if found.low is None or found.high is None:
+            return ""
+        return f"{self.share(found.low)} to {self.share(found.high)}"
+
+    def told(self, column: ColumnSummary) -> str:
+        """Number of a column's values that are told from noise."""
+        if not column.measured:
+            return "not measured"
+        if column.told is None or column.certain is None:
+            return "too many values to say"
+        return f"{column.told:,} of {column.attribute.size:,}, with {self.share(column.certain)} of the records"
+
+    @property
+    def numeric(self) -> list[ColumnSummary]:
+        """Columns with numbers, dates or other values in order."""
+        return [each for each in self.columns if not isinstance(each.attribute, Categorical)]
+
+
+def _at_end(found: Estimate) -> bool:
+    return found.low is not None and found.high is not None and found.value in (found.low, found.high)
