@@ -6,9 +6,14 @@ public rules connect columns: a pair with a path between its columns is *implied
 along the path and knows no other. A pair without one is *unknown*: the hypothesis takes the two for independent,
 whatever they are.
 
-**Associations.** Pearson's correlation between columns with an order, Cramer's V between others. Their intervals are
-estimates to first order: the gradient of the figure at the hypothesis times the noise of the most precise measurement
-of the pair. The hypothesis averages measurements and knows that counts are not negative, so that they tend to be wide.
+**Associations.** The dependence of two columns is the share of the records that would have to change for the two to be
+independent, the total variation distance of their table from the product of its margins; columns with an order have
+Pearson's correlation too. (Cramer's V is not told: cells where few records are expected decide it, and noise decides
+these.) Intervals are estimates from the most precise measurement of a pair. Correlation: what the hypothesis says,
+corrected to first order by the gradient times the difference between measurement and hypothesis, which is smoother than
+the data; the noise along the gradient is the width. Dependence: noise adds to it in every cell. So the lower end counts
+the cells alone whose noisy distance from the product is beyond 2.5 deviations of noise, the upper end counts all, and
+both move out by the noise along the gradient.
 
 **A survey of as many people.** The number of people who, drawn at random from the table without replacement, would
 give the marginals of the workload with the same mean error as the released model has: the mean absolute deviation of a
@@ -27,7 +32,7 @@ from scipy import special
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Binned, IntegerRange
-from hedgerow.queries import Blocks, Marginal, Measurable, Measurement, Parity
+from hedgerow.queries import Marginal, Measurable, Measurement, Parity
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.columns import Estimate, Ordered, numbers_of
 from hedgerow.release.release import Release
@@ -36,6 +41,8 @@ MOST_CELLS = 1 << 16
 """A pair of columns with more cells together is not looked at for its association."""
 MOST_PAIRS = 1000
 """Pairs whose associations are looked at."""
+_BEYOND = 2.5
+"""Deviations of noise beyond which the distance of a cell is taken for more than noise."""
 MOST_MARGINALS = 400
 """Marginals of a workload that stand for all of them in a survey."""
 
@@ -111,14 +118,16 @@ class Association:
 
     Attributes:
         pair: Their names.
-        measure: Name of the measure.
-        strength: Its value; the interval is an estimate, and there is none where the pair was not measured.
+        dependence: Share of the records that would have to change for the two to be independent. The interval is an
+            estimate, and there is none where no marginal of the pair was measured.
+        correlation: Pearson's correlation of the records with numbers in both, likewise; None unless both columns have
+            an order and more than one number.
         knowledge: Origin of what the hypothesis says.
     """
 
     pair: tuple[str, str]
-    measure: str
-    strength: Estimate
+    dependence: Estimate
+    correlation: Estimate | None
     knowledge: Knowledge
 
 
@@ -147,36 +156,66 @@ def associations(release: Release, confidence: float = 0.95) -> list[Association
         _association(release, pair, knowledge, table, width)
         for (pair, knowledge), table in zip(found, tables, strict=True)
     ]
-    return sorted(told, key=lambda each: -abs(each.strength.value))
+    return sorted(told, key=_strength, reverse=True)
+
+
+def _strength(found: Association) -> float:
+    """The dependence that is sure, or that the hypothesis implies."""
+    return found.dependence.value if found.dependence.low is None else found.dependence.low
 
 
 def _association(
     release: Release, pair: tuple[str, str], knowledge: Knowledge, table: Floats, width: float
 ) -> Association:
     one, other = (release.domain[name] for name in pair)
-    square = np.maximum(table.reshape(one.size, other.size), 0.0)
+    square, best = np.maximum(table.reshape(one.size, other.size), 0.0), _best(release.measurements, pair)
+
+    apart = Estimate(dependence(square)[0], None, None)
+    related = None
     if isinstance(one, IntegerRange | Binned) and isinstance(other, IntegerRange | Binned):
-        measure, least = "correlation", -1.0
         value, gradient = _correlation(release, one, other, square)
-    else:
-        measure, least = "Cramer's V", 0.0
-        value, gradient = cramers_v(square)
-    noise = _noise_of(release.measurements, pair)
-    if noise is None or not math.isfinite(value):
-        return Association(pair, measure, Estimate(value if math.isfinite(value) else 0.0, None, None), knowledge)
-    radius = width * noise * float(np.sqrt(np.square(gradient).sum()))
-    return Association(pair, measure, Estimate(value, max(least, value - radius), min(1.0, value + radius)), knowledge)
+        if math.isfinite(value):
+            related = Estimate(value, None, None)
+            if best is not None:
+                centre = value + float((gradient * (best[0] - square)).sum())
+                related = _within(value, centre, centre, _radius(gradient, best[1], width), -1.0)
+    if best is not None:
+        noisy, noise = best
+        most, gradient = dependence(noisy)
+        least = dependence(noisy, _BEYOND * noise)[0]
+        apart = _within(apart.value, least, most, _radius(gradient, noise, width), 0.0)
+    return Association(pair, apart, related, knowledge)
 
 
-def _noise_of(measurements: Sequence[Measurement], pair: tuple[str, str]) -> float | None:
-    """Standard deviation of the noise of a pair's cells in the measurement that tells them best."""
-    found = []
-    for each in measurements:
-        target = each.target
-        if isinstance(target, Marginal | Blocks) and all(target.domain.determines(target.scope, name) for name in pair):
-            cells = math.prod(target.domain[name].size for name in pair)
-            found.append(each.std * math.sqrt(max(1.0, math.prod(target.domain.shape_of(target.scope)) / cells)))
-    return min(found, default=None)
+def _radius(gradient: Floats, noise: float, width: float) -> float:
+    return width * noise * float(np.sqrt(np.square(gradient).sum()))
+
+
+def _within(value: float, low: float, high: float, radius: float, least: float) -> Estimate:
+    """An estimate whose ends move out by a radius, up to what is possible."""
+    low, high = min(max(least, low - radius), 1.0), max(min(1.0, high + radius), least)
+    return Estimate(min(max(value, low), high), low, high)
+
+
+def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[Floats, float] | None:
+    """Noisy counts of a pair's cells, and their standard deviation, from the measurement that tells them best."""
+    held = [
+        each
+        for each in measurements
+        if isinstance(each.target, Marginal) and each.target.within is None and set(pair) <= set(each.target.scope)
+    ]
+
+    def deviation(each: Measurement) -> float:
+        cells = math.prod(each.target.domain[name].size for name in pair)
+        return each.std * math.sqrt(each.target.size / cells)
+
+    if not held:
+        return None
+    best = min(held, key=deviation)
+    shape, scope = best.target.domain.shape_of(best.target.scope), best.target.scope
+    beside = tuple(axis for axis, name in enumerate(scope) if name not in pair)
+    sizes = [best.target.domain[name].size for name in pair]
+    return best.values.reshape(shape).sum(axis=beside).reshape(sizes), deviation(best)
 
 
 def _correlation(release: Release, one: Ordered, other: Ordered, table: Floats) -> tuple[float, Floats]:
@@ -215,34 +254,28 @@ def correlation(table: Floats, x: Floats, y: Floats) -> tuple[float, Floats]:
         return value, (np.multiply.outer(a, b) - value * squares / 2.0) / total
 
 
-def cramers_v(table: Floats) -> tuple[float, Floats]:
-    """Cramer's V of a table of counts, from 0 to 1, and its gradient in the cells.
+def dependence(table: Floats, beyond: float = 0.0) -> tuple[float, Floats]:
+    """Total variation distance of a table of counts from the product of its margins, and its gradient in the cells.
 
     Args:
-        table: Counts, two axes.
+        table: Counts, which may be noisy, two axes.
+        beyond: Only cells farther than this from the product are added up, in counts.
 
     Returns:
-        V, not a number where a column is constant, and its gradient, of the table's shape.
+        The distance, from 0 to 1 where no count is negative, and its gradient, of the table's shape; a subgradient
+        where cells are at the product.
 
     Example:
-        >>> round(cramers_v(np.array([[30.0, 10.0], [10.0, 30.0]]))[0], 12)
-        0.5
+        >>> dependence(np.array([[30.0, 10.0], [10.0, 30.0]]))[0]
+        0.25
     """
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    used = np.ix_(rows > 0.0, columns > 0.0)
-    held = table[used]
-    gradient = np.zeros_like(table)
-    least = min(held.shape) - 1
-    if least < 1:
-        return math.nan, gradient
-    r, c = held.sum(axis=1), held.sum(axis=0)
-    ratio = held / np.multiply.outer(r, c)
-    square = float((held * ratio).sum())  # chi-squared / N + 1
-    value = math.sqrt(max(0.0, square - 1.0) / least)
-    if value > 0.0:
-        by_rows, by_columns = (held * ratio).sum(axis=1) / r, (held * ratio).sum(axis=0) / c
-        gradient[used] = (2.0 * ratio - np.add.outer(by_rows, by_columns)) / (2.0 * value * least)
-    return value, gradient
+    total = max(float(table.sum()), 1.0)
+    rows, columns = table.sum(axis=1) / total, table.sum(axis=0) / total
+    apart = table / total - np.multiply.outer(rows, columns)
+    side = np.where(np.abs(apart) * total > beyond, np.sign(apart), 0.0)
+    value = float((side * apart).sum()) / 2.0
+    slope = side - np.add.outer(side @ columns, rows @ side) + rows @ side @ columns
+    return value, (slope / 2.0 - value) / total
 
 
 def survey_size(release: Release, confidence: float = 0.95) -> tuple[float, float] | None:
