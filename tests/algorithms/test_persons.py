@@ -16,7 +16,8 @@ from hedgerow.algorithms.small_db.small_db import SmallDB
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours, Persons
+from hedgerow.queries.core.persons import Persons
+from hedgerow.queries.core.sensitivity import Neighbours
 from tests.algorithms.online_pmw.cases import DOMAIN as ASKED, ask_all_kinds, cells
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

@@ -22,8 +22,8 @@ from hedgerow.errors import (
     PersonColumnError,
     QueryError,
 )
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Persons
 from tests.data.sources import (
     BAD,
     BAD_ON_SCALES,

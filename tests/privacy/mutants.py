@@ -40,8 +40,9 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.register.entries import charge_of
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation, Sensitivity, of_marginal, of_query
+from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity, of_marginal, of_query
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record

@@ -1,6 +1,7 @@
 from .batches import Encoding as Encoding, Part as Part, encoded as encoded
 from .columns import (
     COUNT_NAMES as COUNT_NAMES,
+    WEIGHT_NAMES as WEIGHT_NAMES,
     Coding as Coding,
     ExtraColumns as ExtraColumns,
     check_apart as check_apart,

@@ -60,19 +60,22 @@ def is_filtered(domain: Domain, described: Mapping[str, Any]) -> bool:
 
 
 def persons_in(described: Mapping[str, Any]) -> Persons | None:
-    """The persons with several records, of which a bounded number is counted; None if each is somebody's own.
+    """The persons with several records, of which a bounded number is counted, and the weights of records.
 
     Args:
         described: Description of how the table is read.
 
+    Returns:
+        None if each record is somebody's own, and counts once.
+
     Raises:
-        ConfigError: Their column is named without the number, or the other way round.
+        ConfigError: A column is named without its number, or the other way round.
 
     Example:
         >>> persons_in({"person": "id", "at_most": 5}).at_most
         5
     """
-    return persons_of(described.get("person"), described.get("at_most"))
+    return persons_of(*(described.get(name) for name in ("person", "at_most", "weight", "largest_weight")))
 
 
 def checked_place(place: str, folder: Path) -> str:
@@ -144,7 +147,7 @@ def read_private(
 
     Args:
         described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``,
-            ``violations``, ``person``, ``at_most``).
+            ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``).
         domain: Result of `domain_of`.
         folder: See `checked_place`.
         before_rows: Called when the columns have been checked, before the first row is read.
