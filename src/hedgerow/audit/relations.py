@@ -98,17 +98,27 @@ def is_public(relation: str) -> bool:
     return change == REPLACE and most == 1 and weight is None
 
 
+def records_of_person(relation: str) -> int:
+    """The number of records that one person counts for at most.
+
+    Example:
+        >>> records_of_person("add-remove of persons (id), at most 5 records")
+        5
+        >>> records_of_person("add-remove of records of weight (w) up to 40")
+        40
+    """
+    parts = _parts(relation)
+    return parts.most * parts.largest
+
+
 def squared_of_persons(relation: str) -> Fraction:
     """The square of the number of records that one person counts for at most.
 
     Example:
         >>> squared_of_persons("add-remove of persons (id), at most 5 records")
         Fraction(25, 1)
-        >>> squared_of_persons("add-remove of records of weight (w) up to 40")
-        Fraction(1600, 1)
     """
-    parts = _parts(relation)
-    return Fraction(parts.most * parts.largest) ** 2
+    return Fraction(records_of_person(relation)) ** 2
 
 
 def check_relation(relation: object) -> str:
@@ -137,6 +147,21 @@ def squared_of_marginal(relation: str, *, gaussian: bool) -> Fraction:
     if _parts(relation).change == ADD_REMOVE:
         return squared_of_persons(relation)
     return (2 if gaussian else 4) * squared_of_persons(relation)
+
+
+def squared_of_width(relation: str, *, counts: bool) -> Fraction:
+    """The square of how far one record moves a sum of values, at least, in units of the distance of their limits.
+
+    Args:
+        relation: The neighbouring relation.
+        counts: Whether the values are 0 and 1; else they may lie on both sides of 0, half of the distance from it.
+
+    Example:
+        >>> squared_of_width("add-remove", counts=False), squared_of_width("replace", counts=False)
+        (Fraction(1, 4), Fraction(1, 1))
+    """
+    halved = _parts(relation).change == ADD_REMOVE and not counts
+    return squared_of_persons(relation) / (4 if halved else 1)
 
 
 def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:

@@ -279,7 +279,7 @@ def simulate_errors(
     if progress is not None:
         progress(runs, runs, "")
     shares = Seen(release.domain, release.measurements).candidates(workload)
-    factor = excess(sizes / workload.sensitivities(release.budget.neighbours), shares, release.error)
+    factor = excess(sizes / workload.sensitivities(release.budget.neighbours.single), shares, release.error)
     errors = widened(sizes, shares, factor)
     deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), VARIES * factor)
     return SimulatedErrors(release, first, factor, errors, deviations, tuple(kept))
