@@ -26,7 +26,7 @@ class DrawnRecords:
         domain: The domain.
         codes: One row per record, at least one, shape ``(n, len(domain))``.
         persons: The persons of whom a mechanism is to assume so many records; None if each is somebody's own.
-        times: How often each record counts.
+        times: Number of times that each record counts.
 
     Attributes:
         records: The records as a model, which answers anything.
@@ -96,7 +96,7 @@ class DrawnRecords:
 
 
 def counted_by(n: int, persons: Persons | None) -> tuple[int, int]:
-    """How many records stand for so many, and how often each counts; about as many together, where there are weights.
+    """Number of records that stand for so many, and of times that each counts; about as many together, with weights.
 
     Example:
         >>> from hedgerow.queries import Weight

@@ -247,7 +247,7 @@ def _tell(
 
 
 def _stands_for(release: Release, n_records: int) -> str:
-    """How many of the population a record stands for, where the records of the table had weights."""
+    """People of the population that a record stands for, where the records of the table had weights."""
     persons = release.budget.neighbours.persons
     weighted = persons is not None and persons.weight is not None
     return f", each of which stands for {release.total / n_records:,.4g}" if weighted else ""

@@ -53,7 +53,7 @@ def _change(neighbours: Neighbours) -> str:
 
 
 def _weighted(weight: Weight) -> str:
-    """How often a record counts, in words."""
+    """The weight of a record, in words."""
     return f" counts as often as its weight says (the column {weight.column!r}), at most {weight.largest:,} times"
 
 

@@ -1,4 +1,4 @@
-"""How often a person counts: the number of records that are counted, and their weights; both are bounded."""
+"""The bounds on what a person counts for: the number of records that are counted, and their weights."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Persons:
             record is a person of its own, and has a weight.
         at_most: Number of records of a person that are counted, at most; None for the persons of a whole table, before
             any of their records are left out.
-        weight: How often each of these records counts; None for once.
+        weight: Weight of each of these records; None if they count once.
 
     Example:
         >>> Persons("patient", 5).text
