@@ -318,7 +318,7 @@ def persons_of(
         >>> persons_of(None, None, "PWGTP", 200).text
         'records of weight (PWGTP) up to 200'
     """
-    from hedgerow.data import persons_of as persons_in
+    from hedgerow.queries import persons_of as persons_in
 
     if (person is None) != (at_most is None):
         raise typer.BadParameter("--person and --at-most go together: who a record belongs to, and how many count")

@@ -24,14 +24,13 @@ from hedgerow.data.reading import (
     encoded,
     keeping,
     open_table,
-    persons_of,
     select_columns,
 )
 from hedgerow.data.reading.batches import LARGEST_TOTAL
 from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Clique, Codes, Domain, read_domain, smallest_unsigned
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Conjunction, Parity, Persons, filled_axes
+from hedgerow.queries import Conjunction, Parity, Persons, filled_axes, persons_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from .conditions.predicate import parse_predicate as parse_predicate
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
-from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight
+from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,

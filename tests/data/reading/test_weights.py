@@ -16,12 +16,12 @@ import hedgerow.data.reading.batches as batches_module
 import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
 from hedgerow.data.reading.columns import select_columns
-from hedgerow.data.reading.persons import bounded, persons_of
+from hedgerow.data.reading.persons import bounded
 from hedgerow.data.reading.readers import open_table
 from hedgerow.data.scanning.chunks import chunks
 from hedgerow.errors import ColumnError, ConfigError, CountColumnError, UndeclaredColumnError
 from hedgerow.privacy import Curator
-from hedgerow.queries import Persons, Weight
+from hedgerow.queries import Persons, Weight, persons_of
 from tests.data.reading.test_persons import key_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import counted_of_one

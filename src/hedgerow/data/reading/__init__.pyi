@@ -7,7 +7,7 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
-from .persons import bounded as bounded, persons_of as persons_of
+from .persons import bounded as bounded
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
 from .rules import (

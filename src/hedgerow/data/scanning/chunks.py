@@ -17,7 +17,6 @@ from hedgerow.data.reading import (
     check_apart,
     encoded,
     open_place,
-    persons_of,
     select_columns,
 )
 from hedgerow.data.scanning.scan import ScannedTable, counted
@@ -25,6 +24,7 @@ from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
+from hedgerow.queries import persons_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

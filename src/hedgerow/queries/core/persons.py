@@ -129,3 +129,44 @@ class Persons:
 def _is_bound(most: object) -> bool:
     """Whether it is a whole number by which records or weights can be bounded."""
     return isinstance(most, int) and not isinstance(most, bool) and 1 <= most <= MOST_OF_ONE
+
+
+def persons_of(
+    person: str | None, at_most: int | None, weight: str | None = None, largest_weight: int | None = None
+) -> Persons | None:
+    """The persons that options name in pairs; None if none is given.
+
+    Args:
+        person: Column that says who a record belongs to.
+        at_most: Number of records of a person that are counted, at most.
+        weight: Column that says how often a record counts.
+        largest_weight: The largest weight; a record with a larger one counts as often as this.
+
+    Raises:
+        ConfigError: One of a pair is given without the other, or a number is not a whole number from 1.
+
+    Example:
+        >>> persons_of("patient", 5).text, persons_of(None, None)
+        ('persons (patient), at most 5 records', None)
+        >>> persons_of(None, None, "PWGTP", 200).text
+        'records of weight (PWGTP) up to 200'
+    """
+    _check_pair(
+        {"person": person, "at_most": at_most},
+        "name the column that tells persons apart, and the largest number of records of one that count",
+    )
+    _check_pair(
+        {"weight": weight, "largest_weight": largest_weight},
+        "name the column that says how often a record counts, and the largest weight: noise is proportional to it",
+    )
+    weighing = None if weight is None or largest_weight is None else Weight(weight, largest_weight)
+    if person is None:
+        return None if weighing is None else Persons(None, 1, weighing)
+    return Persons(person, at_most, weighing)
+
+
+def _check_pair(options: dict[str, str | int | None], remedy: str) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if len(given) == 1:
+        (other,) = set(options) - set(given)
+        raise ConfigError(f"{given[0]} is given, and {other} is not", remedy=remedy)

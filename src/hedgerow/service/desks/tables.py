@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, persons_of, select_columns
+from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
 from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, NotAllowedError
-from hedgerow.queries import Persons
+from hedgerow.queries import Persons, persons_of
 from hedgerow.release import Release
 
 PrivateTable = CountSource
