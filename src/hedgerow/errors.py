@@ -129,10 +129,11 @@ class UndeclaredColumnError(ColumnError):
     """
 
     looks_like_counts: bool = False
+    looks_like_weights: bool = False
 
 
 class CountColumnError(DataError):
-    """The column of weights holds something other than whole non-negative numbers."""
+    """The column of counts, or of weights, holds something other than whole numbers that are not negative."""
 
 
 class PersonColumnError(DataError):

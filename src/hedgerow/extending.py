@@ -42,6 +42,7 @@ from hedgerow.queries import (
     Parity,
     Persons,
     Tables,
+    Weight,
 )
 from hedgerow.release import Release
 from hedgerow.system import Seed, generator
@@ -81,6 +82,7 @@ __all__ = [
     "SamplingMethod",
     "Seed",
     "Tables",
+    "Weight",
     "check_domain",
     "check_shares",
     "generator",

@@ -16,7 +16,8 @@ from hedgerow.algorithms.small_db.small_db import SmallDB
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours, Persons
+from hedgerow.queries.core.persons import Persons, Weight
+from hedgerow.queries.core.sensitivity import Neighbours
 from tests.algorithms.online_pmw.cases import DOMAIN as ASKED, ask_all_kinds, cells
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
@@ -24,7 +25,11 @@ from tests.privacy.tables import DenseCounts, binary, neighbours_of
 PAIR = binary(2)
 CELLS = Workload.marginals(PAIR, 2, whole=False)
 WHOLE = Workload.marginals(PAIR, 1)
-RELATIONS = [each.between(Persons("id", 2)) for each in (Neighbours.ADD_REMOVE, Neighbours.REPLACE)]
+RELATIONS = [
+    each.between(persons)
+    for persons in (Persons("id", 2), Persons(None, 1, Weight("w", 3)))
+    for each in (Neighbours.ADD_REMOVE, Neighbours.REPLACE)
+]
 TABLES = ([3, 0, 1, 2], [0, 0, 0, 2], [1, 1, 1, 1])
 
 Run = Callable[[Any, NoiseSource], object]

@@ -149,17 +149,29 @@ MISTAKES = [
     Mistake("relations", "one = other if is_public", "one = one if is_public"),
     Mistake("relations", "return (2 if gaussian else 4) * squared_of_persons(relation)", "return 2 if gaussian else 4"),
     Mistake("relations", "return one * one * squared_of_persons(relation)", "return one * one"),
-    Mistake("relations", "return Fraction(_parts(relation)[2]) ** 2", "return Fraction(_parts(relation)[2])"),
-    Mistake("relations", "return change == REPLACE and most == 1", "return change == REPLACE"),
+    Mistake(
+        "relations", "return Fraction(records_of_person(relation)) ** 2", "return Fraction(records_of_person(relation))"
+    ),
+    Mistake("relations", "return parts.most * parts.largest", "return parts.most"),
+    Mistake("relations", "return parts.most * parts.largest", "return parts.largest"),
+    Mistake("relations", "return change == REPLACE and most == 1 and weight", "return change == REPLACE and weight"),
+    Mistake("relations", "most == 1 and weight is None", "most == 1"),
+    Mistake("relations", "halved = _parts(relation).change == ADD_REMOVE and not counts", "halved = not counts"),
+    Mistake("relations", "halved = _parts(relation).change == ADD_REMOVE and not counts", "halved = True"),
+    Mistake("relations", "return squared_of_persons(relation) / (4 if", "return Fraction(1) / (4 if"),
     Mistake("relations", 'f"{whole} of persons ({column})"', "whole"),
     Mistake("looks", "return squared_of_persons(entry.neighbours) if entry", "return Fraction(1) if entry"),
-    Mistake("looks", "return (_TEN_BITS / 2) ** 2 * persons", "return (_TEN_BITS / 2) ** 2"),
+    Mistake("looks", "counts=any(map(_is_of_counts, families))", "counts=False"),
+    Mistake("looks", "counts=any(map(_is_of_counts, families))", "counts=True"),
+    Mistake("looks", "* _TEN_BITS) ** 2 * persons", "* _TEN_BITS) ** 2"),
+    Mistake("looks", "return squared_of_marginal(entry.neighbours, gaussian=False)", "return Fraction(1)"),
+    Mistake("looks", "return (records_of_person(entry.neighbours) + _GRID) ** 2", "return (1 + _GRID) ** 2"),
     Mistake("looks", " and not entry.about_earlier:", ":"),
     Mistake("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
     Mistake("looks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
     Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
     Mistake("origin", "if not secure:", "if secure is None:"),
-    Mistake("looks", "return (1 + _GRID) ** 2", "return Fraction(0)"),
+    Mistake("looks", "return (records_of_person(entry.neighbours) + _GRID) ** 2", "return Fraction(0)"),
     Mistake("looks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
     Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
     Mistake("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
@@ -326,6 +338,18 @@ def relations_are_right(load: Load) -> None:
     assert relations.squared_of_values(five.format("replace"), Fraction(2), Fraction(3)) == 225
     assert relations.squared_of_values(one_each, Fraction(2), Fraction(3)) == 1
     assert [relations.is_public(each) for each in ("replace", one_each, five.format("replace"))] == [True, True, False]
+    weighted, both = "replace of records of weight (w) up to 1", five.format("replace") + ", each of weight (w) up to 3"
+    assert [relations.is_public(each) for each in (weighted, both)] == [False, False]
+    assert relations.squared_of_persons(both) == 225
+    assert relations.squared_of_persons("add-remove of records of weight (w) up to 40") == 1600
+    assert [relations.of_whole_tables(each) for each in (weighted, both)] == ["replace", "replace of persons (id)"]
+    for relation, counts, wanted in (
+        ("add-remove", True, 1),
+        ("add-remove", False, Fraction(1, 4)),
+        ("replace", False, 1),
+        (five.format("add-remove"), False, Fraction(25, 4)),
+    ):
+        assert relations.squared_of_width(relation, counts=counts) == wanted
     assert relations.of_whole_tables(five.format("replace-then-filter")) == "replace of persons (id)"
 
 
@@ -360,12 +384,35 @@ def origins_are_right(load: Load) -> None:
         assert origin.check_noise(secure, noise, 2).severity.value == severity
 
 
+DRAWN = "3 of 8 queries and their complements"
+
+
 def sensitivities_are_right(load: Load) -> None:
     """Figures just large enough, and a little too small."""
     module, costs = load("looks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "gaussian", "scale": 2.0}
     of_five = {"neighbours": "add-remove of persons (id), at most 5 records"}
-    draws = {"mechanism": "exponential mechanism, independent draws", "values": 3}
+    weighted = {"neighbours": "add-remove of records of weight (w) up to 40"}
+    draws = {"mechanism": "exponential mechanism, independent draws", "values": 3, "target": DRAWN}
+    chosen = {"mechanism": "exponential mechanism", "values": 1, "target": "worst of 8 candidates"}
+    cut = {"mechanism": "exponential mechanism", "values": 1, "target": "quantiles of age in all records"}
+    halves, counts = ([{"weight": 1.0, "kind": "text", "text": each}] for each in ("parities:2", "cells:2"))
+    for changes, families, wanted in (
+        ({"sensitivity": 2.5, **of_five, **draws}, halves, "holds"),
+        ({"sensitivity": 2.4, **of_five, **draws}, halves, "fails"),
+        ({"sensitivity": 2.5, **of_five, **draws}, [], "holds"),
+        ({"sensitivity": 5.0, **of_five, **draws}, counts, "holds"),
+        ({"sensitivity": 2.5, **of_five, **draws}, counts, "fails"),
+        ({"sensitivity": 0.5, **draws}, counts, "fails"),
+        ({"sensitivity": 40.0, **weighted, **chosen}, counts, "holds"),
+        ({"sensitivity": 1.0, **weighted, **chosen}, counts, "fails"),
+        ({"sensitivity": 0.5, **chosen}, [{**counts[0], "weight": 0.5}, *counts], "holds"),
+        ({"sensitivity": 40.0, **weighted, **cut}, counts, "holds"),
+        ({"sensitivity": 39.0, **weighted, **cut}, counts, "fails"),
+        ({"sensitivity": 1.0, "neighbours": "replace", **cut}, counts, "fails"),
+    ):
+        read = [costs.Entry.of(1, event(**changes))]
+        assert module.check_sensitivities(read, {}, families=families, bounds=None).severity.value == wanted, changes
     for changes, backed, wanted in (
         ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
         ({"target": "mean error of 3 candidates", "sensitivity": 1.0}, {}, "fails"),
@@ -373,8 +420,8 @@ def sensitivities_are_right(load: Load) -> None:
         ({"sensitivity": 1.4}, {1: marginal}, "fails"),
         ({"target": "number of records", "sensitivity": 5.0, **of_five}, {}, "holds"),
         ({"target": "number of records", "sensitivity": 4.9, **of_five}, {}, "fails"),
-        ({"target": "3 of 8 queries and their complements", "sensitivity": 2.5, **of_five, **draws}, {}, "holds"),
-        ({"target": "3 of 8 queries and their complements", "sensitivity": 2.4, **of_five, **draws}, {}, "fails"),
+        ({"target": "mean error of 3 candidates", "sensitivity": 5.0 + 2.0**-10, **of_five}, {}, "holds"),
+        ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10, **of_five}, {}, "fails"),
     ):
         read = [costs.Entry.of(1, event(**changes))]
         found = module.check_sensitivities(read, backed, families=[], bounds=None)

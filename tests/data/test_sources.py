@@ -18,12 +18,13 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import (
     ColumnError,
+    CountColumnError,
     DataError,
     PersonColumnError,
     QueryError,
 )
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Persons
 from tests.data.sources import (
     BAD,
     BAD_ON_SCALES,
@@ -254,6 +255,28 @@ def test_the_same_records_of_a_person_count_everywhere(place: Place, tmp_path: P
     assert source.persons == expected.persons == Persons("patient", 2)
     for names in (("sex", "income", "answer"), ("age",)):
         assert source.marginals([names])[0].tolist() == expected.marginals([names])[0].tolist()
+
+
+@pytest.mark.parametrize("of_persons", [{}, {"person": "patient", "at_most": 2}])
+def test_records_are_weighted_alike_everywhere(place: Place, tmp_path: Path, of_persons: dict[str, Any]) -> None:
+    """In whatever order the rows come; equal records of a person have different weights."""
+    table = visits_of(700, seed=11)
+    expected = reference(table, weight="count", largest_weight=2, **of_persons)
+    shuffled = table.take(pa.array(np.random.default_rng(0).permutation(700)))
+    source = scanned(place, shuffled, tmp_path, weight="count", largest_weight=2, **of_persons)
+    if not of_persons:
+        assert expected.total() == np.minimum(table.column("count").to_numpy(), 2).sum()
+    assert source.total() == expected.total()
+    assert source.persons == expected.persons
+    for names in (("sex", "income", "answer"), ("age",)):
+        assert source.marginals([names])[0].tolist() == expected.marginals([names])[0].tolist()
+
+
+def test_a_weight_that_is_no_whole_number_is_refused_everywhere(place: Place, tmp_path: Path) -> None:
+    table = spoiled("count", None, (7, 200, 299), table_of(300, seed=12))
+    with pytest.raises(CountColumnError, match="an empty cell") as found:
+        scanned(place, table, tmp_path, weight="count", largest_weight=3).total()
+    assert (found.value.column, found.value.n_rows) == ("count", 3)
 
 
 def test_records_are_counted_by_person_after_a_filter(place: Place, tmp_path: Path) -> None:

@@ -40,8 +40,9 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.register.entries import charge_of
+from hedgerow.queries.core.persons import Persons, Weight
 from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation, Sensitivity, of_marginal, of_query
+from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity, of_marginal, of_query
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
@@ -513,6 +514,16 @@ def records_as_many_as_persons(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Neighbours, "public_total", public)
 
 
+def weights_are_always_1(patch: pytest.MonkeyPatch) -> None:
+    """As if all persons with one record counted equally often, so that their number said how many records there are."""
+
+    def step(self: Neighbours) -> Relation:
+        several = self.persons is not None and self.persons.at_most != 1
+        return Relation.REPLACE_FILTERED if several and self.relation is Relation.REPLACE else self.relation
+
+    patch.setattr(Neighbours, "step", property(step))
+
+
 def a_person_is_a_record(patch: pytest.MonkeyPatch) -> None:
     """Relations between whole tables that do not say who changes."""
     patch.setattr(Neighbours, "unfiltered", property(lambda self: self.single))
@@ -534,6 +545,7 @@ def releases_of_records_and_persons_do_not_add_up() -> None:
 
 REPLACE = Neighbours.REPLACE
 THREE = Neighbours.ADD_REMOVE.between(Persons("id", 3))
+WEIGHED = Neighbours.REPLACE.between(Persons(None, 1, Weight("w", 2)))
 TWO_REPLACED = Neighbours.REPLACE.between(Persons("id", 2))
 LARGE = Workload.explicit(DOMAIN, ("a",), [[1e6, 0.0], [0.0, 1e6]])
 MUTANTS = (
@@ -619,6 +631,11 @@ MUTANTS = (
         "exact n where persons are replaced",
         records_as_many_as_persons,
         lambda: totals_of_neighbours_are_hidden(TWO_REPLACED),
+    ),
+    Mutant(
+        "exact n where records with weights are replaced",
+        weights_are_always_1,
+        lambda: totals_of_neighbours_are_hidden(WEIGHED),
     ),
     Mutant("records and persons added up", a_person_is_a_record, releases_of_records_and_persons_do_not_add_up),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement, product, repeat
+
+from hedgerow.queries.core.sensitivity import Neighbours, Relation
 
 Raw = Mapping[str, tuple[int, ...]]
 """The records of each person, as numbers of cells, in the order of the rows."""
@@ -13,6 +15,24 @@ def multisets(cells: int, most: int, least: int = 1) -> Iterator[tuple[int, ...]
     """All records that a person can have: from ``least`` to ``most`` of them."""
     for n in range(least, most + 1):
         yield from combinations_with_replacement(range(cells), n)
+
+
+def countings(cells: int, relation: Neighbours) -> list[tuple[int, ...]]:
+    """All that a person can count for: records, each as often as its weight says; under replace of at least one."""
+    persons = relation.persons
+    assert persons is not None
+    assert persons.at_most is not None
+    listed = multisets(cells, persons.at_most, 1 if relation.relation is Relation.REPLACE else 0)
+    if persons.weight is None:
+        return list(listed)
+    weights = range(persons.weight.largest + 1)
+    return sorted(
+        {
+            tuple(chain.from_iterable(map(repeat, records, weighed)))
+            for records in listed
+            for weighed in product(weights, repeat=len(records))
+        }
+    )
 
 
 def neighbours_of_raw(raw: Raw, cells: int, most: int, *, replace: bool) -> Iterator[Raw]:

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation
-from tests.privacy.persons import multisets
+from hedgerow.queries.core.sensitivity import Neighbours, Relation
+from tests.privacy.persons import countings
 from tests.reference.dense_tables import DenseTables
 
 
@@ -72,10 +73,9 @@ def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCo
 
 
 def _neighbours_by_person(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
-    """Up to m records leave, and up to m come; under add-remove one or the other, under replace at least one each."""
+    """What a person counts for leaves, and what another does comes; under add-remove one or the other."""
     flat = source.histogram.reshape(-1)
-    least = 1 if relation.relation is Relation.REPLACE else 0
-    listed = (np.array(cells, dtype=int) for cells in multisets(flat.size, relation.records, least))
+    listed = (np.array(cells, dtype=int) for cells in countings(flat.size, relation))
     persons = [np.bincount(cells, minlength=flat.size) for cells in listed]
     for leave, come in product(persons, persons):
         both = bool(leave.any() and come.any())

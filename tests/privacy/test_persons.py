@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.audit import relations
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, Subsampled
 from hedgerow.privacy.budgets.budget import budget_for, budget_from_dict
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation
+from hedgerow.queries.core.persons import Persons, Weight
+from hedgerow.queries.core.sensitivity import Neighbours, Relation
 from hedgerow.queries.workload import Workload
 from tests.privacy.mutants import (
     DOMAIN,
@@ -33,7 +35,13 @@ from tests.privacy.mutants import (
 from tests.privacy.replay import log_likelihood, record, record_answers
 from tests.privacy.tables import DenseCounts
 
-RELATIONS = [Neighbours(relation, Persons("id", m)) for relation, m in zip(Relation, (3, 2, 2), strict=True)]
+WEIGHT = Weight("w", 3)
+RELATIONS = [
+    *(Neighbours(relation, Persons("id", m)) for relation, m in zip(Relation, (3, 2, 2), strict=True)),
+    *(Neighbours(relation, Persons(None, 1, WEIGHT)) for relation in Relation),
+    Neighbours(Relation.ADD_REMOVE, Persons("id", 2, Weight("w", 2))),
+    Neighbours(Relation.REPLACE, Persons("id", 1, Weight("w", 2))),
+]
 by_relation = pytest.mark.parametrize("relation", RELATIONS, ids=str)
 FIVE = Persons("id", 5)
 SINGLE = PARITIES.by_query()
@@ -198,10 +206,26 @@ def test_events_of_records_are_none_of_persons() -> None:
 @pytest.mark.parametrize("column", ["id", "a), at most 3 records", "of persons (x)", "é\n", "(), at most 1 record"])
 @pytest.mark.parametrize("m", [None, 1, 2, 2**20])
 def test_relations_are_read_as_they_are_written(relation: Relation, column: str, m: int | None) -> None:
-    wanted = Neighbours(relation, Persons(column, m))
+    read_as_written(Neighbours(relation, Persons(column, m)))
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("column", [None, "id", "a), at most 3 records, each of weight (b", "x) up to 5", "records of"])
+@pytest.mark.parametrize("weight", ["w", " of weight ", ", each of weight", "é\n", "records of weight w up to 3"])
+def test_weighted_relations_are_read_as_they_are_written(relation: Relation, column: str | None, weight: str) -> None:
+    for m, largest in ((1, 1), (1, 2**20)) if column is None else ((1, 1), (7, 3), (2, 2**19)):
+        read_as_written(Neighbours(relation, Persons(column, m, Weight(weight, largest))))
+
+
+def read_as_written(wanted: Neighbours) -> None:
     assert Neighbours.of(wanted.value) == wanted
     budget = PureDP(1.0, wanted)
     assert budget_from_dict(budget.to_dict()) == budget
+    if wanted.persons is not None and wanted.persons.at_most is not None:  # the auditor reads the text by itself
+        assert relations.of_whole_tables(wanted.value) == wanted.unfiltered.value
+        assert relations.squared_of_persons(wanted.value) == wanted.records**2
+        assert relations.is_public(wanted.value) == wanted.public_total
+        assert PureDP(1.0, wanted).statement().startswith(f"When {relations.in_words(wanted.value)}")
 
 
 @pytest.mark.parametrize(
@@ -217,15 +241,73 @@ def test_relations_are_read_as_they_are_written(relation: Relation, column: str,
         "add-remove of persons (id), at most 2 record",
         "add-remove of persons (id), at most 1048577 records",
         "add-remove of persons (id) ",
+        "add-remove of records",
+        "add-remove of records of weight () up to 3",
+        "add-remove of records of weight (w) up to 03",
+        "add-remove of records of weight (w) up to 1048577",
+        "add-remove of records of weight (a(b)) up to 3",
+        "add-remove, each of weight (w) up to 3",
+        "add-remove of persons (id), each of weight (w) up to 3",
+        "add-remove of persons (id), at most 2 records of records of weight (w) up to 3",
+        "add-remove of persons (id), at most 2000 records, each of weight (w) up to 2000",
     ],
 )
 def test_other_texts_are_no_relations(text: str) -> None:
-    with pytest.raises(ValueError, match=r"(?i)relation|cannot have at most"):
+    with pytest.raises(ValueError, match=r"(?i)relation|cannot|nothing bounds|names no column"):
         Neighbours.of(text)
     with pytest.raises(ConfigError, match="there is no neighbouring relation"):
         PureDP(1.0, text)
     with pytest.raises(BudgetError, match="there is no neighbouring relation"):
         Event("measure", "discrete Laplace", "a", 1.0, 4.0, 0.5, "epsilon", text, 2)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "3", 2**20 + 1])
+def test_other_largest_weights_are_refused(bad: Any) -> None:
+    with pytest.raises(ConfigError, match="a record cannot count up to"):
+        Weight("w", bad)
+
+
+def test_weights_and_persons_are_bounded_together() -> None:
+    assert Persons("id", 2**10, Weight("w", 2**10)).records == 2**20
+    with pytest.raises(ConfigError, match="nothing bounds how often a person counts, or not by 1,048,576"):
+        Persons("id", 2**10, Weight("w", 2**10 + 1))
+    with pytest.raises(ConfigError, match="nothing bounds"):
+        Persons("id", None, Weight("w", 2))
+    for column, at_most, weight in ((None, 1, None), (None, 2, WEIGHT), (None, None, WEIGHT), ("", 1, WEIGHT)):
+        with pytest.raises(ConfigError, match="names no column"):
+            Persons(column, at_most, weight)
+
+
+def test_weighted_releases_add_up_with_those_of_the_same_whole_table() -> None:
+    for relation in Neighbours.OF_RECORDS:
+        single, of_persons = relation.between(Persons(None, 1, WEIGHT)), relation.between(Persons("id", 2, WEIGHT))
+        assert single.unfiltered == relation.unfiltered
+        assert of_persons.unfiltered == relation.between(Persons("id", 7)).unfiltered
+        assert not single.public_total
+        assert not of_persons.public_total
+
+
+def test_a_weighted_table_has_a_weighted_budget() -> None:
+    about = PureDP(1.0, Neighbours.ADD_REMOVE.between(Persons(None, 1, WEIGHT)))
+    source = DenseCounts(DOMAIN, [2, 1, 0, 1], about.neighbours.persons)
+    assert budget_for(PureDP(1.0), source) == budget_for(about, source) == about
+    with pytest.raises(ConfigError, match="nothing bounds the records of a person or their weights"):
+        Curator(DenseCounts(DOMAIN, [2, 1, 0, 1]), about)
+    for other in (Persons(None, 1, Weight("w", 4)), Persons(None, 1, Weight("v", 3)), FIVE):
+        with pytest.raises(ConfigError, match="the budget is about"):
+            Curator(source, PureDP(1.0, Neighbours.ADD_REMOVE.between(other)))
+    with pytest.raises(ConfigError, match="says nothing about persons"):
+        Curator(source, Subsampled(PureDP(1.0, "replace"), sampled=2, population=4))
+
+
+def test_the_sentence_says_weight() -> None:
+    said = PureDP(1.0, Neighbours.ADD_REMOVE.between(Persons(None, 1, WEIGHT))).statement()
+    assert said.startswith(
+        "When one person's record is added or left out, where a record counts as often as its weight says (the column "
+        "'w'), at most 3 times, the probability of any outcome"
+    )
+    said = PureDP(1.0, Neighbours.REPLACE.between(Persons("id", 2, WEIGHT))).statement()
+    assert "of whose records at most 2 count, and each counts as often as its weight says (the column 'w')" in said
 
 
 def test_the_sentence_says_person() -> None:

@@ -21,8 +21,9 @@ from hedgerow.privacy.exact import quantile_scores, quantile_sensitivity
 from hedgerow.privacy.ledger import PaidNoise
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.randomness.source import NoiseSource
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Sensitivity
+from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from tests.privacy.mutants import LawNoise, Mutant, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of

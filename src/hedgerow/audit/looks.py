@@ -2,8 +2,8 @@
 
 Measurements, error estimates and the number of records must each have an event with the same noise. A measurement
 tells its sensitivity exactly. The number of records and the error of a workload have one sensitivity each, and the
-scores of a selection are scaled to about the weight of their family. Other sensitivities are taken as stated, and
-counted.
+scores of a selection are scaled so that one record moves them by about the weight of their family, or their width. A
+person with m records moves all of these m times as far. Other sensitivities are taken as stated, and counted.
 """
 
 import math
@@ -15,7 +15,14 @@ from typing import Any
 from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
-from hedgerow.audit.relations import is_public, squared_of_marginal, squared_of_persons, squared_of_values
+from hedgerow.audit.relations import (
+    is_public,
+    records_of_person,
+    squared_of_marginal,
+    squared_of_persons,
+    squared_of_values,
+    squared_of_width,
+)
 from hedgerow.audit.sizes import size_of
 
 _GRID = Fraction(1, 2**10)
@@ -23,6 +30,9 @@ _GRID = Fraction(1, 2**10)
 
 _TEN_BITS = 1 - Fraction(1, 2**9)
 """The worth of a count in a score is rounded down to 10 bits."""
+
+_OF_COUNTS = ("marginals", "cells", "prefixes", "ranges", "where")
+"""Families of a workload, as its text begins, whose queries count those that meet a condition."""
 
 MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
 TOTAL = "number of records"
@@ -199,16 +209,23 @@ def _of_target(entry: Entry, families: Sequence[Mapping[str, Any]], bounds: Sequ
 
 def _of_noise(entry: Entry) -> Fraction | None:
     if entry.target.startswith(("mean error of ", "largest error of ")):
-        return (1 + _GRID) ** 2  # errors are in units of what one person can change
+        return (records_of_person(entry.neighbours) + _GRID) ** 2  # errors are in units of what one record can change
     return squared_of_persons(entry.neighbours) if entry.target == TOTAL else None
 
 
 def _of_choice(entry: Entry, families: Sequence[Mapping[str, Any]]) -> Fraction | None:
     target, persons = entry.target, squared_of_persons(entry.neighbours)
     if target.endswith(" queries and their complements"):
-        return (_TEN_BITS / 2) ** 2 * persons  # widths are 1; some value is at least half of it from 0
+        return _TEN_BITS**2 * squared_of_width(entry.neighbours, counts=any(map(_is_of_counts, families)))
     if target.startswith("worst of ") and families:
-        return (min(exact(family["weight"]) for family in families) * _TEN_BITS) ** 2
+        return (min(exact(family["weight"]) for family in families) * _TEN_BITS) ** 2 * persons
+    if target.startswith("quantiles of "):
+        return squared_of_marginal(entry.neighbours, gaussian=False)  # times a number of bins, at least 1
     if target.startswith("best of ") and families and all(family["kind"] != "explicit" for family in families):
         return persons
     return None
+
+
+def _is_of_counts(family: Mapping[str, Any]) -> bool:
+    """Whether the values of its queries are known to be 0 and 1."""
+    return family["kind"] == "text" and str(family["text"]).partition(":")[0] in _OF_COUNTS

@@ -11,11 +11,13 @@
 One that is replaced before a filter is replaced, added or removed after it: the largest of each counts.
 
 Where persons have several records, of which at most m are counted, all of these are m times as large, as after a filter
-where persons are replaced: they have different numbers of records, unless m is 1.
+where persons are replaced: they have different numbers of records, unless m is 1. Where a record counts as often as its
+weight says, up to W times, they are W times as large again, and persons never have a public number of records.
 """
 
 import re
 from fractions import Fraction
+from typing import NamedTuple
 
 ADD_REMOVE = "add-remove"
 REPLACE = "replace"
@@ -34,15 +36,27 @@ _OF_PERSONS_IN_WORDS = {
     "chooses rows (the number of persons in the whole table is public, how many records pass the filter is not)",
 }
 _PERSONS = re.compile(r"([a-z-]+) of persons \((.+)\), at most ([1-9][0-9]*) records?", re.DOTALL)
+_WEIGHT = re.compile(r"(.+?)(, each| of records) of weight \(([^()]+)\) up to ([1-9][0-9]*)", re.DOTALL)
 
 
-def _parts(relation: str) -> tuple[str, str | None, int]:
-    """The change, the column that tells persons apart if they have several records, and how many these are."""
-    matched = _PERSONS.fullmatch(relation)
-    change, column, most = matched.groups() if matched else (relation, None, "1")
-    if change not in _IN_WORDS:
+class _Parts(NamedTuple):
+    """The change, the column of persons and how many records of one count, the column of weights and the largest."""
+
+    change: str
+    column: str | None = None
+    most: int = 1
+    weight: str | None = None
+    largest: int = 1
+
+
+def _parts(relation: str) -> _Parts:
+    weighted = _WEIGHT.fullmatch(relation)
+    text, joint, weight, largest = weighted.groups() if weighted else (relation, None, None, "1")
+    matched = _PERSONS.fullmatch(text)
+    change, column, most = matched.groups() if matched else (text, None, "1")
+    if change not in _IN_WORDS or (weighted and (joint == ", each") != (column is not None)):
         raise ValueError(f"there is no neighbouring relation {relation!r}")
-    return change, column, int(most)
+    return _Parts(change, column, int(most), weight, int(largest))
 
 
 def in_words(relation: str) -> str:
@@ -52,11 +66,13 @@ def in_words(relation: str) -> str:
         >>> in_words("add-remove")
         "one person's record is added or left out"
     """
-    change, column, most = _parts(relation)
+    change, column, most, weight, largest = _parts(relation)
+    weighted = f" counts as often as its weight says (the column {weight!r}), at most {largest:,} times"
     if column is None:
-        return _IN_WORDS[change]
+        return _IN_WORDS[change] if weight is None else f"{_IN_WORDS[change]}, where a record{weighted}"
     counted = f"of whose records at most {most:,} count"
-    return f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
+    told = f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
+    return told if weight is None else f"{told}, and each{weighted}"
 
 
 def of_whole_tables(relation: str) -> str:
@@ -66,7 +82,7 @@ def of_whole_tables(relation: str) -> str:
         >>> of_whole_tables("replace-then-filter"), of_whole_tables("add-remove of persons (id), at most 5 records")
         ('replace', 'add-remove of persons (id)')
     """
-    change, column, _ = _parts(relation)
+    change, column, *_ = _parts(relation)
     whole = REPLACE if change == REPLACE_FILTERED else change
     return whole if column is None else f"{whole} of persons ({column})"
 
@@ -78,18 +94,31 @@ def is_public(relation: str) -> bool:
         >>> is_public("replace"), is_public("replace of persons (id), at most 2 records")
         (True, False)
     """
-    change, _, most = _parts(relation)
-    return change == REPLACE and most == 1
+    change, _, most, weight, _ = _parts(relation)
+    return change == REPLACE and most == 1 and weight is None
+
+
+def records_of_person(relation: str) -> int:
+    """The number of records that one person counts for at most.
+
+    Example:
+        >>> records_of_person("add-remove of persons (id), at most 5 records")
+        5
+        >>> records_of_person("add-remove of records of weight (w) up to 40")
+        40
+    """
+    parts = _parts(relation)
+    return parts.most * parts.largest
 
 
 def squared_of_persons(relation: str) -> Fraction:
-    """The square of the number of records that one person has at most.
+    """The square of the number of records that one person counts for at most.
 
     Example:
         >>> squared_of_persons("add-remove of persons (id), at most 5 records")
         Fraction(25, 1)
     """
-    return Fraction(_parts(relation)[2]) ** 2
+    return Fraction(records_of_person(relation)) ** 2
 
 
 def check_relation(relation: object) -> str:
@@ -115,9 +144,24 @@ def squared_of_marginal(relation: str, *, gaussian: bool) -> Fraction:
         >>> squared_of_marginal("replace", gaussian=True)
         Fraction(2, 1)
     """
-    if _parts(relation)[0] == ADD_REMOVE:
+    if _parts(relation).change == ADD_REMOVE:
         return squared_of_persons(relation)
     return (2 if gaussian else 4) * squared_of_persons(relation)
+
+
+def squared_of_width(relation: str, *, counts: bool) -> Fraction:
+    """The square of how far one record moves a sum of values, at least, in units of the distance of their limits.
+
+    Args:
+        relation: The neighbouring relation.
+        counts: Whether the values are 0 and 1; else they may lie on both sides of 0, half of the distance from it.
+
+    Example:
+        >>> squared_of_width("add-remove", counts=False), squared_of_width("replace", counts=False)
+        (Fraction(1, 4), Fraction(1, 1))
+    """
+    halved = _parts(relation).change == ADD_REMOVE and not counts
+    return squared_of_persons(relation) / (4 if halved else 1)
 
 
 def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
@@ -128,6 +172,6 @@ def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
         [Fraction(1, 1), Fraction(4, 1)]
     """
     one, other = max(-low, high), high - low
-    if _parts(relation)[0] != ADD_REMOVE:
+    if _parts(relation).change != ADD_REMOVE:
         one = other if is_public(relation) else max(one, other)
     return one * one * squared_of_persons(relation)

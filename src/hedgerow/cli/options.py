@@ -122,6 +122,24 @@ AtMost = Annotated[
         "left out depends on that person's records alone.",
     ),
 ]
+WeightColumn = Annotated[
+    str | None,
+    table_option(
+        "--weight",
+        metavar="NAME",
+        help="Column that says how often a record counts (whole numbers): the release is then about the population "
+        "that the records stand for. It is not released, and no column of the domain.",
+    ),
+]
+LargestWeight = Annotated[
+    int | None,
+    table_option(
+        "--largest-weight",
+        metavar="W",
+        min=1,
+        help="A record with a larger weight counts W times; noise is proportional to it. Do not read it off the table.",
+    ),
+]
 
 RegisterFile = Annotated[
     Path | None,
@@ -285,20 +303,28 @@ def workload_over(domain: Domain, text: str | None) -> Workload:
     return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
 
 
-def persons_of(person: str | None, at_most: int | None) -> Persons | None:
-    """The persons that the options name; None if they name none.
+def persons_of(
+    person: str | None, at_most: int | None, weight: str | None = None, largest_weight: int | None = None
+) -> Persons | None:
+    """The persons, and the weights of records, that the options name; None if they name none.
 
     Raises:
         typer.BadParameter: One option is given without the other.
-        ConfigError: The column has no name, or the number is too large.
+        ConfigError: A column has no name, or a number is too large.
 
     Example:
-        >>> persons_of("patient", 5)
-        Persons(column='patient', at_most=5)
+        >>> persons_of("patient", 5).text
+        'persons (patient), at most 5 records'
+        >>> persons_of(None, None, "PWGTP", 200).text
+        'records of weight (PWGTP) up to 200'
     """
+    from hedgerow.queries import persons_of as persons_in
+
     if (person is None) != (at_most is None):
         raise typer.BadParameter("--person and --at-most go together: who a record belongs to, and how many count")
-    return None if person is None else Persons(person, at_most)
+    if (weight is None) != (largest_weight is None):
+        raise typer.BadParameter("--weight and --largest-weight go together: how often a record counts, and at most")
+    return persons_in(person, at_most, weight, largest_weight)
 
 
 def between(relation: Relation, persons: Persons | None, *, filtered: bool = False) -> Neighbours:

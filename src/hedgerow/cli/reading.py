@@ -27,6 +27,7 @@ PLACES = (
 
 DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private table: {PLACES}.")]
 
+_OF_PERSONS = ("person", "at_most", "weight", "largest_weight")
 LARGE_BYTES = 1 << 30
 """A larger file is counted where it is, in passes."""
 
@@ -43,7 +44,8 @@ class Reading:
         some_columns: Whether columns that the domain does not declare are left out.
         where: The condition that records meet; None for all rows.
         violations: Whether records that break a rule of the domain are refused, or left out.
-        persons: Persons with several records, of which a bounded number is counted; None if each is somebody's own.
+        persons: Persons with several records, of which a bounded number is counted, or with weights; None if each is
+            somebody's own, and counts once.
     """
 
     domain: Domain
@@ -92,10 +94,11 @@ class Reading:
                 f"{session}: the session is about a table with another domain",
                 remedy="leave --domain and --columns out: the session file holds the domain",
             )
-        known = options.persons_of(notes.get("person"), notes.get("at_most"))
+        known = options.persons_of(*(notes.get(name) for name in _OF_PERSONS))
         if kept is not None and persons not in (None, known):
+            named = ("--person, --at-most", "--weight, --largest-weight")
             raise SessionError(
-                f"{session}: the session was started with other values of: --person, --at-most",
+                f"{session}: the session was started with other values of: {', '.join(named)}",
                 remedy="leave these options out: the session file holds them",
             )
         return cls(
@@ -116,11 +119,21 @@ class Reading:
     @property
     def at_most(self) -> int | None:
         """The number of records of a person that are counted, at most."""
-        return None if self.persons is None else self.persons.at_most
+        return None if self.persons is None or self.person is None else self.persons.at_most
+
+    @property
+    def weight(self) -> str | None:
+        """The column that says how often a record counts."""
+        return None if self.persons is None or self.persons.weight is None else self.persons.weight.column
+
+    @property
+    def largest_weight(self) -> int | None:
+        """The largest weight that counts."""
+        return None if self.persons is None or self.persons.weight is None else self.persons.weight.largest
 
     def notes(self) -> dict[str, Any]:
         """The notes in the session file, beside the domain that it holds in any case."""
-        names = ("count_column", "coded", "some_columns", "where", "violations", "person", "at_most")
+        names = ("count_column", "coded", "some_columns", "where", "violations", *_OF_PERSONS)
         return {name: getattr(self, name) for name in names}
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
@@ -157,8 +170,7 @@ class Reading:
             "extra_columns": "ignore" if self.some_columns else "error",
             "show_values": show_values,
             "violations": self.violations,
-            "person": self.person,
-            "at_most": self.at_most,
+            **{name: getattr(self, name) for name in _OF_PERSONS},
         }
         with _naming_options(self.domain.names):
             if self.where is None and not is_place(data) and not _is_large(Path(data)):
@@ -223,6 +235,9 @@ def _naming_options(names: Sequence[str]) -> Iterator[None]:
         if error.looks_like_counts:
             option = f"--count-column {shlex.quote(error.column or '')}"
             remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"
+        if error.looks_like_weights:
+            option = f"--weight {shlex.quote(error.column or '')} --largest-weight W"
+            remedy = f"if it says how often each record counts, add {option}; else {remedy}"
         _advise(error, remedy)
         raise
 

@@ -2,7 +2,6 @@ from .draft import draft_domain as draft_domain
 from .linked import read_linked as read_linked
 from .public import read_public as read_public
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
-from .reading.persons import persons_of as persons_of
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import open_table as open_table
 from .scanning.chunks import scan_table as scan_table

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hedgerow.data.proposals import json_text, proposed
-from hedgerow.data.reading import COUNT_NAMES, open_table
+from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_table
 from hedgerow.data.summaries import Summary
 from hedgerow.errors import ColumnError, UnreadableTableError
 
@@ -110,6 +110,8 @@ def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], boo
             comment += f" The texts {', '.join(map(json_text, others))} look missing too and would be read as 'other'."
     if name.lower() in COUNT_NAMES:
         comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
+    if name.lower() in WEIGHT_NAMES:
+        comment += " If it says how often each record counts, delete the entry and name it as the weight."
     hints = [f"  #   perhaps {hint}" for hint in proposal.hints]
     return [*_wrapped(comment), *hints, f"  {json_text(name)}: {json_text(options)}"], True
 

@@ -54,12 +54,13 @@ class RuledSource(CountSource, Protocol):
 class PersonSource(CountSource, Protocol):
     """Private records that say whether they hold a bounded number of those of each person; so do all of this package.
 
-    Which records of a person are left out depends on that person's records alone (theory.md section 15).
+    Which records of a person are left out depends on that person's records alone, and so does how often they count
+    (theory.md section 15).
     """
 
     @property
     def persons(self) -> Persons | None:
-        """The persons, and the bound; None where each record is somebody's own."""
+        """The persons, the bound and the weights; None where each record is somebody's own, and counts once."""
         ...
 
 

@@ -24,14 +24,13 @@ from hedgerow.data.reading import (
     encoded,
     keeping,
     open_table,
-    persons_of,
     select_columns,
 )
 from hedgerow.data.reading.batches import LARGEST_TOTAL
 from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Clique, Codes, Domain, read_domain, smallest_unsigned
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Conjunction, Parity, Persons, filled_axes
+from hedgerow.queries import Conjunction, Parity, Persons, filled_axes, persons_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,15 +80,16 @@ class Table:
         Args:
             domain: The domain of the records.
             columns: One array of codes per attribute, all of the same length n.
-            weights: Number of records of each row, shape (n,), whole and not negative; None for one each.
+            weights: Number of records of each row, or its weight, shape (n,), whole and not negative; None for one
+                each.
             filtered: Whether rows were left out by what they hold, so that their number is private under "replace" too.
             violations: Whether rows that break a constraint are an error, or are left out.
             persons: The persons of whom the columns have at most so many records each, by a rule that looked at one
-                person at a time; None if each record is somebody's own.
+                person at a time, and the bound of the weights; None if each record is somebody's own, and counts once.
 
         Raises:
-            ConfigError: Number or lengths of the columns, a code, or a weight is wrong; or a row breaks a constraint
-                and is not to be left out.
+            ConfigError: Number or lengths of the columns, a code, or a weight is wrong, or larger than the persons say;
+                or a row breaks a constraint and is not to be left out.
         """
         check_violations(violations)
         if len(columns) != len(domain):
@@ -99,7 +99,7 @@ class Table:
         self.violations: Violations = violations if domain.has_rules else "refuse"
         self.persons = persons
         self._columns = tuple(map(_checked, domain, columns))
-        self._weights = None if weights is None else _checked_weights(weights)
+        self._weights = None if weights is None else _checked_weights(weights, persons)
         lengths = {len(column) for column in self._columns} | (
             {len(self._weights)} if self._weights is not None else set()
         )
@@ -130,7 +130,7 @@ class Table:
 
     @property
     def weights(self) -> Ints | None:
-        """Number of records of each row (private), or None for one each; it cannot be written to."""
+        """Number of records of each row, or its weight (private); None for one each. It cannot be written to."""
         return None if self._weights is None else _locked(self._weights)
 
     def total(self) -> int:
@@ -207,6 +207,8 @@ def read_table(
     violations: Violations = "refuse",
     person: str | None = None,
     at_most: int | None = None,
+    weight: str | None = None,
+    largest_weight: int | None = None,
 ) -> Table:
     """Read a private table and turn it into codes of a public domain.
 
@@ -228,6 +230,10 @@ def read_table(
             guarantee is about a person with all records, and not about a record.
         at_most: Number of records of a person that are counted, at most; noise is proportional to it. Which of a
             person's records these are depends on that person's records alone.
+        weight: Column that says how often a record counts: whole numbers, 0 too, and no column of the domain. Counts
+            are then sums of weights, those of a population that the records stand for.
+        largest_weight: The largest weight: a record with a larger one counts as often as this. Noise is proportional to
+            it, so it must not be read off the table.
 
     Raises:
         UnreadableTableError: The table is not there, empty, damaged or of an unknown kind.
@@ -237,11 +243,11 @@ def read_table(
         OutOfRangeError: A number is out of range, or not whole where whole numbers are declared.
         MissingValueError: A cell is empty, and its attribute declares no missing value.
         BrokenRuleError: A record breaks a rule of the domain, and is not to be left out.
-        CountColumnError: A count is not a whole number of at least 0.
+        CountColumnError: A count or a weight is not a whole number of at least 0.
         PersonColumnError: A record does not say who it belongs to.
         DomainError: The domain file is wrong, or the domain is of another type.
-        ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or ``person`` and ``at_most`` do not
-            go together.
+        ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or ``person`` and ``at_most``, or
+            ``weight`` and ``largest_weight``, do not go together.
 
     Example:
         >>> from hedgerow import Categorical
@@ -260,7 +266,7 @@ def read_table(
         coded=coded,
         show_values=show_values,
         violations=violations,
-        persons=persons_of(person, at_most),
+        persons=persons_of(person, at_most, weight, largest_weight),
     )
     return gathered(reader, coding)
 
@@ -293,9 +299,10 @@ def joined(parts: Sequence[Part], coding: Coding, *, filtered: bool = False) -> 
         for _ in coding.domain
     ]
     weights = np.concatenate(counts) if counts else None
-    if coding.persons is not None and keys:
-        rows = bounded(np.concatenate(keys), columns, coding.persons.records)
-        columns = [column[rows] for column in columns]
+    if coding.persons is not None and coding.persons.at_most is not None and keys:
+        beside = [] if weights is None else [weights]
+        rows = bounded(np.concatenate(keys), [*columns, *beside], coding.persons.at_most)
+        columns, weights = [column[rows] for column in columns], None if weights is None else weights[rows]
     violations, persons = coding.violations, coding.persons
     return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
 
@@ -347,10 +354,13 @@ def _checked(attribute: Attribute, column: ArrayLike) -> Codes:
     return np.ascontiguousarray(codes, dtype=smallest_unsigned(attribute.size))
 
 
-def _checked_weights(weights: ArrayLike) -> Ints:
+def _checked_weights(weights: ArrayLike, persons: Persons | None) -> Ints:
     given = np.asarray(weights)
     if given.ndim != 1 or given.dtype.kind not in "iu" or (given.size and given.min() < 0):
         raise ConfigError("weights must be whole numbers of at least 0, in one dimension")
     if given.sum(dtype=np.float64) > 2 * LARGEST_TOTAL or given.sum() > LARGEST_TOTAL:
         raise ConfigError("the weights sum to more than 2**53")
+    largest = None if persons is None or persons.weight is None else persons.weight.largest
+    if largest is not None and given.size and given.max() > largest:
+        raise ConfigError(f"a record counts more than {largest:,} times, the largest weight of the table")
     return np.ascontiguousarray(given, dtype=np.int64)

@@ -418,13 +418,13 @@ class Curator:
     def workload_error(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "error"
     ) -> WorkloadError:
-        """Noisy mean and noisy maximum, over the candidates, of L1 error divided by L1 sensitivity.
+        """Noisy mean and noisy maximum, over the candidates, of L1 error divided by the L1 sensitivity of one record.
 
         Each costs half of the charge. Let ``u_k = error_k / l1_k`` for a hypothesis that is fixed. Moving one record
-        moves every ``error_k`` by at most ``l1_k`` (triangle inequality), so every u_k by at most 1. Hence their mean
-        moves by at most 1, and so does their maximum: ``max u_k <= max (u'_k + 1) = max u'_k + 1``. Both are computed
-        in floating point and rounded down to multiples of 2^-10; that may add one such unit, which the sensitivity
-        ``1 + 2^-10`` covers.
+        moves every ``error_k`` by at most ``l1_k`` (triangle inequality), so every u_k by at most 1; a person with m
+        records moves it by at most m. Hence their mean moves by at most m, and so does their maximum: ``max u_k <= max
+        (u'_k + m) = max u'_k + m``. Both are computed in floating point and rounded down to multiples of 2^-10; that
+        may add one such unit, which the sensitivity ``m + 2^-10`` covers.
 
         Args:
             workload: The candidates.
@@ -439,7 +439,8 @@ class Curator:
         self._check_workload(workload)
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
-        noise = self._noise(1.0 + GRID, 1.0 + GRID, GRID, charge / 2.0, None)
+        most = self.neighbours.records + GRID
+        noise = self._noise(most, most, GRID, charge / 2.0, None)
         candidates = f"{workload.n_candidates:,} candidate{'s' if workload.n_candidates != 1 else ''}"
         events = [self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest")]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)

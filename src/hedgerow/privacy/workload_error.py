@@ -16,7 +16,7 @@ from hedgerow.queries import NoiseKind
 class WorkloadError:
     """Noisy mean and maximum over the candidates of (L1 error / L1 sensitivity), of one fixed set of answers.
 
-    The unit is *counts per unit of sensitivity*: for a single counting query its absolute error (halved for a parity
+    The unit is *what one record can change*: for a single counting query its absolute error (halved for a parity
     under "replace"), for a marginal the sum of the absolute errors of its cells (halved under "replace").
 
     Attributes:

@@ -7,6 +7,7 @@ from .conditions.predicate import parse_predicate as parse_predicate
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
+from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,
@@ -22,9 +23,7 @@ from .core.query import (
 )
 from .core.scope import query_scope as query_scope
 from .core.sensitivity import (
-    MOST_OF_ONE as MOST_OF_ONE,
     Neighbours as Neighbours,
-    Persons as Persons,
     Relation as Relation,
     of_marginal as of_marginal,
     of_query as of_query,

@@ -190,7 +190,7 @@ def _reaches(
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
     for family in workload.families:
         single = float(family.sensitivities(neighbours.single).max())
-        unit = (neighbours.records * single + GRID) * _UNIT_ROUNDING
+        unit = (single + GRID) * _UNIT_ROUNDING
         if not family.tabular:
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID

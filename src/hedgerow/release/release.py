@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,6 +41,9 @@ DRAFT_ACCEPTED = (
     "this guarantee."
 )
 """A sentence about a domain that nobody has said to be public."""
+
+WEIGHTED_RECORDS = 100_000
+"""So many are drawn by default where records have weights, at most."""
 
 Method = Literal["systematic", "independent"]
 
@@ -150,8 +154,8 @@ class Release:
         Numbers inside bins follow the hypothesis' counts of the bins beside: see ``hedgerow.domain.tilts``.
 
         Args:
-            n: Number of records; the rounded (noisy) number of the table's records by default, of those that meet the
-                condition where one is given. With given values the number for each row, 1 by default.
+            n: Number of records; `n_records` by default, of those that meet the condition where one is given. With
+                given values the number for each row, 1 by default.
             seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
             method: ``"systematic"`` rounds the hypothesis to whole records with little extra error; ``"independent"``
                 draws each record on its own.
@@ -319,12 +323,26 @@ class Release:
 
         known = understood(given, self.domain)
         if n is None:
-            n = max(1, round(self._value(known))) if isinstance(known, LinearQuery) else 1
+            n = self._n_of(self._value(known)) if isinstance(known, LinearQuery) else 1
         return self._checked(n, method), known
+
+    @property
+    def n_records(self) -> int:
+        """Number of records that are drawn by default: as many as the table has, rounded and noisy.
+
+        Where records have weights, they stand for a population, which may be far larger than the table: then 100,000 at
+        most are drawn, each of which stands for equally many.
+        """
+        return self._n_of(self.total)
+
+    def _n_of(self, count: float) -> int:
+        persons = self.budget.neighbours.persons
+        weighted = persons is not None and persons.weight is not None
+        return min(max(1, round(count)), WEIGHTED_RECORDS if weighted else sys.maxsize)
 
     def _checked(self, n: int | None, method: Method) -> int:
         """Number of records to draw."""
-        wanted = max(1, round(self.total)) if n is None else n
+        wanted = self.n_records if n is None else n
         if wanted < 0 or method not in ("systematic", "independent"):
             raise ConfigError(
                 f"cannot draw {wanted} records by the method {method!r}",

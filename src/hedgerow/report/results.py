@@ -130,7 +130,7 @@ class Results:
         relation = self.release.budget.neighbours
         odds = (
             "who knows all records but one person's, and gives even odds to two candidates for that one"
-            if relation.public_total and relation.persons is None
+            if relation.public_total and relation.unfiltered.persons is None
             else "who knows the whole table but for one person, and gives even odds to this person being in it"
         )
         right = self.share(membership_guess(self.release.budget))

@@ -11,6 +11,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, Model, has_room
 from hedgerow.quantities import human_bytes
 from hedgerow.queries import Conjunction, Persons
+from hedgerow.release import WEIGHTED_RECORDS
 from hedgerow.system import Seed
 
 _BYTES = 24
@@ -25,6 +26,7 @@ class DrawnRecords:
         domain: The domain.
         codes: One row per record, at least one, shape ``(n, len(domain))``.
         persons: The persons of whom a mechanism is to assume so many records; None if each is somebody's own.
+        times: Number of times that each record counts.
 
     Attributes:
         records: The records as a model, which answers anything.
@@ -40,29 +42,31 @@ class DrawnRecords:
     filtered = False
     """No row was left out."""
 
-    def __init__(self, domain: Domain, codes: Codes, persons: Persons | None = None) -> None:
+    def __init__(self, domain: Domain, codes: Codes, persons: Persons | None = None, times: int = 1) -> None:
         """Keep the records."""
         self.persons = persons
-        self.records = Empirical(domain, float(len(codes)), codes)
+        self.times = times
+        self.records = Empirical(domain, float(len(codes) * times), codes)
 
     @classmethod
     def of(cls, model: Model, n: int, seed: Seed = None, persons: Persons | None = None) -> DrawnRecords:
-        """Draw records from a model, each on its own.
+        """Draw records from a model, each on its own; where records have weights, fewer that count several times.
 
         Args:
             model: The model.
-            n: Number of records, at least 1.
+            n: Number of records, at least 1; see `counted_by`.
             seed: Seed of the drawing.
             persons: The persons of whom a mechanism is to assume so many records.
 
         Raises:
             ConfigError: They do not fit into memory.
         """
-        required = _BYTES * n * len(model.domain)
+        rows, times = counted_by(n, persons)
+        required = _BYTES * rows * len(model.domain)
         if not has_room(required):
             remedy = "the noisy number of records is far too large: give the release a larger budget"
-            raise ConfigError(f"{n:,} records take {human_bytes(required)}", remedy=remedy)
-        return cls(model.domain, model.sample(n, seed, "independent"), persons)
+            raise ConfigError(f"{rows:,} records take {human_bytes(required)}", remedy=remedy)
+        return cls(model.domain, model.sample(rows, seed, "independent"), persons, times)
 
     @property
     def domain(self) -> Domain:
@@ -76,7 +80,7 @@ class DrawnRecords:
 
     def total(self) -> int:
         """Number of records."""
-        return len(self.records.codes)
+        return len(self.records.codes) * self.times
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """Counts of each clique, shape ``domain.shape_of(clique)``."""
@@ -88,4 +92,16 @@ class DrawnRecords:
 
     def part(self, positions: Ints) -> DrawnRecords:
         """The records of some numbers, for mechanisms that take samples."""
-        return DrawnRecords(self.domain, self.records.codes[positions], self.persons)
+        return DrawnRecords(self.domain, self.records.codes[positions], self.persons, self.times)
+
+
+def counted_by(n: int, persons: Persons | None) -> tuple[int, int]:
+    """Number of records that stand for so many, and of times that each counts; about as many together, with weights.
+
+    Example:
+        >>> from hedgerow.queries import Weight
+        >>> counted_by(7_000_010, None), counted_by(7_000_010, Persons(None, 1, Weight("w", 200)))
+        ((7000010, 1), (98592, 71))
+    """
+    times = 1 if persons is None or persons.weight is None else -(-n // WEIGHTED_RECORDS)
+    return max(1, round(n / times)), times

@@ -25,7 +25,7 @@ from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
 from hedgerow.queries import LinearQuery, parse_predicate
 from hedgerow.release import Release, StoredModel, check_confidence, model_to_dict, within_possible
-from hedgerow.simulation.drawn import DrawnRecords
+from hedgerow.simulation.drawn import DrawnRecords, counted_by
 from hedgerow.simulation.uneven import Uneven
 from hedgerow.simulation.unseen import VARIES, Seen, excess, widened
 from hedgerow.system import Seed, generator, numbered
@@ -199,7 +199,8 @@ def _values(model: Model, queries: Sequence[LinearQuery]) -> Floats:
 
 
 def _records(release: Release) -> int:
-    return max(1, round(release.total))
+    rows, times = counted_by(max(1, round(release.total)), release.budget.neighbours.persons)
+    return rows * times
 
 
 def _uneven(release: Release) -> Uneven | None:
@@ -208,10 +209,12 @@ def _uneven(release: Release) -> Uneven | None:
 
 def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
     rng, persons = numbered(seed, 2 * number), release.budget.neighbours.persons
-    drawn = DrawnRecords.of(release.model, _records(release), rng, persons)
+    drawn = DrawnRecords.of(release.model, max(1, round(release.total)), rng, persons)
     uneven = _uneven(release)
     return (
-        drawn if uneven is None else DrawnRecords(release.domain, uneven.scattered(drawn.records.codes, rng), persons)
+        drawn
+        if uneven is None
+        else DrawnRecords(release.domain, uneven.scattered(drawn.records.codes, rng), persons, drawn.times)
     )
 
 
@@ -276,7 +279,7 @@ def simulate_errors(
     if progress is not None:
         progress(runs, runs, "")
     shares = Seen(release.domain, release.measurements).candidates(workload)
-    factor = excess(sizes / workload.sensitivities(release.budget.neighbours), shares, release.error)
+    factor = excess(sizes / workload.sensitivities(release.budget.neighbours.single), shares, release.error)
     errors = widened(sizes, shares, factor)
     deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), VARIES * factor)
     return SimulatedErrors(release, first, factor, errors, deviations, tuple(kept))

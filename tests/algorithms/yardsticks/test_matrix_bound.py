@@ -22,8 +22,9 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.family import Family
+from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours, Persons
+from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.workload import Workload
 from tests.examples import examples

@@ -14,9 +14,9 @@ from hypothesis import given, strategies as st
 import hedgerow.data.reading.persons as persons_module
 import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
-from hedgerow.data.reading.persons import Identities, Keys, _drawn, bounded, persons_of
+from hedgerow.data.reading.persons import Identities, Keys, _drawn, bounded
 from hedgerow.errors import ColumnError, ConfigError, DataError, PersonColumnError
-from hedgerow.queries import Persons
+from hedgerow.queries import Persons, persons_of
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.persons import Raw, counted_of_one, neighbours_of_raw, rows_of
 

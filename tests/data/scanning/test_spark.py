@@ -120,6 +120,16 @@ def test_the_same_records_of_a_person_count_as_in_memory(spark: SparkSession, tm
     assert source.marginals([("sex", "age")])[0].tolist() == expected.marginals([("sex", "age")])[0].tolist()
 
 
+@pytest.mark.parametrize("of_persons", [{}, {"person": "patient", "at_most": 2}])
+def test_records_are_weighted_as_in_memory(spark: SparkSession, tmp_path: Path, of_persons: dict[str, Any]) -> None:
+    table = visits_of(600, seed=11)
+    expected = reference(table, weight="count", largest_weight=2, **of_persons)
+    source = scanned(frame_of(spark, table, tmp_path), weight="count", largest_weight=2, **of_persons)
+    assert source.total() == expected.total()
+    assert source.persons == expected.persons
+    assert source.marginals([("sex", "age")])[0].tolist() == expected.marginals([("sex", "age")])[0].tolist()
+
+
 def test_a_record_without_a_person_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     table = spoiled("patient", None, (7, 299), visits_of(300, seed=12))
     with pytest.raises(PersonColumnError, match="an empty cell where a person is to be named") as found:

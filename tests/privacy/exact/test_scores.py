@@ -19,6 +19,7 @@ from hedgerow.privacy.exact.scores import (
     public_answers,
     public_offsets,
 )
+from hedgerow.queries.core.persons import Persons, Weight
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.examples import examples
@@ -87,6 +88,17 @@ def test_the_sensitivity_of_a_score_is_its_weight(relation: Neighbours) -> None:
     assert (units.sensitivities[whole] == workload.candidate_weights[whole]).all()
     assert np.allclose(units.sensitivities, workload.candidate_weights, rtol=2.0**-9)
     assert (EqualUnits.of(workload, relation, weighted=False).sensitivities <= 1.0).all()
+
+
+@pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
+def test_scores_of_persons_are_in_the_unit_of_one_record(relation: Neighbours) -> None:
+    """So m is in the sensitivity, where the ledger shows it."""
+    for persons in (Persons("id", 3), Persons(None, 1, Weight("w", 3))):
+        several = EqualUnits.of(Workload(WORKLOAD.families), relation.between(persons))
+        single = EqualUnits.of(Workload(WORKLOAD.families), relation.between(persons).single)
+        assert (several.multipliers == single.multipliers).all()
+        assert (several.sensitivities <= 3.0 * single.sensitivities).all()
+        assert (several.sensitivities >= 3.0 * (1.0 - 2.0**-9)).all()
 
 
 def test_multipliers_have_ten_bits_and_never_round_up() -> None:

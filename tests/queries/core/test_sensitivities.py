@@ -18,14 +18,15 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.queries.core.family import Family
+from hedgerow.queries.core.persons import Persons, Weight
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, Persons, Relation, of_query
+from hedgerow.queries.core.sensitivity import Neighbours, Relation, of_query
 from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
 from hedgerow.queries.families.marginal import Cells, Marginals
 from hedgerow.queries.families.parity import Parities
 from hedgerow.queries.workload import Workload
-from tests.privacy.persons import multisets
+from tests.privacy.persons import countings, multisets
 from tests.reference.dense_tables import DenseTables
 
 WIDE = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1)))
@@ -50,8 +51,12 @@ FAMILIES: dict[str, Family] = {
     "explicit": ExplicitMatrix(WIDE, ["a", "b"], [[0, 1, 0, 1, 0.5, 0.25], [-1, 1, 1, -1, 0, 0], [-3, 2, 0, 0, 0, 2]]),
     "explicit on one attribute": ExplicitMatrix(WIDE, ["a"], [[-2, -1, -3], [4, 4, 5]]),
 }
-TWO = tuple(each.between(Persons("id", 2)) for each in Neighbours.OF_RECORDS)
-CASES = [(name, neighbours) for name in FAMILIES for neighbours in (*Neighbours.OF_RECORDS, *TWO)]
+SEVERAL = tuple(
+    each.between(persons)
+    for persons in (Persons("id", 2), Persons(None, 1, Weight("w", 3)), Persons("id", 2, Weight("w", 2)))
+    for each in Neighbours.OF_RECORDS
+)
+CASES = [(name, neighbours) for name in FAMILIES for neighbours in (*Neighbours.OF_RECORDS, *SEVERAL)]
 
 
 @cache
@@ -78,10 +83,10 @@ def before_a_filter(domain: Domain) -> Iterator[tuple[tuple[int, ...], tuple[int
 def by_person(domain: Domain, neighbours: Neighbours) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Tables of up to 2 records of others, with the records of one person, or of another, or without."""
     replaced = neighbours.relation is not Relation.ADD_REMOVE
-    least = 1 if neighbours.relation is Relation.REPLACE else 0
-    for rest in multisets(domain.size, 2, 0):
-        for one in multisets(domain.size, neighbours.records, least):
-            for other in multisets(domain.size, neighbours.records, least) if replaced else [()]:
+    persons = countings(domain.size, neighbours)
+    for rest in multisets(domain.size, min(2, 5 - neighbours.records), 0):
+        for one in persons:
+            for other in persons if replaced else [()]:
                 yield tuple(sorted((*rest, *one))), tuple(sorted((*rest, *other)))
 
 
@@ -148,7 +153,7 @@ def _never_0(target: object, neighbours: Neighbours) -> bool:
     return always and neighbours.persons is not None and neighbours.relation is Relation.REPLACE
 
 
-@pytest.mark.parametrize("neighbours", [*Neighbours.OF_RECORDS, *TWO])
+@pytest.mark.parametrize("neighbours", [*Neighbours.OF_RECORDS, *SEVERAL])
 @pytest.mark.parametrize("nodes", [[0], [0, 1]])
 @pytest.mark.parametrize("scope", [("a",), ("a", "b")])
 def test_children_of_any_nodes_cost_what_one_marginal_costs(
@@ -162,7 +167,7 @@ def test_children_of_any_nodes_cost_what_one_marginal_costs(
 
 
 @pytest.mark.many(quick=1)
-@pytest.mark.parametrize("neighbours", [*Neighbours.OF_RECORDS, *TWO])
+@pytest.mark.parametrize("neighbours", [*Neighbours.OF_RECORDS, *SEVERAL])
 def test_scores_reach_their_sensitivity(neighbours: Neighbours) -> None:
     for family in (FAMILIES["marginals"], FAMILIES["cells"], FAMILIES["parities"]):
         workload = Workload([family])

@@ -65,9 +65,30 @@ def _restarted(here: Api) -> None:
     here.app.state.service = type(here.app.state.service)(here.desks, here.store, here.app.state.service.settings)
 
 
+def test_a_data_set_is_about_weighted_records_and_says_so(tmp_path: Path) -> None:
+    source = {"place": "visits.csv", "columns": ["ward"], "weight": "stay", "largest_weight": 3}
+    with api(tmp_path) as here:
+        write_visits(here)
+        carol, ada = here.token("carol", "custodian"), here.token("ada")
+        asked = visits(source=source, domain={"ward": ["A", "B"]})
+        assert here.call("POST", "/v1/datasets", carol, json=asked).status_code == 201
+        told = here.call("GET", "/v1/datasets/visits", ada).json()
+        assert [told[name] for name in ("person", "at_most", "weight", "largest_weight")] == [None, None, "stay", 3]
+        assert "as often as its weight says (the column 'stay'), at most 3 times" in told["statement"]
+        (event,) = here.call("GET", "/v1/datasets/visits/ledger", carol).json()["events"]
+        assert (event["mechanism"], event["sensitivity"]) == ("discrete Laplace", 3.0)
+        _restarted(here)
+        question = {"queries": [{"where": "ward = 'A'"}]}
+        assert here.call("POST", "/v1/datasets/visits/queries", ada, json=question).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("source", "status"),
     [
+        ({"place": "visits.csv", "weight": "stay", "columns": ["ward"]}, 422),
+        ({"place": "visits.csv", "largest_weight": 4}, 422),
+        ({"place": "visits.csv", "weight": "stay", "largest_weight": 0, "columns": ["ward"]}, 422),
+        ({"place": "visits.csv", "weight": "stay", "largest_weight": 3}, 422),
         ({**VISITS, "at_most": 0}, 422),
         ({"place": "visits.csv", "person": "patient"}, 422),
         ({"place": "visits.csv", "at_most": 4}, 422),

@@ -55,7 +55,7 @@ def check_drawable(config: MWEMSettings, workload: Workload, budget: Budget, amo
     charges = config.charges(amount, budget.neighbours)
     noise_of_total(budget, charges.total)
     if charges.error > 0.0:
-        additive_noise(budget.regime, charges.error / 2.0, l1=1.0 + GRID, l2=1.0 + GRID, step=GRID, kind=None)
+        additive_noise(budget.regime, charges.error / 2.0, l1=most + GRID, l2=most + GRID, step=GRID, kind=None)
     for total in (1.0, float(LARGEST_MASS)):
         _check_rounds(config, workload, budget, charges.rounds, total)
 

@@ -125,7 +125,8 @@ def _sensitivity_factor(workload: Workload, neighbours: Neighbours) -> float:
     can be in one cell; a person who is replaced, without a filter, has one record at least.
     """
     if not neighbours.public_total:
-        least = 1 if neighbours.relation is Relation.REPLACE else 0
+        weighted = neighbours.persons is not None and neighbours.persons.weight is not None  # which may be 0
+        least = 1 if neighbours.relation is Relation.REPLACE and not weighted else 0
         return float((neighbours.records - least) ** 2)
     scope = looked_at(workload)
     whole = math.prod(workload.domain.shape_of(scope))

@@ -173,6 +173,8 @@ def ask(
     ] = None,
     person: options.Person = None,
     at_most: options.AtMost = None,
+    weight: options.WeightColumn = None,
+    largest_weight: options.LargestWeight = None,
     coded: options.Coded = False,
     seed: Annotated[
         int | None,
@@ -212,7 +214,7 @@ def ask(
         coded=coded,
         where=where,
         violations=None if violations is None else violations.value,
-        persons=options.persons_of(person, at_most),
+        persons=options.persons_of(person, at_most, weight, largest_weight),
     )
     workload = _checked_conditions(asked, reading.domain)
     between = options.between(neighbours or Relation.ADD_REMOVE, reading.persons, filtered=reading.filtered)

@@ -80,6 +80,8 @@ def compare(
     violations: options.ViolationsOption = options.Violations.REFUSE,
     person: options.Person = None,
     at_most: options.AtMost = None,
+    weight: options.WeightColumn = None,
+    largest_weight: options.LargestWeight = None,
     coded: options.Coded = False,
     plot: Annotated[
         Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
@@ -120,7 +122,7 @@ def compare(
           --mechanisms mwem --prior public.csv -o errors.csv
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    between = options.between(neighbours, options.persons_of(person, at_most))
+    between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
     budgets = _budgets_of(epsilon, delta, rho, mu, between)
     check_ending("--output", output, (".csv",), "let it end in .csv")
     if plot is not None:

@@ -174,6 +174,8 @@ def plan(
     violations: options.ViolationsOption = options.Violations.REFUSE,
     person: options.Person = None,
     at_most: options.AtMost = None,
+    weight: options.WeightColumn = None,
+    largest_weight: options.LargestWeight = None,
     target_error: Annotated[
         float | None,
         options.budget_option(
@@ -235,7 +237,7 @@ def plan(
         some_columns=columns is not None,
         where=where,
         violations=violations.value,
-        persons=options.persons_of(person, at_most),
+        persons=options.persons_of(person, at_most, weight, largest_weight),
     )
     relation = options.between(neighbours, reading.persons, filtered=reading.filtered)
 

@@ -56,6 +56,8 @@ def synth(
     violations: options.ViolationsOption = options.Violations.REFUSE,
     person: options.Person = None,
     at_most: options.AtMost = None,
+    weight: options.WeightColumn = None,
+    largest_weight: options.LargestWeight = None,
     coded: options.Coded = False,
     records: Annotated[
         int | None,
@@ -63,8 +65,8 @@ def synth(
             "--records",
             metavar="N",
             min=1,
-            help="Number of records to draw; by default the (noisy) number of records. The exact number of rows "
-            "of a private table is itself private.",
+            help="Number of records to draw; by default the (noisy) number of records, with --weight 100,000 at most. "
+            "The exact number of rows of a private table is itself private.",
         ),
     ] = None,
     release: Annotated[
@@ -130,6 +132,8 @@ def synth(
           --rho 0.1 --neighbours replace -o synthetic.csv
       hedgerow synth visits.csv --domain visits.yaml --epsilon 1 --delta 1e-9 \
           --person patient --at-most 5 -o synthetic.csv
+      hedgerow synth survey.csv --domain survey.yaml --epsilon 1 --delta 1e-9 \
+          --weight PWGTP --largest-weight 200 -o synthetic.csv
       hedgerow synth duckdb:census.db#people --domain people.yaml --epsilon 1 \
           -o duckdb:synthetic.db#people
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
@@ -144,7 +148,7 @@ def synth(
         raise ConfigError(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
-    between = options.between(neighbours, options.persons_of(person, at_most))
+    between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
     budget = options.budget_of(epsilon, delta, rho, between, mu)
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
@@ -219,7 +223,8 @@ def _tell(
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
-    output.say(f"drawn    {n_records:,} synthetic records{'' if distinct is None else _copies(distinct)}")
+    copies = "" if distinct is None else _copies(distinct)
+    output.say(f"drawn    {n_records:,} synthetic records{copies}{_stands_for(release, n_records)}")
     output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
     left = registered.tell()
     output.tell(release.guarantee())
@@ -239,6 +244,13 @@ def _tell(
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()
     output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths, **left})
+
+
+def _stands_for(release: Release, n_records: int) -> str:
+    """People of the population that a record stands for, where the records of the table had weights."""
+    persons = release.budget.neighbours.persons
+    weighted = persons is not None and persons.weight is not None
+    return f", each of which stands for {release.total / n_records:,.4g}" if weighted else ""
 
 
 def _copies(distinct: int) -> str:

@@ -1,12 +1,13 @@
 from .batches import Encoding as Encoding, Part as Part, encoded as encoded
 from .columns import (
     COUNT_NAMES as COUNT_NAMES,
+    WEIGHT_NAMES as WEIGHT_NAMES,
     Coding as Coding,
     ExtraColumns as ExtraColumns,
     check_apart as check_apart,
     select_columns as select_columns,
 )
-from .persons import bounded as bounded, persons_of as persons_of
+from .persons import bounded as bounded
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
 from .rules import (

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
 
+import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Bools, Ints
@@ -26,9 +27,9 @@ LARGEST_TOTAL = 2**53
 
 _FAULTS = {
     Fault.MISSING: "an empty cell",
-    Fault.NOT_WHOLE: "a count that is not a whole number",
-    Fault.NOT_A_NUMBER: "a count that is not a number",
-    Fault.OUT_OF_RANGE: "a count that is negative or beyond 2**53",
+    Fault.NOT_WHOLE: "a {} that is not a whole number",
+    Fault.NOT_A_NUMBER: "a {} that is not a number",
+    Fault.OUT_OF_RANGE: "a {} that is negative or beyond 2**53",
 }
 
 
@@ -47,7 +48,7 @@ class Part(NamedTuple):
 
     Attributes:
         codes: One array of codes per attribute.
-        counts: Number of records of each row; None for one each.
+        counts: Number of records of each row, or its weight; None for one each.
         persons: Persons whom the rows belong to; None where each is somebody's own.
     """
 
@@ -61,30 +62,41 @@ class Part(NamedTuple):
         return Part([codes[chosen] for codes in self.codes], counts, persons)
 
 
+@final
 class Weights:
-    """Reads counts batch by batch.
+    """Reads counts, or weights of records, batch by batch.
 
     Example:
         >>> weights = Weights("t.csv", "count")
         >>> weights.read(pa.array(["2", "3.0"]), first_row=1)
         array([2, 3])
         >>> weights.finish()
+        >>> Weights("t.csv", "weight", largest=2).read(pa.array([1, 2, 3]), first_row=1)
+        array([1, 2, 2])
     """
 
-    def __init__(self, file: str, column: str) -> None:
-        """Start with no rows."""
+    def __init__(self, file: str, column: str, largest: int | None = None) -> None:
+        """Start with no rows.
+
+        Args:
+            file: Name of the table in messages.
+            column: The column.
+            largest: A larger weight is read as this one; None for counts of records, which nothing bounds.
+        """
         self._file = file
         self.column = column
+        self._largest = largest
         self._encoder: Encoder = encoder(IntegerRange(column, 0, LARGEST_TOTAL))
         self._total = 0
         self._faults = FaultLog(file, show_values=False)
 
     def read(self, column: pa.Array[Any], first_row: int | None) -> Ints:
         """The counts of a batch; what is wrong with them is noted."""
-        counts = self._encoder.codes(column)
+        found = self._encoder.codes(column)
+        self._faults.check(self.column, found, column, first_row, self._encoder.codes)
+        counts = found if self._largest is None else np.minimum(found, self._largest)
         large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
         self._total += int(counts.sum(dtype=object) if large else counts.sum())
-        self._faults.check(self.column, counts, column, first_row, self._encoder.codes)
         return counts
 
     def add(self, other: Weights) -> None:
@@ -101,29 +113,40 @@ class Weights:
         """Look at the counts of all batches.
 
         Args:
-            may_be_empty: Whether their sum may be 0.
+            may_be_empty: Whether the sum of counts may be 0; that of weights may in any case.
 
         Raises:
             CountColumnError: One is empty, not whole or negative, or their sum is 0 or beyond 2**53.
         """
+        noun = "count" if self._largest is None else "weight"
         for fault, message in _FAULTS.items():
             found = self._faults.of(self.column, fault)
             if found is not None:
                 raise CountColumnError(
-                    message,
+                    message.format(noun),
                     file=self._file,
                     column=self.column,
                     rows=found.rows,
                     n_rows=found.n_rows,
-                    remedy="give whole numbers of at least 0, or name another column of counts",
+                    remedy=f"{_remedy(fault, noun)}, or name another column of {noun}s",
                 )
-        if not (0 if may_be_empty else 1) <= self._total <= LARGEST_TOTAL:
+        least = 0 if may_be_empty or self._largest is not None else 1
+        if not least <= self._total <= LARGEST_TOTAL:
             raise CountColumnError(
-                "the counts sum to 0" if self._total == 0 else "the sum of the counts is beyond 2**53",
+                f"the {noun}s sum to 0" if self._total == 0 else f"the sum of the {noun}s is beyond 2**53",
                 file=self._file,
                 column=self.column,
-                remedy="check that this is the column of counts",
+                remedy=f"check that this is the column of {noun}s",
             )
+
+
+def _remedy(fault: Fault, noun: str) -> str:
+    """Advice about cells that are no counts, or no weights."""
+    if noun == "weight" and fault is Fault.NOT_WHOLE:
+        return (
+            "round large weights, multiply small ones by a power of ten and round them (counts are then in that unit)"
+        )
+    return "give whole numbers of at least 0"
 
 
 @final
@@ -141,7 +164,7 @@ class Encoding:
         rows: Rows so far.
         faults: Cells that fit no code.
         broken: Rows that break a rule; none where these are left out.
-        weights: The column of counts, if there is one.
+        weights: The column of counts or weights, if there is one.
         identities: The column that tells persons apart, if there is one.
     """
 
@@ -152,8 +175,8 @@ class Encoding:
         self.rows = 0
         self.faults = FaultLog(reader.file, show_values=coding.show_values)
         self.broken = RuleLog(reader.file, coding.domain, show_values=coding.show_values)
-        self.weights = None if coding.count_column is None else Weights(reader.file, coding.count_column)
-        self.identities = None if coding.persons is None else Identities(reader.file, coding.persons.column)
+        self.weights = _weights(reader.file, coding)
+        self.identities = None if coding.person is None else Identities(reader.file, coding.person)
 
     def __iter__(self) -> Iterator[Part]:
         """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
@@ -233,6 +256,13 @@ class Encoding:
             self.weights.finish(may_be_empty=filtered)
         if self.identities is not None:
             self.identities.finish()
+
+
+def _weights(file: str, coding: Coding) -> Weights | None:
+    """The column that says how often rows count, if there is one."""
+    if coding.weight is not None:
+        return Weights(file, coding.weight.column, coding.weight.largest)
+    return None if coding.count_column is None else Weights(file, coding.count_column)
 
 
 def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:

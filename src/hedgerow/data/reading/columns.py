@@ -1,4 +1,4 @@
-"""The columns of a table that are read: those of the domain, and the column of counts."""
+"""The columns of a table that are read: those of the domain, and the columns of counts, weights and persons."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -10,12 +10,14 @@ from hedgerow.data.reading.rules import check_violations
 from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Domain, IntegerRange
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
-from hedgerow.queries import Persons
+from hedgerow.queries import Persons, Weight
 
 ExtraColumns = Literal["error", "ignore"]
 
-COUNT_NAMES = ("count", "counts", "weight", "weights", "n", "freq", "frequency")
-"""Usual names of a column that says how often each row counts."""
+COUNT_NAMES = ("count", "counts", "n", "freq", "frequency")
+"""Usual names of a column that says how many records a row stands for."""
+WEIGHT_NAMES = ("weight", "weights", "pwgtp", "wgtp", "perwt", "hhwt")
+"""Usual names of a column that says how often each record counts."""
 
 
 @final
@@ -30,8 +32,8 @@ class Coding:
         show_values: Whether errors may show offending values.
         violations: Whether rows that break a rule of the domain are an error, or are left out; the former if it has
             none.
-        persons: The persons with several records, of which a bounded number is counted; None if each record is
-            somebody's own.
+        persons: The persons with several records, of which a bounded number is counted, or with weights; None if each
+            record is somebody's own, and counts once.
     """
 
     domain: Domain
@@ -42,10 +44,21 @@ class Coding:
     persons: Persons | None = None
 
     @property
+    def person(self) -> str | None:
+        """The column that tells persons apart, where records of one are left out."""
+        return None if self.persons is None else self.persons.column
+
+    @property
+    def weight(self) -> Weight | None:
+        """The weights of records."""
+        return None if self.persons is None else self.persons.weight
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are read, those of the counts and of the persons last."""
-        person = None if self.persons is None else self.persons.column
-        return (*self.attributes, *(each for each in (self.count_column, person) if each is not None))
+        """Names of the columns that are read, those of counts, weights and persons last."""
+        weight = None if self.weight is None else self.weight.column
+        beside = (self.count_column, weight, self.person)
+        return (*self.attributes, *(each for each in beside if each is not None))
 
     @property
     def attributes(self) -> dict[str, Attribute]:
@@ -79,13 +92,13 @@ def select_columns(
         coded: Whether the table holds codes already, in place of values.
         show_values: Whether errors may show offending values.
         violations: Whether rows that break a rule of the domain are an error, or are left out.
-        persons: The persons whose records are bounded, if they are.
+        persons: The persons whose records are bounded, or the weights, if there are.
 
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
         ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or rows that stand for several
-            records are to be those of a person.
+            records are to be those of a person, or weighted.
 
     Example:
         >>> import pyarrow as pa
@@ -126,8 +139,15 @@ def select_columns(
 def _check_persons(persons: Persons, coding: Coding, file: str) -> None:
     if coding.count_column is not None:
         raise ConfigError(
-            "rows that stand for several records cannot be bounded by person",
+            "rows that stand for several records cannot be bounded by person, and have no weights",
             remedy="write one row for each record, or leave the column of counts out",
+        )
+    if coding.weight is not None and coding.weight.column in (*coding.attributes, persons.column):
+        raise ColumnError(
+            "it is the column of weights, and an attribute of the domain or what tells persons apart at once",
+            file=file,
+            column=coding.weight.column,
+            remedy="take it out of the domain, or name another column of weights",
         )
     if persons.column in coding.attributes:
         raise ColumnError(
@@ -186,7 +206,11 @@ def _refuse_extra(file: str, extra: Sequence[str], count_column: str | None) -> 
     remedy = "declare it or list it under 'ignore', select the columns to read, or pass extra_columns='ignore'"
     counts = count_column is None and extra[0].lower() in COUNT_NAMES
     if counts:
-        remedy = f"if it says how often each row counts, pass count_column={extra[0]!r}; else {remedy}"
+        remedy = f"if it says how many records a row stands for, pass count_column={extra[0]!r}; else {remedy}"
+    weights = extra[0].lower() in WEIGHT_NAMES
+    if weights:
+        pair = f"weight={extra[0]!r} and largest_weight"
+        remedy = f"if it says how often each record counts, pass {pair}; else {remedy}"
     error = UndeclaredColumnError(message, file=file, column=extra[0], remedy=remedy)
-    error.looks_like_counts = counts
+    error.looks_like_counts, error.looks_like_weights = counts, weights
     raise error

@@ -1,4 +1,4 @@
-"""Persons with several records: who a record belongs to, and which of a person's records are counted.
+"""Persons with several records: who a record belongs to, which of a person's records are counted, and how often.
 
 Of the records of a person ``at_most`` are counted, and a rule that looks at that person alone says which (theory.md
 section 15): a person's records are put in the order of their codes and numbered; each number gets a pseudo-random one,
@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.data.reading.faults import Faulty
 from hedgerow.domain import Codes
-from hedgerow.errors import ColumnError, ConfigError, PersonColumnError
-from hedgerow.queries import Persons
+from hedgerow.errors import ColumnError, PersonColumnError
 
 Keys = NDArray[np.uint64]
 """Persons as 128 bits each, shape ``(n, 2)``: no two in 10^15 persons are alike but by a chance of 10^-9."""
@@ -29,29 +29,6 @@ Keys = NDArray[np.uint64]
 _PURPOSE = b"hedgerow person"
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-def persons_of(person: str | None, at_most: int | None) -> Persons | None:
-    """The persons that two options name together; None if neither is given.
-
-    Args:
-        person: Column that says who a record belongs to.
-        at_most: Number of records of a person that are counted, at most.
-
-    Raises:
-        ConfigError: One is given without the other, or the number is not a whole number from 1.
-
-    Example:
-        >>> persons_of("patient", 5), persons_of(None, None)
-        (Persons(column='patient', at_most=5), None)
-    """
-    if (person is None) != (at_most is None):
-        given, other = ("person", "at_most") if at_most is None else ("at_most", "person")
-        raise ConfigError(
-            f"{given} is given, and {other} is not",
-            remedy="name the column that tells persons apart, and the largest number of records of one that count",
-        )
-    return None if person is None else Persons(person, at_most)
 
 
 @final
@@ -158,12 +135,12 @@ def _is_binary(kind: pa.DataType) -> bool:
     return any(each(kind) for each in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary))
 
 
-def bounded(keys: Keys, columns: Sequence[Codes], at_most: int) -> NDArray[np.intp]:
+def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArray[np.intp]:
     """The rows that are counted: at most so many of each person, whatever the rows of others are.
 
     Args:
         keys: Persons whom the rows belong to, shape ``(n, 2)``.
-        columns: Codes of the rows, each of shape ``(n,)``.
+        columns: Codes of the rows, each of shape ``(n,)``, and their weights if they have any.
         at_most: Number of records of a person that are counted, at most.
 
     Returns:

@@ -17,7 +17,6 @@ from hedgerow.data.reading import (
     check_apart,
     encoded,
     open_place,
-    persons_of,
     select_columns,
 )
 from hedgerow.data.scanning.scan import ScannedTable, counted
@@ -25,6 +24,7 @@ from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
+from hedgerow.queries import persons_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -57,7 +57,7 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
     """
-    if coding.persons is None:
+    if coding.person is None:
         yield from in_chunks(encoded(reader, coding), coding, rows)
     else:
         yield from by_person(reader, coding)
@@ -120,7 +120,7 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
     for part in parts:
         held.append(part)
         n_held += len(part.codes[0])
-        if n_held >= (rows or CHUNK_ROWS) and coding.persons is None:
+        if n_held >= (rows or CHUNK_ROWS) and coding.person is None:
             yield joined(held, coding)
             held, n_held = [], 0
     if held:
@@ -140,6 +140,8 @@ def scan_table(
     violations: Violations = "refuse",
     person: str | None = None,
     at_most: int | None = None,
+    weight: str | None = None,
+    largest_weight: int | None = None,
 ) -> ScannedTable:
     """A private table that stays where it is, counted in passes over its records: it may be larger than memory.
 
@@ -161,6 +163,8 @@ def scan_table(
         person: Column that says who a record belongs to; see ``read_table``. Records of `GROUP_ROWS` rows are held at a
             time: a longer table is read once for each such group of persons.
         at_most: Number of records of a person that are counted, at most.
+        weight: Column that says how often a record counts; see ``read_table``.
+        largest_weight: The largest weight; a record with a larger one counts as often as this.
 
     Raises:
         DataError: See ``read_table``, of columns; of cells when the table is first counted.
@@ -189,7 +193,7 @@ def scan_table(
         coded=coded,
         show_values=show_values,
         violations=violations,
-        persons=persons_of(person, at_most),
+        persons=persons_of(person, at_most, weight, largest_weight),
     )
     frame = _spark_frame(source)
     if frame is not None:
@@ -199,7 +203,7 @@ def scan_table(
     reader = open_place(cast("str | os.PathLike[str]", source), where)
     check_apart(where, count_column, reader.file)
     coding = select(reader)
-    whole = coding.violations == "refuse" and coding.persons is None
+    whole = coding.violations == "refuse" and coding.person is None
     n_rows = reader.n_rows if whole else None  # a progress that ends early would tell how many are left out
     return ScannedTable(
         coding.domain,

@@ -81,7 +81,7 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
-    if coding.persons is not None:  # named last: all records of a person come into one partition
+    if coding.person is not None:  # named last: all records of a person come into one partition
         partitions = int(chosen.sparkSession.conf.get("spark.sql.shuffle.partitions") or _MANY_PARTITIONS)
         chosen = chosen.repartition(partitions, f"column_{len(read) - 1}")
 

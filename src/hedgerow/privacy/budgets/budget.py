@@ -21,7 +21,7 @@ from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
 from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.queries import Neighbours, Persons, Relation
+from hedgerow.queries import Neighbours, Persons, Relation, Weight
 
 _OF_RECORDS = {
     Relation.ADD_REMOVE: "one person's record is added or left out",
@@ -42,8 +42,19 @@ def _change(neighbours: Neighbours) -> str:
     persons = neighbours.persons
     if persons is None:
         return _OF_RECORDS[neighbours.relation]
+    weighted = "" if persons.weight is None else _weighted(persons.weight)
+    if persons.column is None:
+        return f"{_OF_RECORDS[neighbours.relation]}, where a record{weighted}"
     counted = "" if persons.at_most is None else f", of whose records at most {persons.at_most:,} count"
-    return f"{_OF_PERSONS[neighbours.relation]}, where a person is a value of the column {persons.column!r}{counted}"
+    each = weighted and f", and each{weighted}"
+    return (
+        f"{_OF_PERSONS[neighbours.relation]}, where a person is a value of the column {persons.column!r}{counted}{each}"
+    )
+
+
+def _weighted(weight: Weight) -> str:
+    """The weight of a record, in words."""
+    return f" counts as often as its weight says (the column {weight.column!r}), at most {weight.largest:,} times"
 
 
 def _relation(value: Neighbours | str) -> Neighbours:
@@ -355,7 +366,7 @@ def budget_of_persons(budget: Budget, persons: Persons | None) -> Budget:
 
     Args:
         budget: The budget as its owner gave it.
-        persons: The persons whose records the table bounds; None where it does not.
+        persons: The persons whose records the table bounds, or weighs; None where it does neither.
 
     Raises:
         ConfigError: The budget is about other persons, or about some that the table does not bound; or it is for a
@@ -370,18 +381,19 @@ def budget_of_persons(budget: Budget, persons: Persons | None) -> Budget:
         return budget
     if persons is None:
         raise ConfigError(
-            f"the budget is about {budget.neighbours.value!r}, and nothing bounds the records of a person",
-            remedy="read the table with person='...', at_most=...",
+            f"the budget is about {budget.neighbours.value!r}, and nothing bounds the records of a person or their "
+            "weights",
+            remedy="read the table with person='...', at_most=..., or with weight='...', largest_weight=...",
         )
     if isinstance(budget, Subsampled):
         raise ConfigError(
-            "a secret sample of records says nothing about persons with several records",
+            "a secret sample of records says nothing about persons with several records, or with weights",
             remedy="leave the sample out",
         )
-    if named not in (None, Persons(persons.column)):
+    if named not in (None, persons.unbounded):
         raise ConfigError(
             f"the budget is about {named.text!r}, the table about {persons.text!r}",
-            remedy="read the table with the person and the number of the budget",
+            remedy="read the table with the person, the weight and the numbers of the budget",
         )
     return replace(budget, neighbours=budget.neighbours.between(persons))
 
@@ -427,7 +439,7 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
     found = []
     if epsilon > WEAK_EPSILON:
         at = f" (at delta = {_USUAL_DELTA:g})" if curve else ""
-        who = "one person's record" if budget.neighbours.persons is None else "one person"
+        who = "one person's record" if budget.neighbours.unfiltered.persons is None else "one person"
         found.append(
             f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: {who} may change probabilities by a "
             f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."

@@ -15,7 +15,8 @@ In floating point each of these operations could round differently on neighbouri
    1, 2, ...). The error minus the offset is below 2^33 with 10 bits behind the point, hence the product has at most
    53 bits: exact.
 4. So one record moves score k by at most ``multiplier_k * l1_k``, exactly, and Delta is the largest of these among
-   the eligible.
+   the eligible. The unit is what one record can change, also where neighbours differ in a person with m records: l1_k
+   is then m times as large, and so is Delta, which the ledger shows.
 
 **Small databases** (theory.md section 8) are scored by how badly each answers its worst query. The score of database y
 is ``-max over q of |q(B) - answer_q(y)|`` in counts, for single queries. One record moves each absolute error by at
@@ -68,7 +69,8 @@ class EqualUnits:
 
     Attributes:
         multipliers: Units of score per count of error, shape ``(n_candidates,)``; 10 significant bits each.
-        sensitivities: Sensitivity of each score, exact, shape ``(n_candidates,)``: about the weight of the candidate.
+        sensitivities: Sensitivity of each score, exact, shape ``(n_candidates,)``: about the weight of the candidate,
+            times the number of records that a person counts for.
     """
 
     multipliers: Floats
@@ -86,11 +88,11 @@ class EqualUnits:
         Raises:
             ConfigError: A weight is extremely small.
         """
-        l1 = grid_sensitivity(workload.sensitivities(neighbours))
+        single, l1 = (grid_sensitivity(workload.sensitivities(each)) for each in (neighbours.single, neighbours))
         weights = workload.candidate_weights if weighted else np.ones(workload.n_candidates)
         if not (weights >= _SMALLEST_WEIGHT).all():
             raise ConfigError("the weights of a workload are too small", remedy="give weights near 1")
-        multipliers = _ten_bits(weights / l1)
+        multipliers = _ten_bits(weights / single)
         return cls(multipliers, multipliers * l1)
 
     @cached_property

@@ -1,6 +1,7 @@
 from .attribute_codes import attribute_codes as attribute_codes
 from .blocks import Blocks as Blocks
 from .family import Arrays as Arrays, Family as Family
+from .persons import Persons as Persons, Weight as Weight
 from .query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,
@@ -15,7 +16,6 @@ from .query import (
 from .scope import carrier as carrier, pulled_back as pulled_back, query_scope as query_scope
 from .sensitivity import (
     Neighbours as Neighbours,
-    Persons as Persons,
     Relation as Relation,
     of_query as of_query,
 )

@@ -5,7 +5,8 @@ has mass n-hat, which was released with noise, so that it does not move when a r
 
 Where persons have several records, of which at most m are counted, neighbours are m single steps apart: records that
 come and go one by one, or take each other's place. So what a single step moves by s, in any norm, a person moves by at
-most m s (theory.md section 15).
+most m s (theory.md section 15). A record of weight w counts as w equal records: then m is at most the number of records
+of a person times the largest weight (section 15.2).
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from enum import StrEnum
 from typing import ClassVar, Final, final
 
 from hedgerow.errors import ConfigError
-
-MOST_OF_ONE = 2**20
-"""A person may not have more records than this: the noise is proportional to it."""
+from hedgerow.queries.core.persons import Persons, Weight
 
 
 class Relation(StrEnum):
@@ -40,62 +39,8 @@ class Relation(StrEnum):
     REPLACE_FILTERED = "replace-then-filter"
 
 
-@final
-@dataclass(frozen=True)
-class Persons:
-    """Persons who have several records each, of which a bounded number is counted.
-
-    Attributes:
-        column: Name of the column that says who a record belongs to; the domain does not have it.
-        at_most: Number of records of a person that are counted, at most; None for the persons of a whole table, before
-            any of their records are left out.
-
-    Example:
-        >>> Persons("patient", 5).text
-        'persons (patient), at most 5 records'
-    """
-
-    column: str
-    at_most: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the number.
-
-        Raises:
-            ConfigError: The column has no name, or the number is not a whole number from 1 to 2^20.
-        """
-        if not isinstance(self.column, str) or not self.column:
-            raise ConfigError(f"{self.column!r} names no column", remedy="name the column that tells persons apart")
-        most = self.at_most
-        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= MOST_OF_ONE):
-            raise ConfigError(
-                f"a person cannot have at most {most!r} records",
-                remedy=f"give a whole number from 1 to {MOST_OF_ONE:,}: a number that few persons pass",
-            )
-
-    @property
-    def records(self) -> int:
-        """The number of records that a person has at most.
-
-        Raises:
-            ConfigError: Nothing bounds it.
-        """
-        if self.at_most is None:
-            raise ConfigError(
-                f"nothing bounds how many records a person has ({self.text})",
-                remedy="read the table with person='...', at_most=...",
-            )
-        return self.at_most
-
-    @property
-    def text(self) -> str:
-        """The persons in words, without a doubt about where the name of the column ends."""
-        if self.at_most is None:
-            return f"persons ({self.column})"
-        return f"persons ({self.column}), at most {self.at_most} record{'s' if self.at_most > 1 else ''}"
-
-
-_TEXT = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{1,7}) records?)?)?", re.DOTALL)
+_OF_PERSONS = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{1,7}) records?)?)?", re.DOTALL)
+_OF_WEIGHT = re.compile(r"(.+?)(?:, each| of records) of weight \(([^()]+)\) up to ([0-9]{1,7})", re.DOTALL)
 
 
 @final
@@ -103,17 +48,20 @@ _TEXT = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{1,7}) 
 class Neighbours:
     """Neighbouring relation: the pairs of tables that the guarantee makes indistinguishable.
 
-    It is between records, or between persons with up to m records each; all sensitivities follow from it.
+    It is between records, or between persons with up to m records each, weighted or not; all sensitivities follow from
+    it.
 
     Attributes:
         relation: The change.
-        persons: The persons who change with all of their records; None if single records do.
+        persons: The persons who change with all of their records, as often as these count; None if single records do.
 
     Example:
         >>> Neighbours.of("replace") is Neighbours.REPLACE
         True
         >>> Neighbours.ADD_REMOVE.between(Persons("patient", 5)).value
         'add-remove of persons (patient), at most 5 records'
+        >>> Neighbours.ADD_REMOVE.between(Persons("patient", 5, Weight("w", 40))).records
+        200
     """
 
     relation: Relation
@@ -138,16 +86,20 @@ class Neighbours:
         """
         if isinstance(text, Neighbours):
             return text
-        matched = _TEXT.fullmatch(text)
-        if matched is None:
+        weighted = _OF_WEIGHT.fullmatch(text)
+        matched = _OF_PERSONS.fullmatch(text if weighted is None else weighted[1])
+        if matched is None or matched[1] not in list(Relation):
             raise ValueError(f"there is no neighbouring relation {text!r}")
         change, column, most = matched.groups()
         found = _OF_RECORDS[Relation(change)]
-        if column is not None:
-            try:
-                found = found.between(Persons(column, None if most is None else int(most)))
-            except ConfigError as error:
-                raise ValueError(str(error)) from error
+        try:
+            weight = None if weighted is None else Weight(weighted[2], int(weighted[3]))
+            if column is not None:
+                found = found.between(Persons(column, None if most is None else int(most), weight))
+            elif weight is not None:
+                found = found.between(Persons(None, 1, weight))
+        except ConfigError as error:
+            raise ValueError(str(error)) from error
         if found.value != text:
             raise ValueError(f"{text!r} is not how a neighbouring relation is written")
         return found
@@ -163,7 +115,7 @@ class Neighbours:
 
     @property
     def records(self) -> int:
-        """Number of records that one person has at most: m; 1 if neighbours differ in a record.
+        """Number of records that one person counts for at most: m; 1 if neighbours differ in a record.
 
         Raises:
             ConfigError: It is not known, because the relation is between whole tables.
@@ -174,9 +126,9 @@ class Neighbours:
     def step(self) -> Relation:
         """The change of a single step, of which a person makes up to `records`.
 
-        Persons who are replaced have different numbers of records, unless all of them have one.
+        Persons who are replaced have different numbers of records, or weights, unless all of them have one of weight 1.
         """
-        several = self.persons is not None and self.persons.at_most != 1
+        several = self.persons is not None and (self.persons.at_most != 1 or self.persons.weight is not None)
         return Relation.REPLACE_FILTERED if several and self.relation is Relation.REPLACE else self.relation
 
     @property
@@ -203,16 +155,18 @@ class Neighbours:
     def unfiltered(self) -> Neighbours:
         """The relation between the whole tables; guarantees under it add up, whatever filters were applied.
 
-        That a bounded number of records of each person is counted is a filter too.
+        That a bounded number of records of each person is counted, so often as their weights say, is a filter too.
 
         Example:
             >>> Neighbours.REPLACE_FILTERED.unfiltered.value
             'replace'
             >>> Neighbours.of("add-remove of persons (id), at most 5 records").unfiltered.value
             'add-remove of persons (id)'
+            >>> Neighbours.of("add-remove of records of weight (w) up to 40").unfiltered.value
+            'add-remove'
         """
         whole = self._as(Relation.REPLACE) if self.relation is Relation.REPLACE_FILTERED else self
-        return whole if self.persons is None else whole.between(Persons(self.persons.column))
+        return whole if self.persons is None else whole.between(self.persons.unbounded)
 
     def between(self, persons: Persons | None) -> Neighbours:
         """The same change, of persons with all of their records; of single records for None."""

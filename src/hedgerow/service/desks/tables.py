@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, persons_of, select_columns
+from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
 from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, NotAllowedError
-from hedgerow.queries import Persons
+from hedgerow.queries import Persons, persons_of
 from hedgerow.release import Release
 
 PrivateTable = CountSource
@@ -60,19 +60,22 @@ def is_filtered(domain: Domain, described: Mapping[str, Any]) -> bool:
 
 
 def persons_in(described: Mapping[str, Any]) -> Persons | None:
-    """The persons with several records, of which a bounded number is counted; None if each is somebody's own.
+    """The persons with several records, of which a bounded number is counted, and the weights of records.
 
     Args:
         described: Description of how the table is read.
 
+    Returns:
+        None if each record is somebody's own, and counts once.
+
     Raises:
-        ConfigError: Their column is named without the number, or the other way round.
+        ConfigError: A column is named without its number, or the other way round.
 
     Example:
         >>> persons_in({"person": "id", "at_most": 5}).at_most
         5
     """
-    return persons_of(described.get("person"), described.get("at_most"))
+    return persons_of(*(described.get(name) for name in ("person", "at_most", "weight", "largest_weight")))
 
 
 def checked_place(place: str, folder: Path) -> str:
@@ -144,7 +147,7 @@ def read_private(
 
     Args:
         described: Its place (``place``) and how to read it (``columns``, ``count_column``, ``coded``, ``where``,
-            ``violations``, ``person``, ``at_most``).
+            ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``).
         domain: Result of `domain_of`.
         folder: See `checked_place`.
         before_rows: Called when the columns have been checked, before the first row is read.

@@ -131,6 +131,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
     domain = here.desks.domain(data_set)
     neighbours = Neighbours.of(data_set.registration.budget["neighbours"])
     persons = neighbours.persons
+    weight = None if persons is None else persons.weight
     return Detail(
         **summary_of(here.store, data_set, by.person),
         attributes=[_attribute(attribute) for attribute in domain],
@@ -140,7 +141,9 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
         left_out=" ".join(filter(None, (_records_left_out(data_set, domain), ignored_in_words(domain)))),
         neighbours=neighbours.relation.value,
         person=None if persons is None else persons.column,
-        at_most=None if persons is None else persons.at_most,
+        at_most=persons.at_most if persons is not None and persons.column is not None else None,
+        weight=None if weight is None else weight.column,
+        largest_weight=None if weight is None else weight.largest,
         created=data_set.created,
         source=dict(data_set.registration.source) if by.is_custodian else None,
     )

@@ -92,7 +92,7 @@ class Asked(BaseModel):
 
 
 class OfPersons(Asked):
-    """Persons with several records, of which a bounded number is counted; none unless given."""
+    """Persons with several records, of which a bounded number is counted, and weights; none unless given."""
 
     person: Line | None = Field(
         None,
@@ -102,11 +102,21 @@ class OfPersons(Asked):
     at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
         None, description="Number of records of a person that are counted, at most; noise is proportional to it."
     )
+    weight: Line | None = Field(
+        None,
+        description="Column that says how often a record counts, in whole numbers. It is no column of the domain, and "
+        "what it holds is not told.",
+    )
+    largest_weight: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
+        None, description="A record with a larger weight counts as often as this; noise is proportional to it."
+    )
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
         if (self.person is None) != (self.at_most is None):
             raise ValueError("give person and at_most together")
+        if (self.weight is None) != (self.largest_weight is None):
+            raise ValueError("give weight and largest_weight together")
         return self
 
 

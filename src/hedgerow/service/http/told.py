@@ -132,6 +132,8 @@ class Detail(Summary):
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
     person: str | None = Field(description="Column that told persons apart; null where each record is somebody's own.")
     at_most: int | None = Field(description="Number of records of a person that are counted, at most.")
+    weight: str | None = Field(description="Column that said how often a record counts; null where each counts once.")
+    largest_weight: int | None = Field(description="A record with a larger weight counts as often as this.")
     created: datetime
     source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")
 

@@ -40,7 +40,7 @@ export function gauge(place, summary) {
     fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
     mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used")),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
-    summary.total !== null && (summary.neighbours === "replace" && (summary.at_most ?? 1) === 1
+    summary.total !== null && (summary.neighbours === "replace" && (summary.at_most ?? 1) === 1 && (summary.weight ?? null) === null
       ? fact("Records", count(summary.total), "a public number")
       : fact("Records", `about ${count(summary.total)}`, "a noisy number")),
     summary.total !== null && summary.threshold !== null && fineness(summary.threshold, summary.total));

@@ -79,7 +79,8 @@ class Registration:
         name: Name in requests.
         title: Title for people.
         source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``,
-            ``violations``, ``person``, ``at_most``; and ``warm``, an earlier release to start from.
+            ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``; and ``warm``, an earlier release to
+            start from.
         domain: Attributes and their values, as in a domain file.
         budget: Result of ``Budget.to_dict``.
         config: Result of ``OnlinePMW.parameters``.
