@@ -96,9 +96,10 @@ class Results:
             return ""
         low, high = map(self.people, found)
         people = low if low == high else f"{low} to {high}"
+        unit = "people" if self.release.budget.neighbours.unfiltered.persons is None else "records"
         return (
             f"Tables of the workload are about as exact as those of a survey that asks {people} of the "
-            f"{self.people(self.release.total)} people at random, and prints what it finds."
+            f"{self.people(self.release.total)} {unit} at random, and prints what it finds."
         )
 
     @cached_property
