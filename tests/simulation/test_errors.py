@@ -29,8 +29,8 @@ from hedgerow.algorithms.registry import ENTRIES, entry, made_by
 from hedgerow.algorithms.shared import Algorithm
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Regime
-from hedgerow.queries import Conjunction, LinearQuery, NoiseKind, Persons
-from hedgerow.simulation import DrawnRecords, errors as module
+from hedgerow.queries import Conjunction, LinearQuery, NoiseKind, Persons, Weight
+from hedgerow.simulation import DrawnRecords, drawn as drawn_module, errors as module
 from tests.reference.simulated_runs import cells_of, missed, simulated
 
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True))
@@ -60,6 +60,26 @@ def test_runs_know_that_persons_have_several_records() -> None:
         queries = [Conjunction.where(DOMAIN, condition) for condition in CONDITIONS[:1]]
         spreads.append(float(np.abs(simulate_errors(release, 60, seed=0).missed(queries)).mean()))
     assert 3.0 * spreads[0] < spreads[1] < 8.0 * spreads[0]
+
+
+def test_runs_know_that_records_have_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few records are drawn for a population, and count so often that they are as many; noise is as wide as for it."""
+    monkeypatch.setattr(drawn_module, "WEIGHTED_RECORDS", 500)
+    weights = np.random.default_rng(0).integers(0, 40, 600)
+    weighted = Table(DOMAIN, table().columns, weights, persons=Persons(None, 1, Weight("w", 40)))
+    release = IndependentNoise().run(weighted, WORKLOAD, ZCDP(0.5), noise=SeededNoise(3))
+    drawn = DrawnRecords.of(release.model, round(release.total), 0, release.budget.neighbours.persons)
+    assert 400 < len(drawn.records.codes) <= 500
+    assert drawn.total() == len(drawn.records.codes) * drawn.times == pytest.approx(release.total, rel=0.01)
+    twin = Table(DOMAIN, list(drawn.records.codes.T), np.full(len(drawn.records.codes), drawn.times))
+    for scope in (("a",), ("b", "d")):
+        assert drawn.marginals([scope])[0].tolist() == twin.marginals([scope])[0].tolist()
+    queries = [Conjunction.where(DOMAIN, condition) for condition in CONDITIONS]
+    assert drawn.conjunctions(queries).tolist() == twin.conjunctions(queries).tolist()
+    some = np.array([1, drawn.times, drawn.total() - 1])
+    assert drawn.part(some).marginals([("d",)])[0].tolist() == twin.part(some).marginals([("d",)])[0].tolist()
+    found = np.abs(simulate_errors(release, 40, seed=0).missed(queries[:1])).mean()
+    assert 0.2 < found / release.measurements[0].scale < 5.0
 
 
 def test_errors_are_those_of_runs_done_by_hand() -> None:

@@ -92,7 +92,7 @@ class DrawnRecords:
 
     def part(self, positions: Ints) -> DrawnRecords:
         """The records of some numbers, for mechanisms that take samples."""
-        return DrawnRecords(self.domain, self.records.codes[positions], self.persons, self.times)
+        return DrawnRecords(self.domain, self.records.codes[positions // self.times], self.persons)
 
 
 def counted_by(n: int, persons: Persons | None) -> tuple[int, int]:
