@@ -8,6 +8,7 @@ from .answer import (
     within_possible as within_possible,
 )
 from .columns import (
+    MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
     Estimate as Estimate,
     column_summaries as column_summaries,

@@ -29,7 +29,7 @@ QUARTILES = (0.25, 0.5, 0.75)
 MOST_CUTS = 64
 """Places at which the distribution of a column is looked at for its quantiles."""
 MOST_LISTED = 1 << 20
-"""A column of more values is left out, unless it is named."""
+"""The counts of a column of more values are not listed, but asked for range by range."""
 MOST_VALUES = 1000
 """A column of more values is not looked at value by value."""
 _SHARE_OF_COUNT = 0.05

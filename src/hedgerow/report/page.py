@@ -16,7 +16,15 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import attribute_in_words, feasible_records, ignored_in_words
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
-from hedgerow.release import Release, distinct_records, error_sentence, level_uses, levels_sentence, tables_sentence
+from hedgerow.release import (
+    MOST_LISTED,
+    Release,
+    distinct_records,
+    error_sentence,
+    level_uses,
+    levels_sentence,
+    tables_sentence,
+)
 from hedgerow.report.curves import STAMP
 from hedgerow.report.results import MOST_OF_MATRIX, Results
 from hedgerow.system import replacing
@@ -41,9 +49,6 @@ MOST_DRAWN = 60
 
 MOST_ESTIMATED = 20
 """Candidates of the workload whose estimated errors are listed, the largest first."""
-
-MOST_LISTED = 1 << 20
-"""The counts of an attribute of more values are asked for range by range."""
 
 
 def require_extra() -> None:

@@ -10,6 +10,7 @@ from typing import final
 from hedgerow.domain import Categorical
 from hedgerow.privacy import membership_guess
 from hedgerow.release import (
+    MOST_LISTED,
     Association,
     ColumnSummary,
     Estimate,
@@ -76,7 +77,8 @@ class Results:
     @cached_property
     def columns(self) -> list[ColumnSummary]:
         """Summaries of the first columns."""
-        return column_summaries(self.release, self.release.domain.names[:MOST_COLUMNS], self.confidence)
+        listed = [each.name for each in self.release.domain.attributes[:MOST_COLUMNS] if each.size <= MOST_LISTED]
+        return column_summaries(self.release, listed, self.confidence)
 
     @cached_property
     def knowledge(self) -> dict[tuple[str, str], Knowledge]:
