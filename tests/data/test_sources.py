@@ -83,7 +83,15 @@ def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, t
     days = (table.column("admitted").to_numpy() - np.datetime64("2023-01-01")).astype("timedelta64[D]")
     known = days[~np.isnat(days)].astype(np.int64)
     assert expected.marginals([("admitted",)])[0].tolist()[:-1] == np.bincount(known, minlength=731).tolist()
-    for names in (("admitted",), ("seen",), ("temp", "born"), ("admitted.month", "temp")):
+    for names in (
+        ("admitted",),
+        ("seen",),
+        ("temp", "born"),
+        ("admitted.month", "temp"),
+        ("due", "due.part"),
+        ("wait", "off"),
+        ("ride", "bus"),
+    ):
         (counts,), (wanted,) = found.marginals([names]), expected.marginals([names])
         assert counts.tolist() == wanted.tolist()
 

@@ -1,4 +1,4 @@
-"""Kinds of columns that a draft of a domain proposes: dates, times and decimals, by the way that all cells look."""
+"""Kinds of columns that a draft proposes: dates, times, durations and decimals, by the way that all cells look."""
 
 from __future__ import annotations
 
@@ -6,24 +6,30 @@ import math
 import re
 from typing import Any, final
 
-from hedgerow.domain import Calendar, Moments, Scale
+from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
 
-_LOOKS = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?")
+_LOOKS = re.compile(
+    r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
+)
 _DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 _TIMES = (
     *(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in ("%H:%M", "%H:%M:%S")),
     None,
 )
+_LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
 _ORDERS = ("%d/%m/%Y", "%m/%d/%Y")
 """The same texts, days and months exchanged."""
+_DAY = 86_400
 _STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
 _MOST_BINS = 60
+_MOST_VALUES = 200
+"""Times of day and durations that get a code each."""
 _MOST_DIGITS = 4
 
 
 @final
 class Spellings:
-    """Scales of dates and times that all texts of a column are on.
+    """Scales of dates, times and durations that all texts of a column are on.
 
     Example:
         >>> spellings = Spellings()
@@ -39,6 +45,8 @@ class Spellings:
             **{Calendar(form=form): (0, 0, 0) for form in _DATES},
             **{Moments(1, form): (0, 0, 0) for form in _TIMES},
             Moments(1, zone="UTC"): (0, 0, 0),
+            **{TimesOfDay(1, form): (0, 0, 0) for form in ("%H:%M", "%H:%M:%S", None)},
+            **{Durations(60 if form == "%H:%M" else 1, form): (0, 0, 0) for form in _LENGTHS},
         }
         self._empty = True
 
@@ -65,17 +73,35 @@ class Spellings:
         scale, (low, high, common) = next(iter(self._found.items()))
         forms = [each.form or "" for each in self._found if isinstance(each, Calendar | Moments)]
         several = all(any(form.startswith(order) for form in forms) for order in _ORDERS)
+        if isinstance(scale, TimesOfDay | Durations):
+            return _of_clock(scale, low, high, common), False
         form = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}
         if isinstance(scale, Moments):
             form |= {"zone": scale.zone} if scale.zone else {}
-            step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < 86_400)
-            day = 86_400
-            first, last = _outward(low // day, high // day)
-            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * day // step - 1)}
+            step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < _DAY)
+            first, last = _outward(low // _DAY, high // _DAY)
+            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
             return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | form, several
         first, last = _outward(low, high)
         entry: dict[str, Any] = {"min": first, "max": last} | form
         return entry | _bins(_number(first), _number(last)), several
+
+
+def _of_clock(scale: TimesOfDay | Durations, low: int, high: int, common: int) -> dict[str, Any]:
+    """The entry of times of day, all of a day, or of durations, between round ones."""
+    step = next(seconds for seconds in _STEPS if common * scale.seconds % seconds == 0 and seconds < _DAY)
+    form = {"format": scale.form} if scale.form and (scale.form, step >= 60) != ("%H:%M", True) else {}
+    first, last = 0, _DAY - step
+    if isinstance(scale, Durations):
+        wide = max(abs(low), abs(high)) * scale.seconds > 2 * _DAY
+        around = _DAY if wide else max(step, 3600)
+        first, last = low * scale.seconds // around * around, -(-high * scale.seconds // around) * around
+    kept = type(scale)(step)
+    entry = {"min": kept.text(min(first, 0) // step), "max": kept.text(max(last, step) // step)}
+    entry |= {"step": _STEPS[step]} | form
+    many = (last - first) // step >= _MOST_VALUES
+    bins: Any = {"log": 20} if isinstance(scale, Durations) and first >= 0 else 24
+    return entry | ({"bins": bins} if many else {})
 
 
 def scale_text(step: int, number: int) -> str:

@@ -17,6 +17,7 @@ _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
+_YES_NO = {"false", "true"}
 _LONGEST_RANGE = 100
 """Whole numbers that span no more than this get one code each."""
 
@@ -74,6 +75,9 @@ def _texts(summary: Summary, max_values: int) -> Proposal:
     if (dated := summary.spellings.options()) is not None:
         return Proposal(dated[0], _about_dates(dated[0], several=dated[1]))
     if counts is not None and {value.lower() for value in counts} == {"false", "true"}:
+        if summary.are_texts and len(counts) == len(_YES_NO) and set(counts) != _YES_NO:
+            kind = {} if summary.kind else {"type": "bool"}
+            return Proposal({"values": sorted(counts)} | kind, "Yes or no.")
         return Proposal({"values": [False, True]}, "Yes or no.")
     merged, rules = (counts, {}) if counts is None else spelled(counts)
     if merged is None or not _is_list(merged, max_values):
@@ -140,7 +144,8 @@ def _abbreviates(short: str, text: str) -> bool:
 
 
 def _about_dates(options: dict[str, Any], *, several: bool) -> str:
-    kind = "Times" if "step" in options else "Dates"
+    first = options["min"]
+    kind = "Durations" if "P" in first else "Times of day" if "-" not in first else "Times" if "T" in first else "Dates"
     bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
     doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
     return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"

@@ -24,6 +24,7 @@ from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
+from hedgerow.domain.layout import AS_DECLARED, Layout
 from hedgerow.errors import DomainError
 
 _MOST_REDUCTIONS = 1 << 16
@@ -56,6 +57,7 @@ class Domain:
         ignored: Columns of the data that are no attributes and are not read. Records are the same without them, so
             domains that differ in these alone are equal.
         draft: Whether the domain was read off data and nobody has said yet that it is public; neither is this compared.
+        layout: Order and form of the columns of records; nor is this.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -72,6 +74,7 @@ class Domain:
     unleveled: Clique
     ignored: Clique = field(compare=False)
     draft: bool = field(compare=False)
+    layout: Layout = field(compare=False)
 
     def __init__(
         self,
@@ -82,6 +85,7 @@ class Domain:
         *,
         ignored: Iterable[str] = (),
         draft: bool = False,
+        layout: Layout = AS_DECLARED,
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -95,6 +99,7 @@ class Domain:
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
         object.__setattr__(self, "draft", draft)
+        object.__setattr__(self, "layout", layout)
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(each.name for each in self.declared)]
@@ -130,7 +135,7 @@ class Domain:
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        build = partial(Domain, ignored=self.ignored, draft=self.draft)
+        build = partial(Domain, ignored=self.ignored, draft=self.draft, layout=self.layout)
         return build, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
@@ -185,7 +190,7 @@ class Domain:
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
-        """The columns of a table of records: the attributes, then derived columns.
+        """The columns of a table of records: the attributes, then derived columns, unless the layout says otherwise.
 
         Example:
             >>> from hedgerow import IntegerRange
@@ -193,7 +198,8 @@ class Domain:
             >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
             ['area', 'dense']
         """
-        return (*self.attributes, *(each.attribute for each in self.derived_columns))
+        found = {each.name: each for each in (*self.attributes, *(each.attribute for each in self.derived_columns))}
+        return tuple(found[name] for name in self.layout.sorted(found))
 
     @cached_property
     def grains(self) -> tuple[Derived, ...]:
@@ -518,6 +524,7 @@ class Domain:
             self.unleveled,
             ignored=(name for name in self.ignored if name not in kept),
             draft=self.draft,
+            layout=self.layout,
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:
@@ -556,4 +563,5 @@ class Domain:
                 name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}
             ),
             draft=self.draft or other.draft,
+            layout=self.layout.merged(other.layout),
         )

@@ -28,6 +28,10 @@ leaves blanks around a text out, ``case: fold`` takes capital and small letters 
 brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or the
 other one.
 
+How records are written may be declared too (``layout.py``): ``type: int16``, the name of an Arrow type, which data
+frames, Parquet and databases get; ``null: NA``, the text of empty cells in text files; ``digits: 2``, after the point
+of numbers there. Records are the same without them.
+
 An entry with options may have ``levels``, coarser forms of the attribute, finest first: one of these, or a list ::
 
     [5, 20]                                            # widths, of ranges and bins
@@ -51,6 +55,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
       - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
 
     ignore: [id, remark]                               # columns that stay out
+    order: [sex, stage, age]                           # order of columns in records; others follow
     draft: true                                        # read off data: refused until the line is deleted
 
 Paths are relative to the domain file. What is written holds the tables themselves.
@@ -81,15 +86,18 @@ from hedgerow.domain.entries import (
     level_item,
     levels_of,
     parsed,
+    written_entry,
+    written_of,
     yaml_text,
 )
+from hedgerow.domain.layout import Layout
 from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
 
 T = TypeVar("T")
 
-_BESIDE = ("draft", "derived", "constraints", "ignore")
+_BESIDE = ("draft", "derived", "constraints", "ignore", "order")
 """Sections that may stand beside the attributes."""
 
 
@@ -194,15 +202,23 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     leading = _leading_levels(domain)
     for name, item in leading:
         entries[name].setdefault("levels", []).append(item)
+    for name, written in domain.layout.columns.items():
+        if name in entries:
+            entries[name] |= written_entry(written)
     content: dict[str, Any] = {"draft": True} if domain.draft else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
-        content["derived"] = {each.name: derived_entry(domain, each) for each in functions}
+        content["derived"] = {
+            each.name: derived_entry(domain, each) | written_entry(domain.layout[each.name]) for each in functions
+        }
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
         content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
+    known = {*domain.all_names, *domain.ignored}
+    if order := [name for name in domain.layout.order if name in known]:
+        content["order"] = order
     return content
 
 
@@ -278,9 +294,12 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
+    order = beside.get("order") or []
     ignored, draft = beside.get("ignore") or [], beside.get("draft", False)
     if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
         raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
+    if not isinstance(order, list) or not all(str(name) in (*domain.all_names, *map(str, ignored)) for name in order):
+        raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if not isinstance(draft, bool):
         raise DomainError("'draft' is neither true nor false", remedy="write 'draft: true', or delete it")
     domain = Domain(
@@ -290,6 +309,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         unleveled,
         ignored=map(str, ignored),
         draft=draft,
+        layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions})),
     )
     check_feasible(domain)
     return domain

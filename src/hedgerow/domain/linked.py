@@ -72,6 +72,7 @@ class Linked:
             (*parents.unleveled, number),
             ignored=parents.ignored,
             draft=parents.draft,
+            layout=parents.layout,
         )
         joined = counted.merge(children)
         if len(joined) == len(counted):

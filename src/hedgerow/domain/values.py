@@ -5,8 +5,8 @@ code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
 listed value            the value, in its type                   its text
 whole number            int64                                    its digits
-on a scale              date32, timestamp[us], float64 or int64  its text, in the format of the scale
-                        for whole steps
+on a scale              date32, timestamp[us], time64[us],       its text, in the format of the scale
+                        duration[us], float64 or int64
 bin                     a number drawn inside it, to a millionth its digits
                         of its width: float64, or int64 where
                         the column is whole
@@ -24,6 +24,7 @@ null in Parquet, is read as missing.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -34,15 +35,20 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.scales import Scale, texts_on
+from hedgerow.domain.layout import AS_USUAL, Written
+from hedgerow.domain.scales import Decimals, Moments, Scale, texts_on
 from hedgerow.domain.tilts import leaning
 
 Codes = NDArray[np.integer[Any]]
 
 
+_DECIMAL = re.compile(r"decimal128\((\d+), (\d+)\)")
+_ZONED = re.compile(r"timestamp\[(\w+), tz=(.+)\]")
 _TYPES: dict[str, pa.DataType] = {
     "date32": pa.date32(),
     "timestamp[us]": pa.timestamp("us"),
+    "time64[us]": pa.time64("us"),
+    "duration[us]": pa.duration("us"),
     "string": pa.string(),
     "double": pa.float64(),
     "int64": pa.int64(),
@@ -51,13 +57,51 @@ _TYPES: dict[str, pa.DataType] = {
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
-    """Names and Arrow types of the columns of records: those of the attributes, then derived columns.
+    """Names and Arrow types of the columns of records, in the order of the domain's layout.
 
     Example:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain.columns])
+    return pa.schema([pa.field(each.name, _written_type(each, domain.layout[each.name])) for each in domain.columns])
+
+
+def _written_type(attribute: Attribute, written: Written) -> pa.DataType:
+    return _arrow_type(attribute) if written.type is None else type_called(written.type)
+
+
+def type_called(name: str) -> pa.DataType:
+    """The Arrow type of a name in a layout.
+
+    Example:
+        >>> type_called("timestamp[ns, tz=Europe/Berlin]"), type_called("decimal128(9, 2)"), type_called("int8")
+        (TimestampType(timestamp[ns, tz=Europe/Berlin]), Decimal128Type(decimal128(9, 2)), DataType(int8))
+    """
+    if name == "dictionary":
+        return pa.dictionary(pa.int32(), pa.string())
+    if found := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    zoned: Any = _ZONED.fullmatch(name)
+    alias: Any = pa.type_for_alias
+    found_type: pa.DataType = alias(name) if zoned is None else pa.timestamp(zoned[1], zoned[2])
+    return found_type
+
+
+def type_name(kind: pa.DataType) -> str | None:
+    """The name in a layout of an Arrow type; None where it has none.
+
+    Example:
+        >>> type_name(pa.date32()), type_name(pa.float32()), type_name(pa.list_(pa.int8()))
+        ('date32', 'float', None)
+    """
+    if pa.types.is_dictionary(kind):
+        return "dictionary"
+    name = {"date32[day]": "date32", "date64[ms]": "date64", "string_view": "string"}.get(str(kind), str(kind))
+    try:
+        known = type_called(name) == kind or name == "string"
+    except (ValueError, KeyError):
+        return None
+    return name if known else None
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
@@ -77,7 +121,11 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
 
 
 def encoded_values(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
+    attribute: Attribute,
+    codes: Codes,
+    rng: np.random.Generator,
+    tilts: Floats | None = None,
+    written: Written = AS_USUAL,
 ) -> pa.Array[Any]:
     """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
 
@@ -86,6 +134,7 @@ def encoded_values(
         codes: The codes, shape ``(n,)``.
         rng: Generator for the numbers inside bins.
         tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+        written: The form of the column.
 
     Example:
         >>> from hedgerow.system.randomness import generator
@@ -93,6 +142,39 @@ def encoded_values(
         >>> found.indices.to_pylist(), found.dictionary.to_pylist()
         ([1, 0, 1], ['F', 'M'])
     """
+    kind, natural = _written_type(attribute, written), _arrow_type(attribute)
+    if kind == natural:
+        return _natural(attribute, codes, rng, tilts)
+    if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind)):
+        return _converted(_natural(attribute, codes, rng, tilts), kind, attribute)
+    cells = texts_of(attribute, codes, rng, tilts, empties=False)
+    empty = codes >= attribute.ordinary if pa.types.is_decimal(kind) else codes == attribute.missing_code
+    texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
+    found: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
+    return found
+
+
+def _are_texts(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
+
+
+def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -> pa.Array[Any]:
+    """Values in a type that holds them."""
+    if _are_texts(kind):
+        return values
+    found: Any = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    zone, scale = getattr(kind, "tz", None), scale_of(attribute)
+    if zone is not None and isinstance(scale, Moments):  # of two moments that a clock shows alike the first
+        found = pa.compute.assume_timezone(found, zone, ambiguous="earliest", nonexistent="latest")
+    if pa.types.is_boolean(kind) and isinstance(attribute, Categorical):
+        beyond = pa.array(np.array([each is None for each in found.to_pylist()]))
+        found = pa.compute.if_else(beyond, pa.scalar(None, pa.string()), pa.compute.utf8_lower(found.cast(pa.string())))
+    converted: pa.Array[Any] = found.cast(kind)
+    return converted
+
+
+def _natural(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> pa.Array[Any]:
+    """Values in the type that follows from the attribute."""
     kind = _arrow_type(attribute)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
@@ -134,7 +216,11 @@ def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any,
 
 
 def values_of(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
+    attribute: Attribute,
+    codes: Codes,
+    rng: np.random.Generator,
+    tilts: Floats | None = None,
+    written: Written = AS_USUAL,
 ) -> pa.Array[Any]:
     """Values of a column of codes, in the type that ``arrow_schema`` says.
 
@@ -143,12 +229,20 @@ def values_of(
         >>> values_of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0)).to_pylist()
         ['M', None]
     """
-    found = encoded_values(attribute, codes, rng, tilts)
-    return found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found
+    found, kind = encoded_values(attribute, codes, rng, tilts, written), _written_type(attribute, written)
+    if not isinstance(found, pa.DictionaryArray) or found.type == kind:
+        return found
+    return found.cast(kind) if pa.types.is_dictionary(kind) else found.dictionary_decode().cast(kind)
 
 
 def texts_of(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None, *, empties: bool
+    attribute: Attribute,
+    codes: Codes,
+    rng: np.random.Generator,
+    tilts: Floats | None = None,
+    written: Written = AS_USUAL,
+    *,
+    empties: bool,
 ) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
@@ -157,6 +251,7 @@ def texts_of(
         codes: The codes, shape ``(n,)``.
         rng: Generator for the numbers inside bins.
         tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+        written: The form of the column.
         empties: Whether a column may have empty cells.
 
     Example:
@@ -167,13 +262,22 @@ def texts_of(
     """
     scale = scale_of(attribute)
     if scale is None:
-        values = values_of(attribute, codes, rng, tilts)
+        values = _decoded(_natural(attribute, codes, rng, tilts))
     else:
         cells = texts_on(scale.cell, _numbers(attribute, codes, rng, tilts))
         values = pa.array(cells, type=pa.string(), mask=codes >= attribute.ordinary)
-    shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
-    if empties and not _holds_texts(attribute) and not _is_on(scale, attribute.missing):
+    if written.digits:
+        more = written.digits - (scale.digits if isinstance(scale, Decimals) else 0)
+        point = "." if more == written.digits else ""
+        numbers: Any = values.cast(pa.string())
+        values = pa.compute.binary_join_element_wise(numbers, point + "0" * more, "")
+    missing = attribute.missing if written.null is None else written.null
+    shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
+    usual = not _holds_texts(attribute) and not _is_on(scale, missing)
+    if empties and (usual if written.null is None else not written.null):
         del shown[0]  # "?" would make every reader take the numbers for texts
+    elif not missing:
+        shown[0] = (attribute.missing_code, attribute.missing)
     if all(code is None for code, _ in shown):
         return values
     texts: Any = values.cast(pa.string())
@@ -182,6 +286,10 @@ def texts_of(
             texts = pa.compute.if_else(pa.array(codes == code), text, texts)
     found: pa.Array[Any] = texts
     return found
+
+
+def _decoded(values: pa.Array[Any]) -> pa.Array[Any]:
+    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
 
 
 def _holds_texts(attribute: Attribute) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,6 +23,7 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.layout import Written
 from hedgerow.domain.tables import codes_at
 from hedgerow.domain.values import arrow_schema, encoded_values, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
@@ -39,7 +42,7 @@ _GROUP_CHUNKS = 4
 
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
-Decode = Callable[[Attribute, Ints, np.random.Generator, Floats | None], "pa.Array[Any]"]
+Decode = Callable[[Attribute, Ints, np.random.Generator, Floats | None, Written], "pa.Array[Any]"]
 
 
 @final
@@ -123,7 +126,9 @@ class Records:
             [{'k': 5, 'b': 2}, {'k': 5, 'b': 0}]
         """
         kept = self.domain.of_columns(names)
-        domain = Domain((key, *kept.attributes), kept.declared, kept.constraints, (key.name, *kept.unleveled))
+        unleveled = (key.name, *kept.unleveled)
+        layout = replace(kept.layout, order=(key.name, *kept.layout.order))
+        domain = Domain((key, *kept.attributes), kept.declared, kept.constraints, unleveled, layout=layout)
         columns = [codes, *(self.codes[:, self.domain.index(name)] for name in kept.names)]
         return Records(np.column_stack(columns), domain, seed=self._seed, first=self._first, tilts=self._tilts)
 
@@ -140,13 +145,14 @@ class Records:
             MissingExtraError: pandas is not installed.
         """
         try:
-            import pandas as pd
+            import pandas  # noqa: F401 # Arrow needs it
         except ImportError as error:
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True, date_as_object=False)
         for field, attribute in zip(arrow_schema(self.domain), self.domain.columns, strict=True):
-            if field.type == pa.int64() and attribute.size > attribute.ordinary:
-                frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
+            if pa.types.is_integer(field.type) and attribute.size > attribute.ordinary:
+                nullable = str(field.type).replace("i", "I").replace("u", "U")
+                frame[field.name] = frame[field.name].astype(nullable)  # type: ignore[call-overload]
         return frame
 
     def to_polars(self) -> pl.DataFrame:
@@ -193,7 +199,13 @@ class Records:
             codes = self.codes[start : start + rows]
             known = dict(zip(self.domain.names, codes.T, strict=True))
             columns = {
-                each.name: decode(each, codes_at(self.domain, each.name, known), rng, self._tilts.get(each.name))
+                each.name: decode(
+                    each,
+                    codes_at(self.domain, each.name, known),
+                    rng,
+                    self._tilts.get(each.name),
+                    self.domain.layout[each.name],
+                )
                 for each in self.domain.columns
             }
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -323,21 +335,26 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Genera
 
 def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     text = pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema(
-        [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
-    )
-    # Without Arrow's own schema in the file readers get texts, not dictionaries; numbers drawn inside bins hardly
-    # repeat; and in random order nearly every row group has nearly every value, so statistics would skip none.
+    # Texts come as dictionaries, and the note of Arrow's own schema says what readers shall get; numbers drawn inside
+    # bins hardly repeat; and in random order nearly every row group has nearly every value, so statistics would skip
+    # none.
+    wanted = arrow_schema(domain)
+    schema = pa.schema([each.with_type(text) if _is_text(each.type) else each for each in wanted])
     repeated: Any = [
         attribute.name for attribute in domain.columns if not isinstance(attribute, Binned) or attribute.whole
     ]
     with pa.parquet.ParquetWriter(
         path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
     ) as writer:
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(wanted.serialize().to_pybytes()).decode()})
         for batch in batches:
             chunks = batch.encoded()
             while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
                 yield rows
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBatch]) -> int:
@@ -352,6 +369,7 @@ def _quoting(domain: Domain) -> Literal["needed", "none"]:
     special = set(',"\r\n')
     texts = [label for attribute in domain.columns if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [text for attribute in domain.columns for text in (attribute.missing, attribute.other) if text is not None]
+    texts += [written.null for written in domain.layout.columns.values() if written.null]
     first, rng = np.zeros(1, dtype=np.int64), generator(0)
     texts += [
         str(texts_of(attribute, first, rng, empties=True)[0])  # the format of dates may have commas
