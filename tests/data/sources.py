@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -89,6 +90,22 @@ def scales_of(n_rows: int, seed: int) -> pa.Table:
     for name, column in columns.items():
         table = table.append_column(name, column)
     return table
+
+
+SPANS = domain_from_mapping(
+    {
+        "seen": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "bins": 31},
+        "stay": {"from": "seen", "to": "left", "min": "PT0H", "max": "PT40H", "step": "30min", "missing": True},
+    }
+)
+"""A duration that lies between two columns, one of them in bins."""
+
+
+def spans_of(n_rows: int, seed: int) -> pa.Table:
+    """A random table that fits `SPANS`, beside that of ``table_of``; the durations are those of its column "wait"."""
+    table = scales_of(n_rows, seed)
+    ends = pyarrow.compute.add(table.column("seen"), table.column("wait"))
+    return table.append_column("left", ends)
 
 
 def visits_of(n_rows: int, seed: int) -> pa.Table:

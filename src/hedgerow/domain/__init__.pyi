@@ -46,6 +46,7 @@ from .layout import Layout as Layout, Written as Written, check_written as check
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
+from .measures import Measure as Measure, measure_of as measure_of
 from .rules import (
     determines as determines,
     determining as determining,
@@ -58,6 +59,7 @@ from .scales import (
     Moments as Moments,
     Scale as Scale,
 )
+from .spans import Span as Span
 from .spelling import Spelling as Spelling
 from .tables import (
     carriers as carriers,

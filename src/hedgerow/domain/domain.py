@@ -25,6 +25,7 @@ from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
 from hedgerow.domain.layout import AS_DECLARED, Layout
+from hedgerow.domain.spans import Span
 from hedgerow.errors import DomainError
 
 _MOST_REDUCTIONS = 1 << 16
@@ -58,6 +59,7 @@ class Domain:
             domains that differ in these alone are equal.
         draft: Whether the domain was read off data and nobody has said yet that it is public; neither is this compared.
         layout: Order and form of the columns of records; nor is this.
+        spans: Attributes that are durations between two columns of the data; nor are these.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -75,6 +77,7 @@ class Domain:
     ignored: Clique = field(compare=False)
     draft: bool = field(compare=False)
     layout: Layout = field(compare=False)
+    spans: tuple[Span, ...] = field(compare=False)
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class Domain:
         ignored: Iterable[str] = (),
         draft: bool = False,
         layout: Layout = AS_DECLARED,
+        spans: Iterable[Span] = (),
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -100,6 +104,7 @@ class Domain:
         object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
         object.__setattr__(self, "draft", draft)
         object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "spans", tuple(spans))
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(each.name for each in self.declared)]
@@ -109,11 +114,27 @@ class Domain:
         both = [name for name in self.ignored if name in names]
         if both:
             raise DomainError(f"column {both[0]!r} is declared and ignored", remedy="delete one of the two")
+        for span in self.spans:
+            self._check_span(span)
         for derived in self.declared:
             self._check_scope(f"derived attribute {derived.name!r}", derived.sources, derived.codes.shape)
         for constraint in self.constraints:
             shape = tuple(len(each) for each in constraint.classes)
             self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
+
+    def _check_span(self, span: Span) -> None:
+        if span.length not in self.names or span.start not in self.names or span.start == span.length:
+            raise DomainError(
+                f"{span.length!r} lies between {span.start!r} and {span.end!r}, and begins at no attribute",
+                remedy="declare the column under 'from' as an attribute of dates",
+            )
+        taken = [*self.names, *self.ignored, *(each.name for each in self.declared)]
+        taken += [each.end for each in self.spans if each is not span]
+        if span.end in taken:
+            raise DomainError(
+                f"{span.end!r} is the end of {span.length!r} and declared elsewhere",
+                remedy="delete it there: it follows from the two others",
+            )
 
     def _check_scope(self, what: str, scope: Clique, shape: tuple[int, ...]) -> None:
         for name in scope:
@@ -135,7 +156,7 @@ class Domain:
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        build = partial(Domain, ignored=self.ignored, draft=self.draft, layout=self.layout)
+        build = partial(Domain, ignored=self.ignored, draft=self.draft, layout=self.layout, spans=self.spans)
         return build, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
@@ -186,7 +207,7 @@ class Domain:
     @property
     def has_rules(self) -> bool:
         """Whether a row of the data can break a rule: a constraint, or the function that a derived column follows."""
-        return bool(self.constraints or self.derived_columns)
+        return bool(self.constraints or self.derived_columns or any(each.column for each in self.spans))
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
@@ -525,6 +546,7 @@ class Domain:
             ignored=(name for name in self.ignored if name not in kept),
             draft=self.draft,
             layout=self.layout,
+            spans=(each for each in self.spans if {each.length, each.start} <= inside),
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:
@@ -537,7 +559,12 @@ class Domain:
             >>> domain.of_columns(["a", "twice"]).names, domain.of_columns(["b", "twice"]).names
             (('a',), ('b', 'twice'))
         """
-        named = tuple(names)
+        lengths = {each.end: each.length for each in self.spans}
+        named = tuple(dict.fromkeys(lengths.get(name, name) for name in names))
+        for span in self.spans:
+            if span.length in named and span.start not in named:
+                message = f"the columns hold {span.length!r} and not {span.start!r}, which it begins at"
+                raise DomainError(message, remedy=f"name {span.start!r} too")
         following = [each.name for each in self.derived_columns if set(each.sources) <= set(named)]
         return self.project(name for name in named if name not in following)
 
@@ -564,4 +591,5 @@ class Domain:
             ),
             draft=self.draft or other.draft,
             layout=self.layout.merged(other.layout),
+            spans=dict.fromkeys((*self.spans, *other.spans)),
         )

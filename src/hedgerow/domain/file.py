@@ -86,6 +86,8 @@ from hedgerow.domain.entries import (
     level_item,
     levels_of,
     parsed,
+    span_entry,
+    spans_of,
     written_entry,
     written_of,
     yaml_text,
@@ -205,6 +207,8 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     for name, written in domain.layout.columns.items():
         if name in entries:
             entries[name] |= written_entry(written)
+    for span in domain.spans:
+        entries[span.length] |= span_entry(span)
     content: dict[str, Any] = {"draft": True} if domain.draft else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
@@ -216,7 +220,7 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
         content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
-    known = {*domain.all_names, *domain.ignored}
+    known = {*domain.all_names, *domain.ignored, *(each.end for each in domain.spans)}
     if order := [name for name in domain.layout.order if name in known]:
         content["order"] = order
     return content
@@ -294,11 +298,13 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
+    spans = spans_of(domain, entries)
     order = beside.get("order") or []
     ignored, draft = beside.get("ignore") or [], beside.get("draft", False)
     if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
         raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
-    if not isinstance(order, list) or not all(str(name) in (*domain.all_names, *map(str, ignored)) for name in order):
+    columns = {*domain.all_names, *map(str, ignored), *(each.end for each in spans)}
+    if not isinstance(order, list) or not all(str(name) in columns for name in order):
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if not isinstance(draft, bool):
         raise DomainError("'draft' is neither true nor false", remedy="write 'draft: true', or delete it")
@@ -310,6 +316,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         ignored=map(str, ignored),
         draft=draft,
         layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions})),
+        spans=spans,
     )
     check_feasible(domain)
     return domain

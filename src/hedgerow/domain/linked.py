@@ -73,6 +73,7 @@ class Linked:
             ignored=parents.ignored,
             draft=parents.draft,
             layout=parents.layout,
+            spans=parents.spans,
         )
         joined = counted.merge(children)
         if len(joined) == len(counted):

@@ -25,7 +25,8 @@ null in Parquet, is read as missing.
 from __future__ import annotations
 
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +37,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.layout import AS_USUAL, Written
+from hedgerow.domain.measures import written
 from hedgerow.domain.scales import Decimals, Moments, Scale, texts_on
 from hedgerow.domain.tilts import leaning
 
@@ -63,11 +65,22 @@ def arrow_schema(domain: Domain) -> pa.Schema:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(each.name, _written_type(each, domain.layout[each.name])) for each in domain.columns])
+    return pa.schema([pa.field(each.name, _written_type(each, form_of(domain, each.name))) for each in written(domain)])
 
 
-def _written_type(attribute: Attribute, written: Written) -> pa.DataType:
-    return _arrow_type(attribute) if written.type is None else type_called(written.type)
+def form_of(domain: Domain, name: str) -> Written:
+    """The form of a column; the end of a span has that of its start.
+
+    Example:
+        >>> form_of(Domain([IntegerRange("age", 17, 90)]), "age")
+        Written(type=None, null=None, digits=None)
+    """
+    starts = {each.end: each.start for each in domain.spans}
+    return domain.layout[starts.get(name, name)]
+
+
+def _written_type(attribute: Attribute, form: Written) -> pa.DataType:
+    return _arrow_type(attribute) if form.type is None else type_called(form.type)
 
 
 def type_called(name: str) -> pa.DataType:
@@ -120,35 +133,70 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 
-def encoded_values(
-    attribute: Attribute,
-    codes: Codes,
-    rng: np.random.Generator,
-    tilts: Floats | None = None,
-    written: Written = AS_USUAL,
-) -> pa.Array[Any]:
-    """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
+@final
+@dataclass(frozen=True)
+class Drawn:
+    """A column of codes, and a number for each where they stand for numbers.
 
-    Args:
+    Attributes:
         attribute: The column.
         codes: The codes, shape ``(n,)``.
-        rng: Generator for the numbers inside bins.
-        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
-        written: The form of the column.
+        numbers: The numbers that they stand for, or that were drawn inside bins; any for those that stand for none.
+        form: The form of the column.
+    """
+
+    attribute: Attribute
+    codes: Codes
+    numbers: NDArray[Any]
+    form: Written = AS_USUAL
+
+    @classmethod
+    def of(
+        cls,
+        attribute: Attribute,
+        codes: Codes,
+        rng: np.random.Generator,
+        tilts: Floats | None = None,
+        form: Written = AS_USUAL,
+    ) -> Self:
+        """Draw numbers inside bins.
+
+        Args:
+            attribute: The column.
+            codes: The codes, shape ``(n,)``.
+            rng: Generator for the numbers inside bins.
+            tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+            form: The form of the column.
+        """
+        ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
+        if isinstance(attribute, Binned):
+            return cls(attribute, codes, _inside_bins(attribute, ordinary, rng, tilts), form)
+        numbers = ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
+        return cls(attribute, codes, numbers, form)
+
+    @property
+    def beyond(self) -> NDArray[np.bool_]:
+        """Whether codes are those of the missing or the other value."""
+        return self.codes >= self.attribute.ordinary
+
+
+def encoded_values(drawn: Drawn) -> pa.Array[Any]:
+    """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
 
     Example:
         >>> from hedgerow.system.randomness import generator
-        >>> found = encoded_values(Categorical("sex", ("F", "M")), np.array([1, 0, 1]), generator(0))
+        >>> found = encoded_values(Drawn.of(Categorical("sex", ("F", "M")), np.array([1, 0, 1]), generator(0)))
         >>> found.indices.to_pylist(), found.dictionary.to_pylist()
         ([1, 0, 1], ['F', 'M'])
     """
-    kind, natural = _written_type(attribute, written), _arrow_type(attribute)
+    attribute = drawn.attribute
+    kind, natural = _written_type(attribute, drawn.form), _arrow_type(attribute)
     if kind == natural:
-        return _natural(attribute, codes, rng, tilts)
+        return _natural(drawn)
     if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind)):
-        return _converted(_natural(attribute, codes, rng, tilts), kind, attribute)
-    cells = texts_of(attribute, codes, rng, tilts, empties=False)
-    empty = codes >= attribute.ordinary if pa.types.is_decimal(kind) else codes == attribute.missing_code
+        return _converted(_natural(drawn), kind, attribute)
+    cells = texts_of(drawn, empties=False)
+    empty = drawn.beyond if pa.types.is_decimal(kind) else drawn.codes == attribute.missing_code
     texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
     found: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
     return found
@@ -173,28 +221,20 @@ def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -
     return converted
 
 
-def _natural(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> pa.Array[Any]:
+def _natural(drawn: Drawn) -> pa.Array[Any]:
     """Values in the type that follows from the attribute."""
+    attribute, codes, beyond = drawn.attribute, drawn.codes, drawn.beyond
     kind = _arrow_type(attribute)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
-    beyond = codes >= attribute.ordinary
     if isinstance(attribute, Categorical):
         found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
         return pa.array(found, type=kind, mask=beyond)
-    numbers, scale = _numbers(attribute, codes, rng, tilts), scale_of(attribute)
+    scale = scale_of(attribute)
     if scale is None:
-        return pa.array(numbers, type=kind, mask=beyond)
-    values = pa.array(scale.values(numbers), type=kind, mask=beyond)
+        return pa.array(drawn.numbers, type=kind, mask=beyond)
+    values = pa.array(scale.values(drawn.numbers), type=kind, mask=beyond)
     return values.dictionary_encode() if kind == pa.string() else values
-
-
-def _numbers(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> NDArray[Any]:
-    """The numbers of codes; any number for codes beyond the ordinary ones."""
-    ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
-    if isinstance(attribute, Binned):
-        return _inside_bins(attribute, ordinary, rng, tilts)
-    return ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
 
 
 def scale_of(attribute: Attribute) -> Scale | None:
@@ -215,66 +255,48 @@ def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any,
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
-def values_of(
-    attribute: Attribute,
-    codes: Codes,
-    rng: np.random.Generator,
-    tilts: Floats | None = None,
-    written: Written = AS_USUAL,
-) -> pa.Array[Any]:
+def values_of(drawn: Drawn) -> pa.Array[Any]:
     """Values of a column of codes, in the type that ``arrow_schema`` says.
 
     Example:
         >>> from hedgerow.system.randomness import generator
-        >>> values_of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0)).to_pylist()
+        >>> values_of(Drawn.of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0))).to_pylist()
         ['M', None]
     """
-    found, kind = encoded_values(attribute, codes, rng, tilts, written), _written_type(attribute, written)
+    found, kind = encoded_values(drawn), _written_type(drawn.attribute, drawn.form)
     if not isinstance(found, pa.DictionaryArray) or found.type == kind:
         return found
     return found.cast(kind) if pa.types.is_dictionary(kind) else found.dictionary_decode().cast(kind)
 
 
-def texts_of(
-    attribute: Attribute,
-    codes: Codes,
-    rng: np.random.Generator,
-    tilts: Floats | None = None,
-    written: Written = AS_USUAL,
-    *,
-    empties: bool,
-) -> pa.Array[Any]:
+def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
-        attribute: The column.
-        codes: The codes, shape ``(n,)``.
-        rng: Generator for the numbers inside bins.
-        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
-        written: The form of the column.
+        drawn: The column.
         empties: Whether a column may have empty cells.
 
     Example:
         >>> from hedgerow.system.randomness import generator
         >>> age = IntegerRange("age", 17, 90, missing="-1")
-        >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
+        >>> texts_of(Drawn.of(age, np.array([0, 74]), generator(0)), empties=True).to_pylist()
         ['17', '-1']
     """
+    attribute, codes, form = drawn.attribute, drawn.codes, drawn.form
     scale = scale_of(attribute)
     if scale is None:
-        values = _decoded(_natural(attribute, codes, rng, tilts))
+        values = _decoded(_natural(drawn))
     else:
-        cells = texts_on(scale.cell, _numbers(attribute, codes, rng, tilts))
-        values = pa.array(cells, type=pa.string(), mask=codes >= attribute.ordinary)
-    if written.digits:
-        more = written.digits - (scale.digits if isinstance(scale, Decimals) else 0)
-        point = "." if more == written.digits else ""
+        values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
+    if form.digits:
+        more = form.digits - (scale.digits if isinstance(scale, Decimals) else 0)
+        point = "." if more == form.digits else ""
         numbers: Any = values.cast(pa.string())
         values = pa.compute.binary_join_element_wise(numbers, point + "0" * more, "")
-    missing = attribute.missing if written.null is None else written.null
+    missing = attribute.missing if form.null is None else form.null
     shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
     usual = not _holds_texts(attribute) and not _is_on(scale, missing)
-    if empties and (usual if written.null is None else not written.null):
+    if empties and (usual if form.null is None else not form.null):
         del shown[0]  # "?" would make every reader take the numbers for texts
     elif not missing:
         shown[0] = (attribute.missing_code, attribute.missing)

@@ -8,7 +8,7 @@ from typing import Literal, NoReturn, final, get_args
 from hedgerow.data.reading.readers import Reader
 from hedgerow.data.reading.rules import check_violations
 from hedgerow.data.source import Violations
-from hedgerow.domain import Attribute, Domain, IntegerRange
+from hedgerow.domain import Attribute, Domain, IntegerRange, Measure, Span, measure_of
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
 from hedgerow.queries import Persons
 
@@ -45,15 +45,28 @@ class Coding:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are read, those of the counts and of the persons last."""
         person = None if self.persons is None else self.persons.column
-        return (*self.attributes, *(each for each in (self.count_column, person) if each is not None))
+        measured = {each.length for each in self.spans if not each.column}
+        attributes = (name for name in self.attributes if name not in measured)
+        return (*attributes, *(each for each in (self.count_column, person) if each is not None))
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Durations that are measured between two columns; codes say how long they are."""
+        return () if self.coded else self.domain.spans
+
+    @property
+    def measures(self) -> dict[Span, Measure]:
+        """The exact columns of each span."""
+        return {each: measure_of(each, self.domain[each.start], self.domain[each.length]) for each in self.spans}
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """The attribute that the cells of each column are read as: those of records, then derived columns."""
+        """The attribute that the cells of each column are read as: of records, derived columns, then ends of spans."""
         declared = (*self.domain, *(each.attribute for each in self.domain.derived_columns))
         if self.coded:
             return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in declared}
-        return {each.name: each for each in declared}
+        ends = {span.end: measure.end for span, measure in self.measures.items()}
+        return {each.name: each for each in declared} | ends
 
 
 def select_columns(

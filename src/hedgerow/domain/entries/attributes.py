@@ -8,6 +8,7 @@ from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRan
 from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
 from hedgerow.domain.entries.layout import WRITTEN
 from hedgerow.domain.entries.scales import OPTIONS, bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.entries.spans import SPAN
 from hedgerow.domain.entries.spelling import SPELLING_OPTIONS, spelling_entry, spelling_of
 from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
@@ -18,7 +19,7 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-_FREE = ("whole", "missing", "other", "learnt", "levels", *WRITTEN, *OPTIONS, *SPELLING_OPTIONS)
+_FREE = ("whole", "missing", "other", "learnt", "levels", *SPAN, *WRITTEN, *OPTIONS, *SPELLING_OPTIONS)
 """Options of any form."""
 _OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
 _NESTED = ("levels", "synonyms")
