@@ -90,7 +90,7 @@ class Summary:
             self.counts[text] += count
             if len(self.counts) > TRACKED:
                 self.counts = None
-        self.spellings.add(text)
+        self.spellings.add(text, count)
         if not self.numeric:
             return
         number = _number(text)

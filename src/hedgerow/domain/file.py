@@ -15,6 +15,8 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
     {min: 2015-01-01, max: 2024-12-31, format: "%d.%m.%Y"}       # dates; "format" where texts are not 2015-01-31
     {min: 2020-01, max: 2024-12}                                 # months; weeks as 2020-W05, quarters as 2020-Q1
     {min: 2024-01-01T00:00, max: 2024-12-31T23:45, step: 15min}  # times; "zone: Europe/Berlin" for offsets
+    {min: 08:00, max: 17:45, step: 15min}                        # times of day
+    {min: PT0H, max: P2D, step: 1min, format: "%H:%M:%S"}        # durations; ``unit: h`` where cells are numbers
     {min: 35.0, max: 43.0, step: 0.1}                            # decimals
 
 ``round: true`` reads a decimal between two steps as the nearest, and a time as the step that it is in. ``bins`` may be
@@ -27,6 +29,9 @@ Listed values may have rules by which texts that are written differently are one
 leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)
 brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or the
 other one.
+
+A duration may lie between two columns: ``{from: admitted, to: discharged, min: 0, max: 90, unit: d}`` describes it and
+the later column, which is its sum with the earlier one (``spans.py``); ``column: true`` where the data have it too.
 
 How records are written may be declared too (``layout.py``): ``type: int16``, the name of an Arrow type, which data
 frames, Parquet and databases get; ``null: NA``, the text of empty cells in text files; ``digits: 2``, after the point
