@@ -13,6 +13,7 @@ import pytest
 
 import hedgerow
 import hedgerow.extending
+from hedgerow.domain import arrow_schema
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -75,7 +76,10 @@ def test_the_domain_file_of_the_readme_is_one(tmp_path: Path) -> None:
 
 def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    (file,) = re.findall(r"```yaml\n(attributes:.*?)```", text, flags=re.DOTALL)
+    written, file = re.findall(r"```yaml\n(attributes:.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "written.yaml").write_text(written, encoding="utf-8")
+    columns = arrow_schema(hedgerow.read_domain(tmp_path / "written.yaml"))
+    assert columns.names == ["seen", "age", "word", "paid", "cost"]
     for line, values in (
         ("diagnosis", "[A001, A002, B010]"), ("area", "[a, b, c]"), ("day", "[2024-01-31, 2024-02-01, 2025-02-01]")
     ):  # fmt: skip

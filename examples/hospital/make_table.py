@@ -1,13 +1,14 @@
 """Make a table as a hospital's export has it; every number in it is drawn from formulas, and no person is behind it.
 
-Run it as ``python examples/hospital/make_table.py visits.csv``. There are 20,000 rows and 18 columns: identifiers, a
-time and a date, money, decimals, 300 diagnosis codes, labels in three spellings, and missing values.
+Run it as ``python examples/hospital/make_table.py visits.csv``. There are 20,000 rows and 22 columns: identifiers,
+dates, times, a time of day and durations, money, decimals, 300 diagnosis codes, labels in three spellings, and missing
+values.
 """
 
 import csv
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ def rows(n: int = ROWS, seed: int = SEED) -> Iterator[dict[str, object]]:
     Yields:
         One row by column name.
     """
-    draw = generator(seed)
+    draw, clock = generator(seed), generator(seed + 1)
     frequent = 1.0 / np.arange(1, len(CODES) + 1) ** 0.7
     frequent = draw.permutation(frequent / frequent.sum())
     for number in range(n):
@@ -47,12 +48,19 @@ def rows(n: int = ROWS, seed: int = SEED) -> Iterator[dict[str, object]]:
         fever = emergency and draw.random() < 0.4
         crp = float(np.exp(draw.normal(1.5 + 1.6 * fever, 1.1)))
         weight = draw.normal(3.5 + 4.1 * min(age, 17), 3.0 + 0.6 * min(age, 17))
-        arrived = datetime(2023, 1, 1) + timedelta(minutes=15 * int(draw.integers(0, 731 * 96)))
+        changed = datetime(2023, 1, 1) + timedelta(minutes=15 * int(draw.integers(0, 731 * 96)))
+        admitted = date(2023, 1, 1) + timedelta(days=int(clock.integers(0, 731)))
+        arrived = int(clock.normal(11.0 - 1.0 * emergency, 3.0 + 3.0 * emergency) * 4.0) % 96
+        waited = min(int(np.exp(clock.normal(4.6 - 1.0 * emergency, 1.0))), 2879)
         insured = datetime(1995, 1, 1) + timedelta(days=int(10_000 * draw.beta(2.0, 1.5)))
         yield {
             "visit_id": f"V{number:06d}",
             "patient_id": f"P{int(draw.integers(0, 14_000)):05d}",
-            "arrived": f"{arrived:%Y-%m-%d %H:%M}",
+            "changed": f"{changed:%Y-%m-%d %H:%M}",
+            "admitted": admitted.isoformat(),
+            "discharged": (admitted + timedelta(days=stay)).isoformat(),
+            "arrived_at": f"{arrived // 4:02d}:{arrived % 4 * 15:02d}",
+            "waited": f"{waited // 60:02d}:{waited % 60:02d}:00",
             "insured_since": f"{insured:%d.%m.%Y}",
             "age": age,
             "sex": SPELLINGS[sex][int(draw.choice(3, p=[0.8, 0.15, 0.05]))],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -57,9 +58,14 @@ SCALES = domain_from_mapping(
         "seen": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min"},
         "temp": {"min": 35, "max": 43, "step": 0.1, "missing": True},
         "born": {"min": "1950-01-01", "max": "1999-12-31", "format": "%d.%m.%Y", "bins": "year"},
+        "due": {"min": "06:00", "max": "21:45", "step": "15min"},
+        "wait": {"min": "PT0M", "max": "PT30H", "step": "30min", "missing": True},
+        "ride": {"min": "PT0S", "max": "PT48H", "step": "1min", "format": "%H:%M:%S", "bins": 20},
+        "off": {"min": 0, "max": 60, "unit": "d"},
+        "bus": {"min": "00:00", "max": "23:59", "bins": 24},
     }
 )
-"""Dates, times and decimals; texts of dates in a form of their own."""
+"""Dates, times, times of day, durations and decimals; texts of dates and durations in a form of their own."""
 
 
 def scales_of(n_rows: int, seed: int) -> pa.Table:
@@ -68,16 +74,38 @@ def scales_of(n_rows: int, seed: int) -> pa.Table:
     day, late = np.datetime64("2023-01-01"), draw.random(n_rows) < 0.1
     born = np.datetime64("1950-01-01") + draw.integers(0, 18_000, n_rows)
     tenths = draw.integers(350, 431, n_rows) / 10
+    quarters, halves, minutes = (draw.integers(0, high, n_rows) for high in (64, 61, 2881))
     columns = {
         "admitted": pa.array(day + draw.integers(0, 731, n_rows), pa.date32(), mask=late),
         "seen": pa.array(np.datetime64("2024-01-01T00:00:00.000000") + 900_000_000 * draw.integers(0, 2976, n_rows)),
         "temp": pa.array(tenths, mask=late),
         "born": pa.array([each.strftime("%d.%m.%Y") for each in born.tolist()]),
+        "due": pa.array([time(6 + n // 4, n % 4 * 15) for n in quarters.tolist()]),
+        "wait": pa.array((halves * 1_800_000_000).astype("timedelta64[us]"), mask=late),
+        "ride": pa.array([f"{n // 60:02d}:{n % 60:02d}:00" for n in minutes.tolist()]),
+        "bus": pa.array([f"{n // 2 // 60:02d}:{n // 2 % 60:02d}:00" for n in minutes.clip(0, 2879).tolist()]),
+        "off": pa.array(draw.integers(0, 61, n_rows)),
     }
     table = table_of(n_rows, seed)
     for name, column in columns.items():
         table = table.append_column(name, column)
     return table
+
+
+SPANS = domain_from_mapping(
+    {
+        "seen": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "bins": 31},
+        "stay": {"from": "seen", "to": "left", "min": "PT0H", "max": "PT40H", "step": "30min", "missing": True},
+    }
+)
+"""A duration that lies between two columns, one of them in bins."""
+
+
+def spans_of(n_rows: int, seed: int) -> pa.Table:
+    """A random table that fits `SPANS`, beside that of ``table_of``; the durations are those of its column "wait"."""
+    table = scales_of(n_rows, seed)
+    ends = pyarrow.compute.add(table.column("seen"), table.column("wait"))
+    return table.append_column("left", ends)
 
 
 def visits_of(n_rows: int, seed: int) -> pa.Table:
@@ -131,7 +159,18 @@ def one_parquet(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
     return folder / "people.parquet", {}
 
 
+def texts_of_durations(table: pa.Table) -> pa.Table:
+    """Durations as the standard writes them: CSV has no type for them."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_duration(field.type):
+            seconds = [None if each is None else each // timedelta(seconds=1) for each in table[place].to_pylist()]
+            cells = [None if n is None else f"{'-' if n < 0 else ''}PT{abs(n)}S" for n in seconds]
+            table = table.set_column(place, field.name, pa.array(cells, pa.string()))
+    return table
+
+
 def one_csv(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
+    table = texts_of_durations(table)
     pyarrow.csv.write_csv(table, folder / "people.csv")
     return folder / "people.csv", {}
 
@@ -143,13 +182,14 @@ def many_parquet(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def many_csv(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
-    for i, part in enumerate(parts_of(table)):
+    for i, part in enumerate(parts_of(texts_of_durations(table))):
         pyarrow.csv.write_csv(part.select(part.column_names[::-1]) if i else part, folder / f"part-{i}.csv")
     return f"{folder}/part-*.csv", {}
 
 
 def partitioned(table: pa.Table, folder: Path) -> tuple[Any, dict[str, Any]]:
     """By one attribute and by the column that is not declared; its files are in folders of these names."""
+    table = texts_of_durations(table)  # nor has Parquet one, and DuckDB does not look at Arrow's note of it
     pyarrow.parquet.write_to_dataset(table, folder / "people", partition_cols=["answer", "region"])
     return folder / "people", {}
 
@@ -203,6 +243,10 @@ BAD_ON_SCALES = {
     "a fraction of a step": ("temp", 36.65, OutOfRangeError),
     "a day out of range": ("admitted", date(2025, 1, 1), OutOfRangeError),
     "a time between two steps": ("seen", datetime(2024, 1, 1, 0, 7), OutOfRangeError),
+    "25:00 as a time of day": ("bus", "25:00", UnknownValueError),
+    "a duration below none": ("wait", timedelta(minutes=-30), OutOfRangeError),
+    "a duration between two steps": ("wait", timedelta(minutes=7), OutOfRangeError),
+    "a duration in another form": ("ride", "PT1H", UnknownValueError),
 }
 
 

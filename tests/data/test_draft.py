@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ def test_columns_with_very_many_values() -> None:
     text = draft_domain(pa.table({"id": [f"k{i}" for i in range(10_001)], "x": np.arange(10_001.0)}))
     assert "more than 10,000 distinct texts" in text
     assert '"x": {"edges": [0, 500,' in text
-    assert '10000], "whole": true}' in text
+    assert '10000], "whole": true, "type": "double"}' in text
 
 
 def test_refusals(tmp_path: Path) -> None:
@@ -181,6 +181,22 @@ MOMENTS = [datetime(2024, 1, 5) + timedelta(minutes=15 * number) for number in r
             {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "bins": 60, "zone": "UTC"},
         ),
         (["36.6", "35.2", "41.9", "37"], {"min": 35, "max": 42, "step": 0.1}),
+        ([f"{hour:02d}:15" for hour in range(24)], {"min": "00:00", "max": "23:45", "step": "15min"}),
+        (
+            [f"{hour:02d}:15:00" for hour in range(24)],
+            {"min": "00:00", "max": "23:45", "step": "15min", "format": "%H:%M:%S"},
+        ),
+        (
+            [f"{hour:02d}:30:00" for hour in range(26)],
+            {"min": "PT0S", "max": "P1DT2H", "step": "15min", "format": "%H:%M:%S"},
+        ),
+        ([f"PT{hour}H" for hour in range(6)], {"min": "PT0S", "max": "PT5H", "step": "1h"}),
+        ([timedelta(hours=n) for n in (-3, 5)], {"min": "-PT3H", "max": "PT5H", "step": "1h"}),
+        (
+            [str(pd.Timedelta(hours=n)) for n in range(72)],
+            {"min": "PT0S", "max": "P3D", "step": "1h", "format": "%d days %H:%M:%S"},
+        ),
+        ([time(8, 0), time(22, 30)], {"min": "00:00", "max": "23:45", "step": "15min"}),
         ([0.25, 99.5, 1210.75], {"min": 0, "max": 1211, "step": 0.01, "bins": 20}),
     ],
 )
@@ -188,7 +204,11 @@ def test_dates_times_and_decimals(cells: Any, entry: dict[str, Any], tmp_path: P
     table = pd.DataFrame({"x": cells}) if isinstance(cells, pd.Series) else pa.table({"x": cells})
     text = draft_domain(table, name="t")
     (written,) = [line for line in text.splitlines() if line.startswith('  "x": ')]
-    assert json.loads(written.removeprefix('  "x": ')) == entry
+    found = json.loads(written.removeprefix('  "x": '))
+    kind = found.pop("type", None)
+    assert (kind == "string") == isinstance(cells[0], str)  # a column of texts stays one
+    assert (kind or "").startswith("timestamp") == isinstance(cells, pd.Series)
+    assert found == entry
     read_table(table, drafted(tmp_path, table))
 
 

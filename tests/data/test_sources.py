@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hedgerow.errors import (
     ColumnError,
     CountColumnError,
     DataError,
+    OutOfRangeError,
     PersonColumnError,
     QueryError,
 )
@@ -32,11 +34,13 @@ from tests.data.sources import (
     PLACES,
     POSTGRESQL,
     SCALES,
+    SPANS,
     SPELLED,
     SPELLINGS,
     Place,
     postgresql,
     scales_of,
+    spans_of,
     spelled_of,
     spoiled,
     table_of,
@@ -84,9 +88,36 @@ def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, t
     days = (table.column("admitted").to_numpy() - np.datetime64("2023-01-01")).astype("timedelta64[D]")
     known = days[~np.isnat(days)].astype(np.int64)
     assert expected.marginals([("admitted",)])[0].tolist()[:-1] == np.bincount(known, minlength=731).tolist()
-    for names in (("admitted",), ("seen",), ("temp", "born"), ("admitted.month", "temp")):
+    for names in (
+        ("admitted",),
+        ("seen",),
+        ("temp", "born"),
+        ("admitted.month", "temp"),
+        ("due", "due.part"),
+        ("wait", "off"),
+        ("ride", "bus"),
+    ):
         (counts,), (wanted,) = found.marginals([names]), expected.marginals([names])
         assert counts.tolist() == wanted.tolist()
+
+
+def test_durations_between_columns_are_the_same_everywhere(place: Place, tmp_path: Path) -> None:
+    table = spans_of(500, seed=0)
+    source, more = place(table, tmp_path)
+    found = scan_table(source, SPANS, **{"extra_columns": "ignore", **more})
+    cells = [None if each is None else each // timedelta(minutes=30) for each in table.column("wait").to_pylist()]
+    expected = [sum(cell == n for cell in cells) for n in (*range(81), None)]
+    assert found.marginals([("stay",)])[0].tolist() == expected
+    pair = ("seen", "stay")
+    assert (
+        found.marginals([pair])[0].tolist()
+        == read_table(table, SPANS, extra_columns="ignore").marginals([pair])[0].tolist()
+    )
+    late = spoiled("left", datetime(2023, 12, 31, 8), (7, 200), table)
+    (tmp_path / "late").mkdir()
+    source, more = place(late, tmp_path / "late")
+    with pytest.raises(OutOfRangeError, match="2 rows"):
+        scan_table(source, SPANS, **{"extra_columns": "ignore", **more}).total()
 
 
 def test_labels_are_normalised_alike_everywhere(place: Place, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.data.table import read_table
 from hedgerow.domain.attribute import Binned
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.learning import OpenDomain
 from hedgerow.domain.tilts import leaning, tilts_of
 from hedgerow.release.records import Records
 
@@ -100,3 +101,29 @@ def test_records_of_a_release_lean_as_its_hypothesis_does() -> None:
         for each in (values, *(made.to_arrow().column("cost").to_numpy() for made in (records, flat)))
     )
     assert np.abs(leant - true).sum() < 0.5 * np.abs(plain - true).sum()
+
+
+def test_learnt_bins_lean_by_the_same_rule_and_points_come_back_exactly() -> None:
+    entry = {"min": 0, "max": 999, "step": 0.5, "points": [0, 100], "bins": {"learn": 4}}
+    wanted = OpenDomain({"x": entry, "y": 2})
+    cuts = [wanted.fine["x"].edges.index(start) for start in (20, 60, 400)]  # type: ignore[attr-defined]
+    learnt = wanted.with_bins({"x": cuts})["x"]
+    assert isinstance(learnt, Binned)
+    assert learnt.learnt
+    assert learnt.edges == (0, 1, 20, 60, 200, 201, 400, 1998)
+    counts = np.array([900.0, 190.0, 200.0, 140.0, 500.0, 199.0, 700.0])
+    tilts = tilts_of(learnt, counts)
+    assert np.allclose(tilts, slow(learnt, counts.tolist()))
+    assert tilts[[0, 4]].tolist() == [0.0, 0.0]
+    codes = np.repeat(np.arange(7), 5_000)[:, None]
+    found = Records(codes, Domain([learnt]), seed=2, tilts={"x": tilts}).to_arrow().column("x").to_numpy()
+    assert set(found[codes[:, 0] == 0]) == {0.0}
+    assert set(found[codes[:, 0] == 4]) == {100.0}
+    assert np.array_equal(np.searchsorted(learnt.edges, found * 2, side="right") - 1, codes[:, 0])
+    for code in (1, 2, 3, 5, 6):
+        low, high = learnt.whole_bounds(code)
+        numbers, steps = found[codes[:, 0] == code] * 2, np.arange(low, high + 2)
+        parts = (steps - low) / (high + 1 - low)
+        expected = parts + tilts[code] * (parts * parts - parts)  # the distribution of the tilt, at the ends of steps
+        reached = np.searchsorted(np.sort(numbers), steps, side="left") / 5_000
+        assert np.abs(reached - expected).max() < 3.1 / 5_000**0.5  # a chance of 2 exp(-2 3.1^2), and the seed is fixed

@@ -191,7 +191,6 @@ def test_texts_are_dictionaries_in_parquet_and_texts_to_readers(tmp_path: Path) 
     assert batch.column("city").null_count == 1
     Records(CODES, DOMAIN, seed=1).write(tmp_path / "r.parquet")
     assert pq.read_table(tmp_path / "r.parquet").equals(Records(CODES, DOMAIN, seed=1).to_arrow())
-    assert b"ARROW:schema" not in (pq.read_metadata(tmp_path / "r.parquet").metadata or {})
 
 
 def test_many_attributes_are_decoded_few_records_at_a_time() -> None:

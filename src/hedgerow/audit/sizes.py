@@ -9,6 +9,8 @@ from fractions import Fraction
 from typing import Any
 
 _STEP = re.compile(r"(\d+)(s|min|h|d)")
+_CLOCK = re.compile(r"()(\d\d):(\d\d)(?::|$)(\d\d)?")
+_LENGTH = re.compile(r"(-)?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")
 _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
@@ -28,6 +30,10 @@ def size_of(attribute: Mapping[str, Any]) -> int:
         2784
         >>> size_of({"min": 35, "max": 43, "step": 0.1})
         81
+        >>> size_of({"min": "00:00", "max": "23:45", "step": "15min"})
+        96
+        >>> size_of({"min": "-P1D", "max": "PT36H", "step": "12h"})
+        6
     """
     extra = sum(attribute.get(name) is not None for name in ("missing", "other"))
     if "values" in attribute:
@@ -44,14 +50,21 @@ def _place(bound: object, step: object) -> Fraction:
     """Place of a bound on its scale, from any origin."""
     if not isinstance(bound, str):
         return Fraction(str(bound)) / Fraction(str(1 if step is None else step))
+    if found := _CLOCK.fullmatch(bound) or _LENGTH.fullmatch(bound):
+        minus, *parts = found.groups()
+        seconds = sum(int(part or 0) * size for part, size in zip(reversed(parts), (1, 60, 3600, 86_400), strict=False))
+        return _steps(-seconds if minus else seconds, step)
     if "W" in bound:
         return Fraction((date.fromisoformat(f"{bound}-1") - date.min) // timedelta(weeks=1))
     if "Q" in bound:
         return Fraction(4 * int(bound[:4]) + int(bound[6:]))
     if len(bound) == len("2020-01"):
         return Fraction(12 * int(bound[:4]) + int(bound[5:]))
-    found = _STEP.fullmatch(str(step)) if step is not None else _STEP.fullmatch("1d")
+    return _steps((datetime.fromisoformat(bound) - datetime.min) // timedelta(seconds=1), step)
+
+
+def _steps(seconds: int, step: object) -> Fraction:
+    found = _STEP.fullmatch("1d" if step is None else str(step))
     if found is None:
         raise ValueError(f"a step of {step!r}")
-    since = datetime.fromisoformat(bound) - datetime.min
-    return Fraction(since // timedelta(seconds=1), int(found[1]) * _SECONDS[found[2]])
+    return Fraction(seconds, int(found[1]) * _SECONDS[found[2]])

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.proposals import json_text, proposed
-from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_table
+from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_place, open_table
 from hedgerow.data.summaries import Summary
-from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.domain import (
+    Attribute,
+    Categorical,
+    Domain,
+    Written,
+    arrow_schema,
+    attribute_of,
+    check_written,
+    type_name,
+)
+from hedgerow.errors import ColumnError, DomainError, UnreadableTableError
 
 if TYPE_CHECKING:
     from hedgerow.data.table import Source
@@ -46,7 +56,7 @@ def draft_domain(
     ignored. The file says that it is a draft, and is refused as a domain until that line is deleted.
 
     Args:
-        source: See ``read_table``.
+        source: A table as for ``read_table``, or the text of a place as for ``scan_table``.
         columns: Columns to draft; None for all.
         max_values: Texts with more distinct values than this are listed only if each is there often.
         name: Name of the table in the header; its path by default.
@@ -74,7 +84,7 @@ def draft_domain(
         <BLANKLINE>
         <BLANKLINE>
     """
-    reader = open_table(source)
+    reader = open_place(source) if isinstance(source, str) else open_table(source)
     wanted = list(reader.names if columns is None else columns)
     for column in wanted:
         if reader.names.count(column) != 1:
@@ -82,9 +92,11 @@ def draft_domain(
             raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
     summaries = {column: Summary() for column in wanted}
     n_rows = 0
-    for batch in reader.batches(wanted, wanted):
+    for batch in reader.batches(wanted, wanted if reader.texts else ()):  # else a dictionary would hide a type
         n_rows += batch.num_rows
         for column, summary in summaries.items():
+            if not reader.texts:
+                summary.declare(batch.schema.field(column).type)
             summary.add(batch.column(column))
     if not n_rows:
         raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
@@ -108,12 +120,38 @@ def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], boo
         if others:
             options |= {"other": "other"}
             comment += f" The texts {', '.join(map(json_text, others))} look missing too and would be read as 'other'."
+    options |= _written(name, options, summary)
     if name.lower() in COUNT_NAMES:
         comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
     if name.lower() in WEIGHT_NAMES:
         comment += " If it says how often each record counts, delete the entry and name it as the weight."
     hints = [f"  #   perhaps {hint}" for hint in proposal.hints]
     return [*_wrapped(comment), *hints, f"  {json_text(name)}: {json_text(options)}"], True
+
+
+def _written(name: str, options: dict[str, Any], summary: Summary) -> dict[str, Any]:
+    """Options by which records are written as the table is: type, text of empty cells, digits."""
+    attribute = attribute_of(name, options)
+    of_texts = isinstance(attribute, Categorical) and all(isinstance(value, str) for value in attribute.values)
+    wanted: dict[str, Any] = {}
+    usual = type_name(arrow_schema(Domain([attribute])).field(0).type)
+    if summary.kind is not None and summary.kind != usual:
+        wanted["type"] = summary.kind
+    if summary.empty and not summary.missing and of_texts:
+        wanted["null"] = ""
+    elif summary.missing and not summary.empty and not of_texts:
+        wanted["null"] = summary.missing_text
+    if summary.kind is None and summary.numeric and summary.whole and summary.digits:
+        wanted["digits"] = summary.digits
+    return {option: value for option, value in wanted.items() if _fits(attribute, Written(**{option: value}))}
+
+
+def _fits(attribute: Attribute, written: Written) -> bool:
+    try:
+        check_written(attribute, written)
+    except DomainError:
+        return False
+    return True
 
 
 def _wrapped(comment: str) -> list[str]:

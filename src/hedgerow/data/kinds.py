@@ -1,29 +1,46 @@
-"""Kinds of columns that a draft of a domain proposes: dates, times and decimals, by the way that all cells look."""
+"""Kinds of columns that a draft proposes: dates, times, durations and decimals, by the way that all cells look."""
 
 from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
+from collections import Counter
 from typing import Any, final
 
-from hedgerow.domain import Calendar, Moments, Scale
+from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
 
-_LOOKS = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?")
+_LOOKS = re.compile(
+    r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
+)
 _DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
 _TIMES = (
     *(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in ("%H:%M", "%H:%M:%S")),
     None,
 )
+_LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
 _ORDERS = ("%d/%m/%Y", "%m/%d/%Y")
 """The same texts, days and months exchanged."""
+_DAY = 86_400
 _STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
 _MOST_BINS = 60
+_LENGTHS_OF_TIME = (
+    *(1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50),
+    *(60 * minutes for minutes in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90)),
+    *(3600 * hours for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 21)),
+    *(86_400 * days for days in (1, 2, 3, 4, 5, 6, 7, 10, 14, 21, 30, 45, 60, 90, 120, 180, 270, 360, 540, 720, 1000)),
+)
+"""Seconds of durations that bins may begin at."""
+_TAIL = 0.01
+"""Share of the rows in each tail, where bins would hold next to nothing."""
+_MOST_VALUES = 200
+"""Times of day and durations that get a code each."""
 _MOST_DIGITS = 4
 
 
 @final
 class Spellings:
-    """Scales of dates and times that all texts of a column are on.
+    """Scales of dates, times and durations that all texts of a column are on.
 
     Example:
         >>> spellings = Spellings()
@@ -39,11 +56,19 @@ class Spellings:
             **{Calendar(form=form): (0, 0, 0) for form in _DATES},
             **{Moments(1, form): (0, 0, 0) for form in _TIMES},
             Moments(1, zone="UTC"): (0, 0, 0),
+            **{TimesOfDay(1, form): (0, 0, 0) for form in ("%H:%M", "%H:%M:%S", None)},
+            **{Durations(60 if form == "%H:%M" else 1, form): (0, 0, 0) for form in _LENGTHS},
         }
         self._empty = True
+        self._lengths: Counter[int] = Counter()
 
-    def add(self, text: str) -> None:
-        """Keep the scales that a text is on."""
+    def add(self, text: str, count: int = 1) -> None:
+        """Keep the scales that a text is on.
+
+        Args:
+            text: The text.
+            count: Number of rows that hold it.
+        """
         if not self._found:
             return
         if not _LOOKS.fullmatch(text):
@@ -56,6 +81,8 @@ class Spellings:
                 number = int(place)
                 ends = (number, number) if self._empty else (min(low, number), max(high, number))
                 kept[scale] = (*ends, math.gcd(common, number))
+                if isinstance(scale, Durations):
+                    self._lengths[bisect_right(_LENGTHS_OF_TIME, number * scale.seconds)] += count
         self._found, self._empty = kept, False
 
     def options(self) -> tuple[dict[str, Any], bool] | None:
@@ -65,17 +92,47 @@ class Spellings:
         scale, (low, high, common) = next(iter(self._found.items()))
         forms = [each.form or "" for each in self._found if isinstance(each, Calendar | Moments)]
         several = all(any(form.startswith(order) for form in forms) for order in _ORDERS)
+        if isinstance(scale, TimesOfDay | Durations):
+            return self._of_clock(scale, low, high, common), False
         form = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}
         if isinstance(scale, Moments):
             form |= {"zone": scale.zone} if scale.zone else {}
-            step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < 86_400)
-            day = 86_400
-            first, last = _outward(low // day, high // day)
-            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * day // step - 1)}
+            step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < _DAY)
+            first, last = _outward(low // _DAY, high // _DAY)
+            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
             return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | form, several
         first, last = _outward(low, high)
         entry: dict[str, Any] = {"min": first, "max": last} | form
         return entry | _bins(_number(first), _number(last)), several
+
+    def _of_clock(self, scale: TimesOfDay | Durations, low: int, high: int, common: int) -> dict[str, Any]:
+        """The entry of times of day, all of a day, or of durations, between round ones."""
+        step = next(seconds for seconds in _STEPS if common * scale.seconds % seconds == 0 and seconds < _DAY)
+        form = {"format": scale.form} if scale.form and (scale.form, step >= 60) != ("%H:%M", True) else {}
+        first, last = 0, _DAY - step
+        if isinstance(scale, Durations):
+            wide = max(abs(low), abs(high)) * scale.seconds > 2 * _DAY
+            around = _DAY if wide else max(step, 3600)
+            first = min(low * scale.seconds // around * around, 0)
+            last = max(-(-high * scale.seconds // around) * around, step)
+        text = type(scale)(step).text
+        ends = {"min": text(first // step), "max": text(last // step)}
+        if (last - first) // step < _MOST_VALUES:
+            return ends | {"step": _STEPS[step]} | form
+        if isinstance(scale, Durations) and first == 0:
+            edges = [first, *(edge for edge in self._bulk() if first < edge < last and edge % step == 0), last]
+            return {"edges": [text(edge // step) for edge in edges], "step": _STEPS[step]} | form
+        return ends | {"step": _STEPS[step]} | form | {"bins": 24}
+
+    def _bulk(self) -> tuple[int, ...]:
+        """Round lengths of time, those beyond the first and the last hundredth of the rows left out, but for days."""
+        rows, below = self._lengths.total(), 0
+        kept = []
+        for place, edge in enumerate(_LENGTHS_OF_TIME):
+            below += self._lengths[place]
+            if below >= _TAIL * rows and (below < (1.0 - _TAIL) * rows or edge % (10 * _DAY) == 0):
+                kept.append(edge)
+        return tuple(kept)
 
 
 def scale_text(step: int, number: int) -> str:

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.data.kinds import decimal_options
@@ -17,11 +18,16 @@ _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
+_YES_NO = {"false", "true"}
 _LONGEST_RANGE = 100
 """Whole numbers that span no more than this get one code each."""
 
 _BINS = 20
 _LOG_BINS = 32
+_FACTORS = (1, 1.5, 2, 3, 5, 7)
+"""Edges in a power of ten."""
+_TAIL = 0.01
+"""Share of the numbers that lie in each tail: bins that hold next to nothing add noise to all quantiles."""
 _RARE = 10
 _NAMED = 8
 """Rare values that a comment names."""
@@ -74,6 +80,9 @@ def _texts(summary: Summary, max_values: int) -> Proposal:
     if (dated := summary.spellings.options()) is not None:
         return Proposal(dated[0], _about_dates(dated[0], several=dated[1]))
     if counts is not None and {value.lower() for value in counts} == {"false", "true"}:
+        if summary.are_texts and len(counts) == len(_YES_NO) and set(counts) != _YES_NO:
+            kind = {} if summary.kind else {"type": "bool"}
+            return Proposal({"values": sorted(counts)} | kind, "Yes or no.")
         return Proposal({"values": [False, True]}, "Yes or no.")
     merged, rules = (counts, {}) if counts is None else spelled(counts)
     if merged is None or not _is_list(merged, max_values):
@@ -140,7 +149,8 @@ def _abbreviates(short: str, text: str) -> bool:
 
 
 def _about_dates(options: dict[str, Any], *, several: bool) -> str:
-    kind = "Times" if "step" in options else "Dates"
+    first = options["min"] if "min" in options else options["edges"][0]
+    kind = "Durations" if "P" in first else "Times of day" if "-" not in first else "Times" if "T" in first else "Dates"
     bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
     doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
     return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"
@@ -223,16 +233,27 @@ def _is_skewed(summary: Summary) -> bool:
 
 
 def _by_logarithms(summary: Summary, fine: dict[str, Any]) -> dict[str, Any]:
-    """Bins of equal ratios between round bounds; edges in round steps where they begin at 0 and have no step."""
+    """Bins that widen: in round steps where the bulk of the numbers lies, by powers of ten beyond it.
+
+    Where there are points, bins of equal ratios: a domain file has points beside a number of bins alone.
+    """
     high = _round_up(summary.high)
+    step = float(fine.get("step", 1 if fine else 0))
     low = 0.0 if summary.low <= 0 else 10.0 ** math.floor(math.log10(summary.low))
-    if low == 0 and not fine:
-        first = 10.0 ** math.floor(math.log10(max(summary.quantile(0.02), high * 1e-9)))
-        powers = range(round(math.log10(first)), math.ceil(math.log10(high)) + 1)
-        steps = [float(f"{factor}e{power}") for power in powers for factor in (1, 1.5, 2, 3, 5, 7)]
-        return {"edges": [0, *(plain_number(step) for step in steps if step < high), plain_number(high)]}
-    ends = {"min": plain_number(low if low >= float(fine.get("step", 1)) or not fine else 0.0)}
-    return {**ends, "max": plain_number(high), **fine, "bins": {"log": _LOG_BINS}} | _points(summary)
+    low = low if low >= step else 0.0
+    if points := _points(summary) if fine else {}:
+        return {"min": plain_number(low), "max": plain_number(high), **fine, "bins": {"log": _LOG_BINS}} | points
+    first, last = (max(summary.quantile(share), high * 1e-9) for share in (_TAIL, 1.0 - _TAIL))
+    powers = range(math.floor(math.log10(max(low, high * 1e-9))), math.ceil(math.log10(high)) + 1)
+    steps = [(factor, float(f"{factor}e{power}")) for power in powers for factor in _FACTORS]
+    kept = [edge for factor, edge in steps if first / 1.5 < edge < 1.5 * last or (factor == 1 and edge > last)]
+    edges = [edge for edge in kept if low < edge < high and _is_step(edge, step)]
+    return {"edges": [plain_number(edge) for edge in (low, *edges, high)]} | fine
+
+
+def _is_step(number: float, step: float) -> bool:
+    """Whether a number is a multiple of a step, as both are written; of 0 each is."""
+    return not step or (Fraction(repr(number)) / Fraction(repr(step))).denominator == 1
 
 
 def _points(summary: Summary) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.data.kinds import Spellings, digits_of
-from hedgerow.domain import UnsupportedTypeError, plain, value_text
+from hedgerow.domain import UnsupportedTypeError, plain, type_name, value_text
 
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
@@ -42,6 +42,8 @@ class Summary:
         rows: Number of rows with a value.
         sizes: Numbers of rows by the size of a number above 0, in steps of a twentieth of a power of ten.
         zeros: Number of rows that hold 0.
+        kind: Name of the type that the source declares; None where it declares none, as CSV.
+        are_texts: Whether cells are texts in the source.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -57,6 +59,13 @@ class Summary:
     rows: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
     zeros: int = 0
+    kind: str | None = None
+    are_texts: bool = True
+
+    def declare(self, kind: pa.DataType) -> None:
+        """Note the type that the source declares."""
+        self.kind = type_name(kind)
+        self.are_texts = self.kind in {"string", "large_string", "dictionary"}
 
     def add(self, column: pa.Array[Any]) -> None:
         """Take a batch in."""
@@ -81,7 +90,7 @@ class Summary:
             self.counts[text] += count
             if len(self.counts) > TRACKED:
                 self.counts = None
-        self.spellings.add(text)
+        self.spellings.add(text, count)
         if not self.numeric:
             return
         number = _number(text)

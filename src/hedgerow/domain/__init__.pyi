@@ -7,6 +7,7 @@ from .attribute import (
     value_text as value_text,
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
+from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
 from .conditions.code_set import CodeSet as CodeSet
 from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint
@@ -26,6 +27,7 @@ from .encoding import (
     plain as plain,
     smallest_unsigned as smallest_unsigned,
 )
+from .entries import attribute_of as attribute_of
 from .feasible import (
     MOST_CELLS as MOST_CELLS,
     feasible_cells as feasible_cells,
@@ -40,9 +42,11 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
+from .layout import Layout as Layout, Written as Written, check_written as check_written
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
+from .measures import Measure as Measure, measure_of as measure_of
 from .rules import (
     determines as determines,
     determining as determining,
@@ -55,6 +59,7 @@ from .scales import (
     Moments as Moments,
     Scale as Scale,
 )
+from .spans import Span as Span
 from .spelling import Spelling as Spelling
 from .tables import (
     carriers as carriers,
@@ -63,7 +68,7 @@ from .tables import (
     spread_over as spread_over,
     summed as summed,
 )
-from .values import arrow_schema as arrow_schema
+from .values import arrow_schema as arrow_schema, type_name as type_name
 from .words import (
     attribute_in_words as attribute_in_words,
     cells_in_words as cells_in_words,

@@ -1,4 +1,4 @@
-"""Levels of dates and times: hours, days, weeks, months, quarters and years."""
+"""Levels of dates, times and durations: hours, parts of a day, days, weeks, months, quarters and years."""
 
 from __future__ import annotations
 
@@ -9,18 +9,29 @@ import numpy as np
 
 from hedgerow.arrays import Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.clocks import Durations, TimesOfDay
 from hedgerow.domain.derived import DEFAULT_ABOVE, LARGEST_WITH_LEVELS, Derived
 from hedgerow.domain.levels import labels_in_order, level_error, level_of_labels
 from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
 
-Unit = Literal["hour", "day", "week", "month", "quarter", "year"]
+Unit = Literal["hour", "part", "day", "week", "month", "quarter", "year"]
 CALENDAR: tuple[Unit, ...] = get_args(Unit)
-"""Levels of dates and times, finest first; weeks cross the ends of months."""
+"""Levels of dates and times, finest first; weeks cross the ends of months.
 
-DEFAULT: tuple[Unit, ...] = ("hour", "day", "month", "quarter", "year")
+A time of day has hours and parts of the day, of six hours from midnight on; a duration hours and days.
+"""
+
+DEFAULT: tuple[Unit, ...] = ("hour", "part", "day", "month", "quarter", "year")
 """Levels that dates and times have unless others are declared, where they are coarser than their steps."""
 
-_HOUR, _DAY = 3600, 86_400
+_SECONDS = {"hour": 3600, "part": 6 * 3600, "day": 86_400}
+_DAY = _SECONDS["day"]
+_UNITS_OF: dict[type[Scale], tuple[Unit, ...]] = {
+    TimesOfDay: ("hour", "part"),
+    Durations: ("hour", "day"),
+    Moments: ("hour", "day", "week", "month", "quarter", "year"),
+    Calendar: ("week", "month", "quarter", "year"),
+}
 
 
 def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
@@ -49,8 +60,10 @@ def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
     name = f"{attribute.name}.{unit}"
     if isinstance(attribute, Categorical):
         return _of_listed(attribute, name, unit)
-    units = _units(attribute, unit) if isinstance(attribute, IntegerRange | Binned) else None
-    if units is None and isinstance(attribute, Binned) and isinstance(attribute.scale, Calendar | Moments):
+    ordered = attribute if isinstance(attribute, IntegerRange | Binned) else None
+    scale = None if ordered is None else ordered.scale
+    units = None if ordered is None else _units(ordered, unit)
+    if units is None and isinstance(attribute, Binned) and type(scale) in _UNITS_OF:
         raise level_error(
             name,
             f"a bin of {attribute.name!r} lies in two units, or all are {unit}s themselves",
@@ -60,13 +73,15 @@ def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
         raise level_error(
             name,
             f"{attribute.name!r} has no steps shorter than a {unit}",
-            "declare its bounds as dates, as in 'min: 2020-01-01', or times, as in 'min: 2020-01-01T00:00'",
+            "declare its bounds as dates, as in 'min: 2020-01-01', times, as in 'min: 2020-01-01T00:00' or "
+            "'min: 00:00', or durations, as in 'min: PT0H'",
         )
     low, high = int(units[0]), int(units[-1])
     if low == high:
         raise level_error(name, f"all values of {attribute.name!r} are in one {unit}", "leave the level out")
-    scale = Moments(_HOUR) if unit == "hour" else None if unit == "year" else Calendar(unit)
-    level = IntegerRange(name, low, high, scale=scale, missing=attribute.missing, other=attribute.other)
+    level = IntegerRange(
+        name, low, high, scale=_scale_of(scale, unit), missing=attribute.missing, other=attribute.other
+    )
     extra = np.arange(level.ordinary, level.size)
     return Derived(level, (attribute.name,), np.concatenate([units - low, extra]))
 
@@ -91,6 +106,15 @@ def calendar_levels(attribute: Attribute) -> tuple[Derived, ...]:
     return tuple(calendar_level(attribute, unit) for unit in several)
 
 
+def _scale_of(scale: Scale | None, unit: Unit) -> Scale | None:
+    """The scale of units of numbers on another; None for years, which are numbers."""
+    if unit in _SECONDS and isinstance(scale, TimesOfDay | Durations):
+        return type(scale)(_SECONDS[unit])
+    if unit == "hour":
+        return Moments(_SECONDS[unit])
+    return None if unit == "year" else Calendar(unit)  # type: ignore[arg-type] # parts are of times of day alone
+
+
 def _units(attribute: IntegerRange | Binned, unit: Unit) -> Ints | None:
     """The unit of each ordinary value; None where it is not longer than a step or than any bin, or a bin has two."""
     scale = attribute.scale
@@ -105,16 +129,19 @@ def _units(attribute: IntegerRange | Binned, unit: Unit) -> Ints | None:
 
 def _units_of(numbers: Ints, scale: Scale | None, unit: Unit) -> Ints | None:
     """The unit of each number on a scale; None where it is not longer than a step."""
-    if isinstance(scale, Moments) and scale.seconds < (_HOUR if unit == "hour" else _DAY):
-        seconds = numbers * scale.seconds
-        if unit == "hour":
-            return np.asarray(seconds // _HOUR)
-        days = seconds // _DAY
-    elif isinstance(scale, Calendar) and scale.unit == "day" and unit not in {"hour", "day"}:
-        days = numbers
-    else:
+    if scale is None or unit not in _UNITS_OF.get(type(scale), ()):
         return None
-    calendar = Calendar(unit)  # type: ignore[arg-type] # hours are no unit of it, and not here
+    if isinstance(scale, Calendar):
+        days = numbers if scale.unit == "day" else None
+    elif not isinstance(scale, Moments | TimesOfDay | Durations) or scale.seconds >= _SECONDS.get(unit, _DAY):
+        return None
+    elif unit in _SECONDS:
+        return np.asarray(numbers * scale.seconds // _SECONDS[unit])
+    else:
+        days = numbers * scale.seconds // _DAY
+    if days is None:
+        return None
+    calendar = Calendar(unit)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
     found, places = np.unique(days, return_inverse=True)
     return np.array([calendar.of_day(day) for day in found.tolist()])[places]
 
@@ -126,8 +153,8 @@ def _of_listed(attribute: Categorical, name: str, unit: Unit) -> Derived:
             day = date.fromisoformat(label)
         except ValueError:
             raise level_error(name, f"the value {label!r} is not a date", "write dates as 2020-01-31") from None
-        if unit in {"hour", "day"}:
+        if unit in _SECONDS:
             raise level_error(name, f"{attribute.name!r} has no steps shorter than a {unit}", "take a longer unit")
-        calendar = Calendar(unit)  # type: ignore[arg-type] # hours are no unit of it, and not here
+        calendar = Calendar(unit)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
         labels[code] = calendar.text(calendar.of_day(day.toordinal() - EPOCH))
     return level_of_labels(attribute, name, labels)

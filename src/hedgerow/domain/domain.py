@@ -24,6 +24,8 @@ from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
+from hedgerow.domain.layout import AS_DECLARED, Layout
+from hedgerow.domain.spans import Span
 from hedgerow.errors import DomainError
 
 _MOST_REDUCTIONS = 1 << 16
@@ -56,6 +58,8 @@ class Domain:
         ignored: Columns of the data that are no attributes and are not read. Records are the same without them, so
             domains that differ in these alone are equal.
         draft: Whether the domain was read off data and nobody has said yet that it is public; neither is this compared.
+        layout: Order and form of the columns of records; nor is this.
+        spans: Attributes that are durations between two columns of the data; nor are these.
 
     Example:
         >>> from hedgerow import Categorical, IntegerRange
@@ -72,6 +76,8 @@ class Domain:
     unleveled: Clique
     ignored: Clique = field(compare=False)
     draft: bool = field(compare=False)
+    layout: Layout = field(compare=False)
+    spans: tuple[Span, ...] = field(compare=False)
 
     def __init__(
         self,
@@ -82,6 +88,8 @@ class Domain:
         *,
         ignored: Iterable[str] = (),
         draft: bool = False,
+        layout: Layout = AS_DECLARED,
+        spans: Iterable[Span] = (),
     ) -> None:
         """Check that there are attributes, that all names differ, and what derived attributes and constraints name.
 
@@ -95,6 +103,8 @@ class Domain:
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
         object.__setattr__(self, "draft", draft)
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "spans", tuple(spans))
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(each.name for each in self.declared)]
@@ -104,11 +114,27 @@ class Domain:
         both = [name for name in self.ignored if name in names]
         if both:
             raise DomainError(f"column {both[0]!r} is declared and ignored", remedy="delete one of the two")
+        for span in self.spans:
+            self._check_span(span)
         for derived in self.declared:
             self._check_scope(f"derived attribute {derived.name!r}", derived.sources, derived.codes.shape)
         for constraint in self.constraints:
             shape = tuple(len(each) for each in constraint.classes)
             self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
+
+    def _check_span(self, span: Span) -> None:
+        if span.length not in self.names or span.start not in self.names or span.start == span.length:
+            raise DomainError(
+                f"{span.length!r} lies between {span.start!r} and {span.end!r}, and begins at no attribute",
+                remedy="declare the column under 'from' as an attribute of dates",
+            )
+        taken = [*self.names, *self.ignored, *(each.name for each in self.declared)]
+        taken += [each.end for each in self.spans if each is not span]
+        if span.end in taken:
+            raise DomainError(
+                f"{span.end!r} is the end of {span.length!r} and declared elsewhere",
+                remedy="delete it there: it follows from the two others",
+            )
 
     def _check_scope(self, what: str, scope: Clique, shape: tuple[int, ...]) -> None:
         for name in scope:
@@ -130,7 +156,7 @@ class Domain:
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        build = partial(Domain, ignored=self.ignored, draft=self.draft)
+        build = partial(Domain, ignored=self.ignored, draft=self.draft, layout=self.layout, spans=self.spans)
         return build, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
@@ -181,11 +207,11 @@ class Domain:
     @property
     def has_rules(self) -> bool:
         """Whether a row of the data can break a rule: a constraint, or the function that a derived column follows."""
-        return bool(self.constraints or self.derived_columns)
+        return bool(self.constraints or self.derived_columns or any(each.column for each in self.spans))
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
-        """The columns of a table of records: the attributes, then derived columns.
+        """The columns of a table of records: the attributes, then derived columns, unless the layout says otherwise.
 
         Example:
             >>> from hedgerow import IntegerRange
@@ -193,7 +219,8 @@ class Domain:
             >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
             ['area', 'dense']
         """
-        return (*self.attributes, *(each.attribute for each in self.derived_columns))
+        found = {each.name: each for each in (*self.attributes, *(each.attribute for each in self.derived_columns))}
+        return tuple(found[name] for name in self.layout.sorted(found))
 
     @cached_property
     def grains(self) -> tuple[Derived, ...]:
@@ -518,6 +545,8 @@ class Domain:
             self.unleveled,
             ignored=(name for name in self.ignored if name not in kept),
             draft=self.draft,
+            layout=self.layout,
+            spans=(each for each in self.spans if {each.length, each.start} <= inside),
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:
@@ -530,7 +559,12 @@ class Domain:
             >>> domain.of_columns(["a", "twice"]).names, domain.of_columns(["b", "twice"]).names
             (('a',), ('b', 'twice'))
         """
-        named = tuple(names)
+        lengths = {each.end: each.length for each in self.spans}
+        named = tuple(dict.fromkeys(lengths.get(name, name) for name in names))
+        for span in self.spans:
+            if span.length in named and span.start not in named:
+                message = f"the columns hold {span.length!r} and not {span.start!r}, which it begins at"
+                raise DomainError(message, remedy=f"name {span.start!r} too")
         following = [each.name for each in self.derived_columns if set(each.sources) <= set(named)]
         return self.project(name for name in named if name not in following)
 
@@ -556,4 +590,6 @@ class Domain:
                 name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}
             ),
             draft=self.draft or other.draft,
+            layout=self.layout.merged(other.layout),
+            spans=dict.fromkeys((*self.spans, *other.spans)),
         )

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
+from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -44,6 +45,8 @@ _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
 _FAR = 2**62
 """Beyond all bounds."""
+_DAY = 86_400_000_000
+"""Microseconds."""
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
 
@@ -294,6 +297,12 @@ class ScaledEncoder(Encoder):
         kind = values.type
         if pa.types.is_timestamp(kind) and kind.unit == "ns":
             return values.cast(pa.timestamp("us", kind.tz), safe=False)
+        if pa.types.is_time(kind):
+            return values.cast(pa.time64("us"), safe=False)
+        if pa.types.is_interval(kind):
+            return _of_intervals(values)
+        if pa.types.is_duration(kind):
+            return values.cast(pa.duration("us"), safe=False)
         dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
@@ -342,11 +351,34 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_boolean(kind):
         spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
         return spelled
+    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        return _lengths(values)
     text = pa.types.is_large_string(kind) or kind == pa.string_view()
     dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
     if text or dated or pa.types.is_null(kind):
         return values.cast(pa.string())
     raise UnsupportedTypeError(str(kind))
+
+
+def _lengths(values: pa.Array[Any]) -> pa.Array[Any]:
+    """The texts of durations in whole seconds, as PT1H30M."""
+    known = _of_intervals(values) if pa.types.is_interval(values.type) else values.cast(pa.duration("us"), safe=False)
+    distinct: Any = known.dictionary_encode()
+    seconds = distinct.dictionary.cast(pa.int64()).to_pylist()
+    texts = [Durations(1).text(each // 1_000_000) for each in seconds]
+    found: pa.Array[Any] = pa.DictionaryArray.from_arrays(distinct.indices, pa.array(texts, pa.string()))
+    return found
+
+
+def _of_intervals(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Intervals of databases as durations; those with months, which have no length, are beyond all bounds."""
+    stored: Any = values.buffers()[1]
+    parts = np.frombuffer(stored, dtype=np.dtype([("months", "<i4"), ("days", "<i4"), ("rest", "<i8")]))
+    parts = parts[values.offset : values.offset + len(values)]
+    micro = parts["days"].astype(np.int64) * _DAY + parts["rest"] // 1000
+    micro[parts["months"] != 0] = _FAR // _DAY * _DAY
+    empty = values.is_null().to_numpy(zero_copy_only=False)
+    return pa.array(micro.astype("timedelta64[us]"), pa.duration("us"), mask=empty)
 
 
 def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:

@@ -15,6 +15,8 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
     {min: 2015-01-01, max: 2024-12-31, format: "%d.%m.%Y"}       # dates; "format" where texts are not 2015-01-31
     {min: 2020-01, max: 2024-12}                                 # months; weeks as 2020-W05, quarters as 2020-Q1
     {min: 2024-01-01T00:00, max: 2024-12-31T23:45, step: 15min}  # times; "zone: Europe/Berlin" for offsets
+    {min: 08:00, max: 17:45, step: 15min}                        # times of day
+    {min: PT0H, max: P2D, step: 1min, format: "%H:%M:%S"}        # durations; ``unit: h`` where cells are numbers
     {min: 35.0, max: 43.0, step: 0.1}                            # decimals
 
 ``round: true`` reads a decimal between two steps as the nearest, and a time as the step that it is in. ``bins`` may be
@@ -27,6 +29,13 @@ Listed values may have rules by which texts that are written differently are one
 leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)
 brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or the
 other one.
+
+A duration may lie between two columns: ``{from: admitted, to: discharged, min: 0, max: 90, unit: d}`` describes it and
+the later column, which is its sum with the earlier one (``spans.py``); ``column: true`` where the data have it too.
+
+How records are written may be declared too (``layout.py``): ``type: int16``, the name of an Arrow type, which data
+frames, Parquet and databases get; ``null: NA``, the text of empty cells in text files; ``digits: 2``, after the point
+of numbers there. Records are the same without them.
 
 An entry with options may have ``levels``, coarser forms of the attribute, finest first: one of these, or a list ::
 
@@ -51,6 +60,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
       - {impossible: "age < 15 and income > 0", says: "children have no income"}  # its text in errors
 
     ignore: [id, remark]                               # columns that stay out
+    order: [sex, stage, age]                           # order of columns in records; others follow
     draft: true                                        # read off data: refused until the line is deleted
 
 Paths are relative to the domain file. What is written holds the tables themselves.
@@ -81,15 +91,20 @@ from hedgerow.domain.entries import (
     level_item,
     levels_of,
     parsed,
+    span_entry,
+    spans_of,
+    written_entry,
+    written_of,
     yaml_text,
 )
+from hedgerow.domain.layout import Layout
 from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
 from hedgerow.system import replacing
 
 T = TypeVar("T")
 
-_BESIDE = ("draft", "derived", "constraints", "ignore")
+_BESIDE = ("draft", "derived", "constraints", "ignore", "order")
 """Sections that may stand beside the attributes."""
 
 
@@ -194,15 +209,25 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     leading = _leading_levels(domain)
     for name, item in leading:
         entries[name].setdefault("levels", []).append(item)
+    for name, written in domain.layout.columns.items():
+        if name in entries:
+            entries[name] |= written_entry(written)
+    for span in domain.spans:
+        entries[span.length] |= span_entry(span)
     content: dict[str, Any] = {"draft": True} if domain.draft else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
-        content["derived"] = {each.name: derived_entry(domain, each) for each in functions}
+        content["derived"] = {
+            each.name: derived_entry(domain, each) | written_entry(domain.layout[each.name]) for each in functions
+        }
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
         content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
+    known = {*domain.all_names, *domain.ignored, *(each.end for each in domain.spans)}
+    if order := [name for name in domain.layout.order if name in known]:
+        content["order"] = order
     return content
 
 
@@ -278,9 +303,14 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
+    spans = spans_of(domain, entries)
+    order = beside.get("order") or []
     ignored, draft = beside.get("ignore") or [], beside.get("draft", False)
     if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
         raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
+    columns = {*domain.all_names, *map(str, ignored), *(each.end for each in spans)}
+    if not isinstance(order, list) or not all(str(name) in columns for name in order):
+        raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if not isinstance(draft, bool):
         raise DomainError("'draft' is neither true nor false", remedy="write 'draft: true', or delete it")
     domain = Domain(
@@ -290,6 +320,8 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         unleveled,
         ignored=map(str, ignored),
         draft=draft,
+        layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions})),
+        spans=spans,
     )
     check_feasible(domain)
     return domain

@@ -72,6 +72,8 @@ class Linked:
             (*parents.unleveled, number),
             ignored=parents.ignored,
             draft=parents.draft,
+            layout=parents.layout,
+            spans=parents.spans,
         )
         joined = counted.merge(children)
         if len(joined) == len(counted):

@@ -128,7 +128,7 @@ class Calendar(Scale):
 
     def __post_init__(self) -> None:
         """Check the form."""
-        _check_form(self.form, "Ymd")
+        check_form(self.form, "Ymd")
 
     @property
     def noun(self) -> str:
@@ -236,7 +236,7 @@ class Moments(Scale):
 
     def __post_init__(self) -> None:
         """Check form and zone."""
-        _check_form(self.form, "YmdHM")
+        check_form(self.form, "YmdHM")
         try:
             _ = self._zone
         except (OSError, ValueError, KeyError) as error:
@@ -288,7 +288,7 @@ class Moments(Scale):
 
     def rounded(self, place: Fraction) -> int | None:
         """The number of a place, or of the step that it lies in."""
-        return int(place) if place.denominator == 1 else math.floor(place) if self.down else None
+        return floored(place, down=self.down)
 
     def _at(self, number: int) -> datetime:
         return _EPOCH_TIME + timedelta(seconds=number * self.seconds)
@@ -393,13 +393,37 @@ def _seconds(found: date) -> Fraction:
     return Fraction(since // timedelta(microseconds=1), 1_000_000)
 
 
-def _check_form(form: str | None, needed: str) -> None:
+def floored(place: Fraction, *, down: bool) -> int | None:
+    """The number of a place, or of the step that it lies in; None between two steps that are not rounded down.
+
+    Example:
+        >>> floored(Fraction(7, 2), down=True), floored(Fraction(7, 2), down=False)
+        (3, None)
+    """
+    return int(place) if place.denominator == 1 else math.floor(place) if down else None
+
+
+def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
+    """Refuse a form of texts that does not say all parts of a date or time.
+
+    Args:
+        form: The form, with directives such as ``%d``; None is fine.
+        needed: Directives that it must have.
+        known: Directives that it may have.
+
+    Raises:
+        DomainError: One is not there, there twice, or unknown.
+
+    Example:
+        >>> check_form("%d.%m.%Y", "Ymd")
+    """
     if form is None:
         return
     found = _DIRECTIVES.findall(form)
-    if not set(needed) <= set(found) <= set("YmdHMS") or len(found) != len(set(found)):
+    if not set(needed) <= set(found) <= set(known) or len(found) != len(set(found)):
+        example = {"Ymd": "%d.%m.%Y", "HM": "%H.%M"}.get(needed, "%d.%m.%Y %H:%M")
         raise DomainError(
             f"the form {form!r} does not say a whole {'date' if needed == 'Ymd' else 'time'}",
-            remedy=f"give each of {', '.join('%' + each for each in needed)} once, as in "
-            f"{'%d.%m.%Y' if needed == 'Ymd' else '%d.%m.%Y %H:%M'!r}; only %Y, %m, %d, %H, %M and %S are known",
+            remedy=f"give each of {', '.join('%' + each for each in needed)} once, as in {example!r}; only "
+            f"{', '.join('%' + each for each in known)} are known",
         )

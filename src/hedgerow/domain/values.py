@@ -5,8 +5,8 @@ code                    Arrow, Parquet, pandas, polars           CSV
 ======================  =======================================  ==================================
 listed value            the value, in its type                   its text
 whole number            int64                                    its digits
-on a scale              date32, timestamp[us], float64 or int64  its text, in the format of the scale
-                        for whole steps
+on a scale              date32, timestamp[us], time64[us],       its text, in the format of the scale
+                        duration[us], float64 or int64
 bin                     a number drawn inside it, to a millionth its digits
                         of its width: float64, or int64 where
                         the column is whole
@@ -24,7 +24,9 @@ null in Parquet, is read as missing.
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from dataclasses import dataclass
+from typing import Any, Self, final
 
 import numpy as np
 import pyarrow as pa
@@ -34,15 +36,21 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.scales import Scale, texts_on
+from hedgerow.domain.layout import AS_USUAL, Written
+from hedgerow.domain.measures import written
+from hedgerow.domain.scales import Decimals, Moments, Scale, texts_on
 from hedgerow.domain.tilts import leaning
 
 Codes = NDArray[np.integer[Any]]
 
 
+_DECIMAL = re.compile(r"decimal128\((\d+), (\d+)\)")
+_ZONED = re.compile(r"timestamp\[(\w+), tz=(.+)\]")
 _TYPES: dict[str, pa.DataType] = {
     "date32": pa.date32(),
     "timestamp[us]": pa.timestamp("us"),
+    "time64[us]": pa.time64("us"),
+    "duration[us]": pa.duration("us"),
     "string": pa.string(),
     "double": pa.float64(),
     "int64": pa.int64(),
@@ -51,13 +59,62 @@ _TYPES: dict[str, pa.DataType] = {
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
-    """Names and Arrow types of the columns of records: those of the attributes, then derived columns.
+    """Names and Arrow types of the columns of records, in the order of the domain's layout.
 
     Example:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(attribute.name, _arrow_type(attribute)) for attribute in domain.columns])
+    return pa.schema([pa.field(each.name, _written_type(each, form_of(domain, each.name))) for each in written(domain)])
+
+
+def form_of(domain: Domain, name: str) -> Written:
+    """The form of a column; the end of a span has that of its start.
+
+    Example:
+        >>> form_of(Domain([IntegerRange("age", 17, 90)]), "age")
+        Written(type=None, null=None, digits=None)
+    """
+    starts = {each.end: each.start for each in domain.spans}
+    return domain.layout[starts.get(name, name)]
+
+
+def _written_type(attribute: Attribute, form: Written) -> pa.DataType:
+    return _arrow_type(attribute) if form.type is None else type_called(form.type)
+
+
+def type_called(name: str) -> pa.DataType:
+    """The Arrow type of a name in a layout.
+
+    Example:
+        >>> type_called("timestamp[ns, tz=Europe/Berlin]"), type_called("decimal128(9, 2)"), type_called("int8")
+        (TimestampType(timestamp[ns, tz=Europe/Berlin]), Decimal128Type(decimal128(9, 2)), DataType(int8))
+    """
+    if name == "dictionary":
+        return pa.dictionary(pa.int32(), pa.string())
+    if found := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    zoned: Any = _ZONED.fullmatch(name)
+    alias: Any = pa.type_for_alias
+    found_type: pa.DataType = alias(name) if zoned is None else pa.timestamp(zoned[1], zoned[2])
+    return found_type
+
+
+def type_name(kind: pa.DataType) -> str | None:
+    """The name in a layout of an Arrow type; None where it has none.
+
+    Example:
+        >>> type_name(pa.date32()), type_name(pa.float32()), type_name(pa.list_(pa.int8()))
+        ('date32', 'float', None)
+    """
+    if pa.types.is_dictionary(kind):
+        return "dictionary"
+    name = {"date32[day]": "date32", "date64[ms]": "date64", "string_view": "string"}.get(str(kind), str(kind))
+    try:
+        known = type_called(name) == kind or name == "string"
+    except (ValueError, KeyError):
+        return None
+    return name if known else None
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
@@ -76,43 +133,108 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 
-def encoded_values(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
-) -> pa.Array[Any]:
-    """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
+@final
+@dataclass(frozen=True)
+class Drawn:
+    """A column of codes, and a number for each where they stand for numbers.
 
-    Args:
+    Attributes:
         attribute: The column.
         codes: The codes, shape ``(n,)``.
-        rng: Generator for the numbers inside bins.
-        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+        numbers: The numbers that they stand for, or that were drawn inside bins; any for those that stand for none.
+        form: The form of the column.
+    """
+
+    attribute: Attribute
+    codes: Codes
+    numbers: NDArray[Any]
+    form: Written = AS_USUAL
+
+    @classmethod
+    def of(
+        cls,
+        attribute: Attribute,
+        codes: Codes,
+        rng: np.random.Generator,
+        tilts: Floats | None = None,
+        form: Written = AS_USUAL,
+    ) -> Self:
+        """Draw numbers inside bins.
+
+        Args:
+            attribute: The column.
+            codes: The codes, shape ``(n,)``.
+            rng: Generator for the numbers inside bins.
+            tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+            form: The form of the column.
+        """
+        ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
+        if isinstance(attribute, Binned):
+            return cls(attribute, codes, _inside_bins(attribute, ordinary, rng, tilts), form)
+        numbers = ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
+        return cls(attribute, codes, numbers, form)
+
+    @property
+    def beyond(self) -> NDArray[np.bool_]:
+        """Whether codes are those of the missing or the other value."""
+        return self.codes >= self.attribute.ordinary
+
+
+def encoded_values(drawn: Drawn) -> pa.Array[Any]:
+    """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
 
     Example:
         >>> from hedgerow.system.randomness import generator
-        >>> found = encoded_values(Categorical("sex", ("F", "M")), np.array([1, 0, 1]), generator(0))
+        >>> found = encoded_values(Drawn.of(Categorical("sex", ("F", "M")), np.array([1, 0, 1]), generator(0)))
         >>> found.indices.to_pylist(), found.dictionary.to_pylist()
         ([1, 0, 1], ['F', 'M'])
     """
+    attribute = drawn.attribute
+    kind, natural = _written_type(attribute, drawn.form), _arrow_type(attribute)
+    if kind == natural:
+        return _natural(drawn)
+    if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind)):
+        return _converted(_natural(drawn), kind, attribute)
+    cells = texts_of(drawn, empties=False)
+    empty = drawn.beyond if pa.types.is_decimal(kind) else drawn.codes == attribute.missing_code
+    texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
+    found: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
+    return found
+
+
+def _are_texts(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
+
+
+def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -> pa.Array[Any]:
+    """Values in a type that holds them."""
+    if _are_texts(kind):
+        return values
+    found: Any = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    zone, scale = getattr(kind, "tz", None), scale_of(attribute)
+    if zone is not None and isinstance(scale, Moments):  # of two moments that a clock shows alike the first
+        found = pa.compute.assume_timezone(found, zone, ambiguous="earliest", nonexistent="latest")
+    if pa.types.is_boolean(kind) and isinstance(attribute, Categorical):
+        beyond = pa.array(np.array([each is None for each in found.to_pylist()]))
+        found = pa.compute.if_else(beyond, pa.scalar(None, pa.string()), pa.compute.utf8_lower(found.cast(pa.string())))
+    converted: pa.Array[Any] = found.cast(kind)
+    return converted
+
+
+def _natural(drawn: Drawn) -> pa.Array[Any]:
+    """Values in the type that follows from the attribute."""
+    attribute, codes, beyond = drawn.attribute, drawn.codes, drawn.beyond
     kind = _arrow_type(attribute)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
-    beyond = codes >= attribute.ordinary
     if isinstance(attribute, Categorical):
         found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
         return pa.array(found, type=kind, mask=beyond)
-    numbers, scale = _numbers(attribute, codes, rng, tilts), scale_of(attribute)
+    scale = scale_of(attribute)
     if scale is None:
-        return pa.array(numbers, type=kind, mask=beyond)
-    values = pa.array(scale.values(numbers), type=kind, mask=beyond)
+        return pa.array(drawn.numbers, type=kind, mask=beyond)
+    values = pa.array(scale.values(drawn.numbers), type=kind, mask=beyond)
     return values.dictionary_encode() if kind == pa.string() else values
-
-
-def _numbers(attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> NDArray[Any]:
-    """The numbers of codes; any number for codes beyond the ordinary ones."""
-    ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
-    if isinstance(attribute, Binned):
-        return _inside_bins(attribute, ordinary, rng, tilts)
-    return ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
 
 
 def scale_of(attribute: Attribute) -> Scale | None:
@@ -133,47 +255,51 @@ def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any,
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
-def values_of(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None
-) -> pa.Array[Any]:
+def values_of(drawn: Drawn) -> pa.Array[Any]:
     """Values of a column of codes, in the type that ``arrow_schema`` says.
 
     Example:
         >>> from hedgerow.system.randomness import generator
-        >>> values_of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0)).to_pylist()
+        >>> values_of(Drawn.of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0))).to_pylist()
         ['M', None]
     """
-    found = encoded_values(attribute, codes, rng, tilts)
-    return found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found
+    found, kind = encoded_values(drawn), _written_type(drawn.attribute, drawn.form)
+    if not isinstance(found, pa.DictionaryArray) or found.type == kind:
+        return found
+    return found.cast(kind) if pa.types.is_dictionary(kind) else found.dictionary_decode().cast(kind)
 
 
-def texts_of(
-    attribute: Attribute, codes: Codes, rng: np.random.Generator, tilts: Floats | None = None, *, empties: bool
-) -> pa.Array[Any]:
+def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
-        attribute: The column.
-        codes: The codes, shape ``(n,)``.
-        rng: Generator for the numbers inside bins.
-        tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
+        drawn: The column.
         empties: Whether a column may have empty cells.
 
     Example:
         >>> from hedgerow.system.randomness import generator
         >>> age = IntegerRange("age", 17, 90, missing="-1")
-        >>> texts_of(age, np.array([0, 74]), generator(0), empties=True).to_pylist()
+        >>> texts_of(Drawn.of(age, np.array([0, 74]), generator(0)), empties=True).to_pylist()
         ['17', '-1']
     """
+    attribute, codes, form = drawn.attribute, drawn.codes, drawn.form
     scale = scale_of(attribute)
     if scale is None:
-        values = values_of(attribute, codes, rng, tilts)
+        values = _decoded(_natural(drawn))
     else:
-        cells = texts_on(scale.cell, _numbers(attribute, codes, rng, tilts))
-        values = pa.array(cells, type=pa.string(), mask=codes >= attribute.ordinary)
-    shown = [(attribute.missing_code, attribute.missing), (attribute.other_code, attribute.other)]
-    if empties and not _holds_texts(attribute) and not _is_on(scale, attribute.missing):
+        values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
+    if form.digits:
+        more = form.digits - (scale.digits if isinstance(scale, Decimals) else 0)
+        point = "." if more == form.digits else ""
+        numbers: Any = values.cast(pa.string())
+        values = pa.compute.binary_join_element_wise(numbers, point + "0" * more, "")
+    missing = attribute.missing if form.null is None else form.null
+    shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
+    usual = not _holds_texts(attribute) and not _is_on(scale, missing)
+    if empties and (usual if form.null is None else not form.null):
         del shown[0]  # "?" would make every reader take the numbers for texts
+    elif not missing:
+        shown[0] = (attribute.missing_code, attribute.missing)
     if all(code is None for code, _ in shown):
         return values
     texts: Any = values.cast(pa.string())
@@ -182,6 +308,10 @@ def texts_of(
             texts = pa.compute.if_else(pa.array(codes == code), text, texts)
     found: pa.Array[Any] = texts
     return found
+
+
+def _decoded(values: pa.Array[Any]) -> pa.Array[Any]:
+    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
 
 
 def _holds_texts(attribute: Attribute) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -21,8 +23,10 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.measures import measure_of, written
+from hedgerow.domain.spans import Span
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import arrow_schema, encoded_values, scale_of, texts_of, values_of
+from hedgerow.domain.values import Drawn, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, generator, replacing
@@ -39,7 +43,7 @@ _GROUP_CHUNKS = 4
 
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
-Decode = Callable[[Attribute, Ints, np.random.Generator, Floats | None], "pa.Array[Any]"]
+Decode = Callable[[Drawn], "pa.Array[Any]"]
 
 
 @final
@@ -98,7 +102,7 @@ class Records:
 
     def __repr__(self) -> str:
         """Size and columns."""
-        return f"Records({len(self):,} records of {', '.join(each.name for each in self.domain.columns)})"
+        return f"Records({len(self):,} records of {', '.join(each.name for each in written(self.domain))})"
 
     def take(self, rows: Ints) -> Records:
         """The records at some places, in that order.
@@ -123,7 +127,10 @@ class Records:
             [{'k': 5, 'b': 2}, {'k': 5, 'b': 0}]
         """
         kept = self.domain.of_columns(names)
-        domain = Domain((key, *kept.attributes), kept.declared, kept.constraints, (key.name, *kept.unleveled))
+        unleveled = (key.name, *kept.unleveled)
+        layout = replace(kept.layout, order=(key.name, *kept.layout.order))
+        attributes = (key, *kept.attributes)
+        domain = Domain(attributes, kept.declared, kept.constraints, unleveled, layout=layout, spans=kept.spans)
         columns = [codes, *(self.codes[:, self.domain.index(name)] for name in kept.names)]
         return Records(np.column_stack(columns), domain, seed=self._seed, first=self._first, tilts=self._tilts)
 
@@ -140,13 +147,14 @@ class Records:
             MissingExtraError: pandas is not installed.
         """
         try:
-            import pandas as pd
+            import pandas  # noqa: F401 # Arrow needs it
         except ImportError as error:
             raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
         frame: pd.DataFrame = self.to_arrow().to_pandas(integer_object_nulls=True, date_as_object=False)
-        for field, attribute in zip(arrow_schema(self.domain), self.domain.columns, strict=True):
-            if field.type == pa.int64() and attribute.size > attribute.ordinary:
-                frame[field.name] = frame[field.name].astype(pd.Int64Dtype())
+        for field, attribute in zip(arrow_schema(self.domain), written(self.domain), strict=True):
+            if pa.types.is_integer(field.type) and attribute.size > attribute.ordinary:
+                nullable = str(field.type).replace("i", "I").replace("u", "U")
+                frame[field.name] = frame[field.name].astype(nullable)  # type: ignore[call-overload]
         return frame
 
     def to_polars(self) -> pl.DataFrame:
@@ -180,7 +188,7 @@ class Records:
             as_text: Whether missing and other values become their texts, as in CSV.
         """
         # A line without any text would be no record to most readers, so an only column has no empty cells.
-        return self._decoded(partial(texts_of, empties=len(self.domain.columns) > 1) if as_text else values_of)
+        return self._decoded(partial(texts_of, empties=len(written(self.domain)) > 1) if as_text else values_of)
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
@@ -192,11 +200,29 @@ class Records:
             rng = generator(self._seed + (self._first + start) // rows)
             codes = self.codes[start : start + rows]
             known = dict(zip(self.domain.names, codes.T, strict=True))
-            columns = {
-                each.name: decode(each, codes_at(self.domain, each.name, known), rng, self._tilts.get(each.name))
-                for each in self.domain.columns
-            }
+            drawn = {each.name: self._drawn(each, known, rng) for each in self._values}
+            drawn |= {span.end: self._end(span, drawn) for span in self.domain.spans}
+            columns = {each.name: decode(drawn[each.name]) for each in written(self.domain)}
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    @property
+    def _values(self) -> tuple[Attribute, ...]:
+        """Attributes and derived columns, in an order that no layout changes: numbers are drawn inside bins in it."""
+        return (*self.domain.attributes, *(each.attribute for each in self.domain.derived_columns))
+
+    def _drawn(self, attribute: Attribute, known: Mapping[str, Ints], rng: np.random.Generator) -> Drawn:
+        name = attribute.name
+        codes, form = codes_at(self.domain, name, known), form_of(self.domain, name)
+        return Drawn.of(attribute, codes, rng, self._tilts.get(name), form)
+
+    def _end(self, span: Span, drawn: Mapping[str, Drawn]) -> Drawn:
+        """The end of a span: the sum of its start and its duration, unknown where one of them is."""
+        start, length = drawn[span.start], drawn[span.length]
+        measure = measure_of(span, start.attribute, length.attribute)
+        codes, unknown = measure.ends(start.numbers, length.numbers), start.beyond | length.beyond
+        if measure.end.missing_code is not None:
+            codes[unknown] = measure.end.missing_code
+        return Drawn(measure.end, codes, codes + measure.end.minimum, form_of(self.domain, span.end))
 
 
 def chunk_rows(domain: Domain) -> int:
@@ -311,7 +337,7 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
 def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow([each.name for each in domain.columns])
+    csv.writer(header, lineterminator="\n").writerow([each.name for each in written(domain)])
     options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(domain))
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
@@ -323,21 +349,26 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Genera
 
 def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     text = pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema(
-        [field.with_type(text) if field.type == pa.string() else field for field in arrow_schema(domain)]
-    )
-    # Without Arrow's own schema in the file readers get texts, not dictionaries; numbers drawn inside bins hardly
-    # repeat; and in random order nearly every row group has nearly every value, so statistics would skip none.
+    # Texts come as dictionaries, and the note of Arrow's own schema says what readers shall get; numbers drawn inside
+    # bins hardly repeat; and in random order nearly every row group has nearly every value, so statistics would skip
+    # none.
+    wanted = arrow_schema(domain)
+    schema = pa.schema([each.with_type(text) if _is_text(each.type) else each for each in wanted])
     repeated: Any = [
-        attribute.name for attribute in domain.columns if not isinstance(attribute, Binned) or attribute.whole
+        attribute.name for attribute in written(domain) if not isinstance(attribute, Binned) or attribute.whole
     ]
     with pa.parquet.ParquetWriter(
         path, schema, store_schema=False, use_dictionary=repeated, write_statistics=False
     ) as writer:
+        writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(wanted.serialize().to_pybytes()).decode()})
         for batch in batches:
             chunks = batch.encoded()
             while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
                 yield rows
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBatch]) -> int:
@@ -350,12 +381,15 @@ def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBa
 
 def _quoting(domain: Domain) -> Literal["needed", "none"]:
     special = set(',"\r\n')
-    texts = [label for attribute in domain.columns if isinstance(attribute, Categorical) for label in attribute.labels]
-    texts += [text for attribute in domain.columns for text in (attribute.missing, attribute.other) if text is not None]
+    texts = [label for attribute in written(domain) if isinstance(attribute, Categorical) for label in attribute.labels]
+    texts += [
+        text for attribute in written(domain) for text in (attribute.missing, attribute.other) if text is not None
+    ]
+    texts += [form.null for form in domain.layout.columns.values() if form.null]
     first, rng = np.zeros(1, dtype=np.int64), generator(0)
     texts += [
-        str(texts_of(attribute, first, rng, empties=True)[0])  # the format of dates may have commas
-        for attribute in domain.columns
+        str(texts_of(Drawn.of(attribute, first, rng), empties=True)[0])  # the format of dates may have commas
+        for attribute in written(domain)
         if scale_of(attribute) is not None
     ]
     return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"

@@ -176,7 +176,8 @@ class Drawing:
     def _share(self, release: Release, number: int) -> Iterator[pa.RecordBatch]:
         rows = self.n * (number + 1) // self.parts - self.n * number // self.parts
         for records in release.sample_batches(rows, seed=numbered(self.seed, number), method=self.method):
-            yield from records.batches()
+            schema = near_schema(records.domain)
+            yield from (batch.cast(schema) for batch in records.batches())
 
 
 @final
@@ -207,7 +208,7 @@ def _loaded(data: bytes) -> Iterator[Release]:
 
 
 def spark_schema(domain: Domain) -> StructType:
-    """Spark schema of records: the columns of ``arrow_schema``.
+    """Spark schema of records: the columns of ``arrow_schema``, of the nearest types that Spark has.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
@@ -218,10 +219,46 @@ def spark_schema(domain: Domain) -> StructType:
 
     kinds = {
         pa.string(): types.StringType(),
+        pa.int8(): types.ByteType(),
+        pa.int16(): types.ShortType(),
+        pa.int32(): types.IntegerType(),
         pa.int64(): types.LongType(),
+        pa.float32(): types.FloatType(),
         pa.float64(): types.DoubleType(),
         pa.bool_(): types.BooleanType(),
         pa.date32(): types.DateType(),
         pa.timestamp("us"): types.TimestampNTZType(),
+        pa.timestamp("us", "UTC"): types.TimestampType(),
+        pa.duration("us"): types.DayTimeIntervalType(),
     }
-    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in arrow_schema(domain)])
+    return types.StructType([types.StructField(field.name, kinds[field.type]) for field in near_schema(domain)])
+
+
+def near_schema(domain: Domain) -> pa.Schema:
+    """Names and Arrow types of the columns that Spark gets.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange, Layout, Written
+        >>> near_schema(Domain([IntegerRange("age", 17, 90)], layout=Layout(columns={"age": Written("uint8")}))).types
+        [DataType(int16)]
+    """
+    return pa.schema([pa.field(field.name, _near(field.type)) for field in arrow_schema(domain)])
+
+
+def _near(kind: pa.DataType) -> pa.DataType:
+    """The type that Spark has for values of a type: it knows no unsigned numbers, times of day or dictionaries."""
+    known: dict[pa.DataType, pa.DataType] = {
+        pa.uint8(): pa.int16(),
+        pa.uint16(): pa.int32(),
+        pa.uint32(): pa.int64(),
+        pa.uint64(): pa.int64(),
+    }
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", None if kind.tz is None else "UTC")
+    if pa.types.is_duration(kind):
+        return pa.duration("us")
+    if pa.types.is_date(kind):
+        return pa.date32()
+    if pa.types.is_dictionary(kind) or pa.types.is_large_string(kind) or pa.types.is_time(kind):
+        return pa.string()
+    return pa.float64() if pa.types.is_decimal(kind) else known.get(kind, kind)

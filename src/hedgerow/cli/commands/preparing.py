@@ -38,7 +38,8 @@ def domain(
     ctx: typer.Context,
     *,
     data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="The private table to draft from: .csv or .parquet.")
+        str | None,
+        typer.Argument(metavar="DATA", help="The private table to draft from: a file, or a place as of 'synth'."),
     ] = None,
     check: Annotated[
         Path | None,
@@ -81,8 +82,10 @@ def domain(
         _check(shown, check)
     if data is not None:
         if output is not None:
+            from hedgerow.data import files_of
+
             check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
-            check_outputs({"--output": output}, inputs=[data], force=force)
+            check_outputs({"--output": output}, inputs=files_of(data), force=force)
         with shown.busy(f"reading {data}"):
             text = _draft(data, options.split_names(columns), count_column)
         _show_draft(shown, text, output)
@@ -139,11 +142,11 @@ def _listed(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_LISTED])}{more}"
 
 
-def _draft(data: Path, columns: list[str] | None, count_column: str | None) -> str:
-    from hedgerow.data import draft_domain, open_table
+def _draft(data: str, columns: list[str] | None, count_column: str | None) -> str:
+    from hedgerow.data import draft_domain, open_place
 
     if count_column is not None and columns is None:
-        columns = [name for name in open_table(data).names if name != count_column]
+        columns = [name for name in open_place(data).names if name != count_column]
     return draft_domain(data, columns=columns)
 
 

@@ -16,7 +16,16 @@ from hedgerow.data.reading.faults import FaultLog
 from hedgerow.data.reading.persons import Identities, Keys
 from hedgerow.data.reading.readers import Batches, Reader
 from hedgerow.data.reading.rules import RuleLog, keeping, rules_of
-from hedgerow.domain import Codes, Encoder, Fault, IntegerRange, UnsupportedTypeError, encoder
+from hedgerow.domain import (
+    Codes,
+    Encoder,
+    Fault,
+    IntegerRange,
+    Measure,
+    UnsupportedTypeError,
+    encoder,
+    smallest_unsigned,
+)
 from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
 
 T = TypeVar("T")
@@ -185,16 +194,24 @@ class Encoding:
             ColumnError: The type of a column holds neither texts nor numbers.
             UnreadableTableError: The table cannot be read to its end.
         """
-        encoders = {name: encoder(attribute) for name, attribute in self._coding.attributes.items()}
+        coding = self._coding
+        measured = {each.length for each in coding.spans if not each.column}
+        encoders = {name: encoder(each) for name, each in coding.attributes.items() if name not in measured}
+        measures = coding.measures
         beside = [each for each in (self.weights, self.identities) if each is not None]
         repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
         for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
-            found = [self._codes(name, each, batch.column(name)) for name, each in encoders.items()]
+            found = {name: self._codes(name, each, batch.column(name)) for name, each in encoders.items()}
+            found |= {span.measured: found[span.length] for span in coding.domain.spans if coding.coded and span.column}
+            for span, measure in measures.items():
+                found[span.measured if span.column else span.length] = self._measured(
+                    measure, batch, found.get(span.length)
+                )
             counts, persons = self._beside(self.weights, batch), self._beside(self.identities, batch)
-            chosen = self._following(dict(zip(encoders, found, strict=True)))
+            chosen = self._following(found)
             self.rows += batch.num_rows
             if not (self.faults or self.broken or any(each.is_faulty for each in beside)):
-                part = Part(found[: len(self._coding.domain)], counts, persons)
+                part = Part([found[name] for name in coding.domain.names], counts, persons)
                 yield part if chosen is None else part.rows(chosen)
 
     def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
@@ -222,6 +239,15 @@ class Encoding:
             codes = column_encoder.codes(column)
             self.faults.check(name, codes, column, self._next_row, column_encoder.codes)
         return codes.astype(column_encoder.dtype)
+
+    def _measured(self, measure: Measure, batch: pa.RecordBatch, own: Codes | None) -> Codes:
+        """Codes of durations between two columns; one that fits none is a fault of the duration."""
+        name = measure.length.name
+        starts, ends = (encoder(each).codes(batch.column(each.name)) for each in (measure.start, measure.end))
+        codes = measure.codes(starts, ends, own)
+        cells = pa.array((measure.seconds(starts, ends) * 1_000_000).astype("timedelta64[us]"))
+        self.faults.check(name, codes, cells, self._next_row, encoder(measure.length).codes)
+        return codes.astype(smallest_unsigned(measure.length.size))
 
     def closed(self) -> Self:
         """The same without its table: what was read of it, which can be sent away and added to others."""

@@ -8,7 +8,7 @@ from typing import Literal, NoReturn, final, get_args
 from hedgerow.data.reading.readers import Reader
 from hedgerow.data.reading.rules import check_violations
 from hedgerow.data.source import Violations
-from hedgerow.domain import Attribute, Domain, IntegerRange
+from hedgerow.domain import Attribute, Domain, IntegerRange, Measure, Span, measure_of
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
 from hedgerow.queries import Persons, Weight
 
@@ -58,15 +58,28 @@ class Coding:
         """Names of the columns that are read, those of counts, weights and persons last."""
         weight = None if self.weight is None else self.weight.column
         beside = (self.count_column, weight, self.person)
-        return (*self.attributes, *(each for each in beside if each is not None))
+        measured = {each.length for each in self.spans if not each.column}
+        attributes = (name for name in self.attributes if name not in measured)
+        return (*attributes, *(each for each in beside if each is not None))
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Durations that are measured between two columns; codes say how long they are."""
+        return () if self.coded else self.domain.spans
+
+    @property
+    def measures(self) -> dict[Span, Measure]:
+        """The exact columns of each span."""
+        return {each: measure_of(each, self.domain[each.start], self.domain[each.length]) for each in self.spans}
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        """The attribute that the cells of each column are read as: those of records, then derived columns."""
+        """The attribute that the cells of each column are read as: of records, derived columns, then ends of spans."""
         declared = (*self.domain, *(each.attribute for each in self.domain.derived_columns))
         if self.coded:
             return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in declared}
-        return {each.name: each for each in declared}
+        ends = {span.end: measure.end for span, measure in self.measures.items()}
+        return {each.name: each for each in declared} | ends
 
 
 def select_columns(

@@ -14,7 +14,7 @@ import numpy as np
 from hedgerow.arrays import Bools
 from hedgerow.data.reading.faults import SHOWN_ROWS, Faulty
 from hedgerow.data.source import Violations
-from hedgerow.domain import Codes, Constraint, Derived, Domain, determining
+from hedgerow.domain import Codes, Constraint, Derived, Domain, Span, determining
 from hedgerow.errors import BrokenRuleError, ConfigError
 
 BROKEN_REMEDY = (
@@ -41,7 +41,7 @@ def check_violations(violations: str) -> None:
 @final
 @dataclass(frozen=True)
 class Rule:
-    """A constraint, or a derived column and the function that it follows.
+    """A constraint, a derived column and its function, or a duration and the dates that it lies between.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -50,18 +50,20 @@ class Rule:
         ('age determines half', array([ True, False]))
     """
 
-    stated: Constraint | Derived
+    stated: Constraint | Derived | Span
 
     @property
     def text(self) -> str:
         """The rule in words."""
-        if isinstance(self.stated, Constraint):
+        if isinstance(self.stated, Constraint | Span):
             return self.stated.text
         return determining(self.stated.sources, self.stated.name)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it is about."""
+        if isinstance(self.stated, Span):
+            return self.stated.columns
         return self.stated.scope if isinstance(self.stated, Constraint) else (*self.stated.sources, self.stated.name)
 
     def holds(self, codes: Mapping[str, Codes]) -> Bools:
@@ -70,20 +72,23 @@ class Rule:
         Args:
             codes: Codes of the rows, by column.
         """
+        if isinstance(self.stated, Span):
+            return self.stated.holds(codes)
         if isinstance(self.stated, Constraint):
             return self.stated.holds([codes[name] for name in self.stated.scope])
         return np.equal(self.stated.at([codes[name] for name in self.stated.sources]), codes[self.stated.name])
 
 
 def rules_of(domain: Domain) -> tuple[Rule, ...]:
-    """The rules that rows of a table can break: derived columns, then constraints.
+    """The rules that rows of a table can break: derived columns, durations that have a column, then constraints.
 
     Example:
         >>> from hedgerow import IntegerRange
         >>> rules_of(Domain([IntegerRange("a", 0, 1)]))
         ()
     """
-    return (*map(Rule, domain.derived_columns), *map(Rule, domain.constraints))
+    spans = (each for each in domain.spans if each.column)
+    return (*map(Rule, domain.derived_columns), *map(Rule, spans), *map(Rule, domain.constraints))
 
 
 def keeping(rules: Iterable[Rule], codes: Mapping[str, Codes]) -> Bools:
@@ -152,7 +157,8 @@ class RuleLog:
         self._any.note(np.flatnonzero(bad), first_row)
 
     def _values(self, columns: Sequence[str], codes: Mapping[str, Codes], row: int) -> str:
-        return ", ".join(f"{name} = {self._domain[name].label(int(codes[name][row]))!r}" for name in columns)
+        shown = [name for name in columns if name in self._domain]
+        return ", ".join(f"{name} = {self._domain[name].label(int(codes[name][row]))!r}" for name in shown)
 
     def add(self, other: RuleLog) -> None:
         """Add what was found in another part of the table, whose rows have no numbers in the whole."""

@@ -6,7 +6,9 @@ from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
+from hedgerow.domain.entries.layout import WRITTEN
 from hedgerow.domain.entries.scales import OPTIONS, bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.entries.spans import SPAN
 from hedgerow.domain.entries.spelling import SPELLING_OPTIONS, spelling_entry, spelling_of
 from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
@@ -17,7 +19,7 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-_FREE = ("whole", "missing", "other", "learnt", "levels", *OPTIONS, *SPELLING_OPTIONS)
+_FREE = ("whole", "missing", "other", "learnt", "levels", *SPAN, *WRITTEN, *OPTIONS, *SPELLING_OPTIONS)
 """Options of any form."""
 _OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
 _NESTED = ("levels", "synonyms")
@@ -27,7 +29,7 @@ _REMEDY = "give 'values', or 'min' and 'max', or 'min', 'max' and 'bins', or 'ed
 
 
 def attribute_of(name: str, entry: object) -> Attribute:
-    """The attribute that an entry describes; its levels are read elsewhere.
+    """The attribute that an entry describes; its levels, and how it is written, are read elsewhere.
 
     Raises:
         DomainError: The entry has none of the forms of a domain file, or the attribute is wrong.

@@ -133,7 +133,10 @@ def _starts(
 
 
 def _log_edges(name: str, count: int, low: float, high: float, *, whole: bool) -> list[float]:
-    """The smallest number of each of some bins whose ends have equal ratios, those from 0 on with 1 added."""
+    """The smallest numbers of bins whose ends have equal ratios, those from 0 on with 1 added.
+
+    The first bin of fractions begins where all of them do, and is left out.
+    """
     if low < 0 or (low == 0 and not whole) or not low < high:
         raise attribute_error(
             name,
@@ -143,7 +146,7 @@ def _log_edges(name: str, count: int, low: float, high: float, *, whole: bool) -
     shift = 1 if low == 0 else 0
     ratio = (high + shift) / (low + shift)
     edges = [(low + shift) * ratio ** (i / count) - shift for i in range(count)]
-    return [float(edge) for edge in sorted({round(edge) for edge in edges} | {low})] if whole else edges
+    return [float(edge) for edge in sorted({round(edge) for edge in edges} | {low})] if whole else edges[1:]
 
 
 def points_of(

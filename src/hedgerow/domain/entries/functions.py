@@ -13,6 +13,7 @@ from hedgerow.domain.constraint import check_cells
 from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries.attributes import attribute_entry, attribute_of
+from hedgerow.domain.entries.layout import WRITTEN
 from hedgerow.domain.entries.spelling import SPELLING_OPTIONS
 from hedgerow.domain.entries.tables import rows_of
 from hedgerow.domain.rules import by_cases
@@ -154,7 +155,7 @@ def _sources(domain: Domain, given: object, what: str) -> list[str]:
 
 
 def _attribute(name: str, options: Mapping[str, Any], values: Sequence[Value]) -> Attribute:
-    if set(options) <= {"missing", "other", *SPELLING_OPTIONS}:
+    if set(options) <= {"missing", "other", *WRITTEN, *SPELLING_OPTIONS}:
         listed = list({value_text(value): value for value in values}.values())
         return attribute_of(name, {"values": listed, **options})
     return attribute_of(name, options)

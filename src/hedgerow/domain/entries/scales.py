@@ -1,4 +1,4 @@
-"""Entries of domain files for scales: dates, times and decimals, which the bounds of an entry show."""
+"""Entries of domain files for scales: dates, times, durations and decimals, which the bounds of an entry show."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,16 @@ from decimal import Decimal
 from typing import Any
 
 from hedgerow.domain.attribute import Binned, IntegerRange, attribute_error, number_text
+from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
 from hedgerow.domain.scales import Calendar, Decimals, Moments, Scale, Unit
 from hedgerow.errors import DomainError
 
-OPTIONS = ("step", "format", "zone", "round")
+OPTIONS = ("step", "format", "unit", "zone", "round")
 """Options of an entry that are about its scale."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
+_CLOCK = re.compile(r"\d\d:\d\d(:\d\d)?")
+_LENGTH = re.compile(r"-?P[0-9DTHMS]+")
 _BOUNDS: dict[Unit, re.Pattern[str]] = {
     "day": re.compile(r"\d{4}-\d\d-\d\d"),
     "week": re.compile(r"\d{4}-W\d\d"),
@@ -20,7 +23,6 @@ _BOUNDS: dict[Unit, re.Pattern[str]] = {
     "quarter": re.compile(r"\d{4}-Q[1-4]"),
 }
 _STEP = re.compile(r"([1-9]\d{0,5}) ?(s|min|h|d)")
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 
 
 def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) -> Scale | None:
@@ -54,7 +56,8 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
 
 _MEANING = {
     "step": "give it with numbers, as in 'step: 0.1', or times, as in 'step: 15min'",
-    "format": "give it with dates or times as bounds, as in 'min: 2020-01-01'",
+    "format": "give it with dates, times or durations as bounds, as in 'min: 2020-01-01'",
+    "unit": "give it with durations or numbers of units as bounds, as in 'min: PT0H' or 'min: 0'",
     "zone": "give it with times as bounds, as in 'min: 2020-01-01T00:00'",
     "round": "give it with a step",
 }
@@ -63,6 +66,10 @@ _MEANING = {
 def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
     """The scale, and the options that it may have."""
     texts = [bound for bound in bounds if isinstance(bound, str)]
+    if "unit" in given or (texts and all(_LENGTH.fullmatch(text) for text in texts) and len(texts) == len(bounds)):
+        unit = _text(given, "unit")
+        seconds = _seconds(given.get("step", f"1{unit or 'min'}"))
+        return Durations(seconds, _text(given, "format"), unit, _flag(given)), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
     if not texts:
         if "step" not in given:
             return None, ()
@@ -71,18 +78,22 @@ def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | 
         if all(_TIME.fullmatch(text) for text in texts):
             down = _flag(given)
             zone, form = _text(given, "zone"), _text(given, "format")
-            return Moments(_seconds(given.get("step", "1min")), form, zone, down), OPTIONS
+            return Moments(_seconds(given.get("step", "1min")), form, zone, down), ("step", "format", "zone", "round")
+        if all(_CLOCK.fullmatch(text) for text in texts):
+            seconds = _seconds(given.get("step", "1min"))
+            return TimesOfDay(seconds, _text(given, "format"), _flag(given)), ("step", "format", "round")
         for unit, pattern in _BOUNDS.items():
             if all(pattern.fullmatch(text) for text in texts):
                 dates = unit == "day"
                 return Calendar(unit, _text(given, "format") if dates else None), ("format",) if dates else ()
-    odd = next((text for text in texts if not _is_known(text)), texts[0])
-    message = f"{odd!r} is neither a number nor a date or time" if not _is_known(odd) else "its bounds are not alike"
-    raise DomainError(message, remedy="write numbers without quotes, dates as 2020-01-31, times as 2020-01-31T08:00")
+    odd = next((text for text in texts if not _is_known(text)), None)
+    message = "its bounds are not alike" if odd is None else f"{odd!r} is neither a number nor a date, time or duration"
+    examples = "dates as 2020-01-31, times as 2020-01-31T08:00 or 08:00, durations as PT8H"
+    raise DomainError(message, remedy=f"write numbers without quotes, {examples}")
 
 
 def _is_known(text: str) -> bool:
-    return any(pattern.fullmatch(text) for pattern in (_TIME, *_BOUNDS.values()))
+    return any(pattern.fullmatch(text) for pattern in (_TIME, _CLOCK, _LENGTH, *_BOUNDS.values()))
 
 
 def _decimal(step: object) -> Decimal:
@@ -93,7 +104,7 @@ def _decimal(step: object) -> Decimal:
 
 def _seconds(step: object) -> int:
     found = _STEP.fullmatch(step) if isinstance(step, str) else None
-    seconds = int(found[1]) * _SECONDS[found[2]] if found else 0
+    seconds = int(found[1]) * SECONDS[found[2]] if found else 0
     if not seconds or 86_400 % seconds:
         raise DomainError(f"a step of {step!r}", remedy="give a part of a day, as in 15min, 1h or 30s")
     return seconds
@@ -140,11 +151,12 @@ def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
     if isinstance(scale, Decimals):
         rounds = {"round": True} if scale.nearest else {}
         return {"step": _plain(scale.step)} | rounds
-    if isinstance(scale, Moments):
-        unit = next(unit for unit in ("d", "h", "min", "s") if scale.seconds % _SECONDS[unit] == 0)
-        found: dict[str, Any] = {"step": f"{scale.seconds // _SECONDS[unit]}{unit}"}
+    if isinstance(scale, Moments | TimesOfDay | Durations):
+        unit = next(unit for unit in reversed(SECONDS) if scale.seconds % SECONDS[unit] == 0)
+        found: dict[str, Any] = {"step": f"{scale.seconds // SECONDS[unit]}{unit}"}
         found |= {"format": scale.form} if scale.form is not None else {}
-        found |= {"zone": scale.zone} if scale.zone is not None else {}
+        found |= {"zone": scale.zone} if isinstance(scale, Moments) and scale.zone is not None else {}
+        found |= {"unit": scale.unit} if isinstance(scale, Durations) and scale.unit is not None else {}
         return found | ({"round": True} if scale.down else {})
     return {"format": scale.form} if isinstance(scale, Calendar) and scale.form is not None else {}
 

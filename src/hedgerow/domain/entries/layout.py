@@ -1,0 +1,57 @@
+"""Entries of domain files for how columns are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow.domain.attribute import attribute_error
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.layout import Written, check_written
+
+WRITTEN = ("type", "null", "digits")
+"""Options of an entry that are about how its column is written."""
+
+
+def written_of(domain: Domain, entries: Mapping[str, Any]) -> dict[str, Written]:
+    """Forms of columns that entries declare.
+
+    Args:
+        domain: The domain that the entries describe.
+        entries: Entries of attributes and of derived ones, by name.
+
+    Raises:
+        DomainError: An option is not understood, or does not fit the values of the column.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> written_of(Domain([IntegerRange("age", 0, 99)]), {"age": {"min": 0, "max": 99, "type": "int8"}})
+        {'age': Written(type='int8', null=None, digits=None)}
+    """
+    found = {}
+    for name, entry in entries.items():
+        given = {option: entry[option] for option in WRITTEN if option in entry} if isinstance(entry, Mapping) else {}
+        if given:
+            found[str(name)] = _written(str(name), given)
+            check_written(domain[str(name)], found[str(name)])
+    return found
+
+
+def _written(name: str, given: Mapping[str, Any]) -> Written:
+    for option in ("type", "null"):
+        if not isinstance(given.get(option, ""), str):
+            raise attribute_error(name, f"{option!r} is no text", f"write it in quotes, as in '{option}: \"NA\"'")
+    digits = given.get("digits")
+    if digits is not None and (isinstance(digits, bool) or not isinstance(digits, int)):
+        raise attribute_error(name, "'digits' is no whole number", "write 'digits: 2'")
+    return Written(given.get("type"), given.get("null"), digits)
+
+
+def written_entry(written: Written) -> dict[str, Any]:
+    """The options that say how a column is written.
+
+    Example:
+        >>> written_entry(Written("int8", null=""))
+        {'type': 'int8', 'null': ''}
+    """
+    return {option: value for option in WRITTEN if (value := getattr(written, option)) is not None}

@@ -1,0 +1,219 @@
+"""Layouts of records: the order of columns, and of each column type, text of empty cells and digits.
+
+A layout has no bearing on what records there are, on codes or on privacy; domains that differ in it alone are equal.
+It is public like the domain: the types of a private table may tell what it holds (a column of whole numbers with a gap
+is one of floats in pandas), so they come from a domain file that a person has read, never from the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import final
+
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
+from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
+from hedgerow.domain.scales import Calendar, Decimals, Moments
+
+_INTEGER = re.compile(r"(u?)int(8|16|32|64)")
+_DECIMAL = re.compile(r"decimal128\((\d{1,2}), (\d{1,2})\)")
+_TEXTS = ("string", "large_string", "dictionary")
+_FLOATS = ("float", "double")
+_OF_SCALES = {
+    Calendar: re.compile(r"date32|date64|timestamp\[(s|ms|us|ns)\]"),
+    Moments: re.compile(r"timestamp\[(s|ms|us|ns)\]"),
+    TimesOfDay: re.compile(r"time32\[(s|ms)\]|time64\[(us|ns)\]"),
+    Durations: re.compile(r"duration\[(s|ms|us|ns)\]"),
+}
+_ZONED = re.compile(r"timestamp\[(?:s|ms|us|ns), tz=([\w/+-]+)\]")
+_BOOLEANS = {"true", "false"}
+_MOST_DIGITS = 18
+
+
+@final
+@dataclass(frozen=True)
+class Written:
+    """The form of a column.
+
+    Attributes:
+        type: Name of its Arrow type; None for the type that follows from its values.
+        null: Text of empty cells in text files; None for the text of the missing value, and for no text in columns of
+            numbers.
+        digits: Digits after the point of numbers in text files; None for those that they need.
+    """
+
+    type: str | None = None
+    null: str | None = None
+    digits: int | None = None
+
+
+AS_USUAL = Written()
+"""A column of which nothing is declared."""
+
+
+@final
+@dataclass(frozen=True)
+class Layout:
+    """Order and form of the columns of records.
+
+    Attributes:
+        order: Names of columns that come first, in this order; the others follow.
+        columns: Columns of which something is declared.
+
+    Example:
+        >>> layout = Layout(("b", "a"), {"a": Written("int8")})
+        >>> layout["a"].type, layout["b"].type, layout.sorted(["a", "b", "c"])
+        ('int8', None, ('b', 'a', 'c'))
+    """
+
+    order: tuple[str, ...] = ()
+    columns: Mapping[str, Written] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Written:
+        """The form of a column."""
+        return self.columns.get(name, AS_USUAL)
+
+    def sorted(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Names of columns in the order of the layout.
+
+        Args:
+            names: The names.
+        """
+        places = {name: place for place, name in enumerate(self.order)}
+        return tuple(sorted(names, key=lambda name: places.get(name, len(places))))
+
+    def merged(self, other: Layout) -> Layout:
+        """This layout, and the other one where this says nothing."""
+        return Layout(tuple(dict.fromkeys((*self.order, *other.order))), {**other.columns, **self.columns})
+
+
+AS_DECLARED = Layout()
+"""Columns in the order of the domain, each of its own type."""
+
+
+def check_written(attribute: Attribute, written: Written) -> None:
+    """Refuse what cannot be done to the values of a column.
+
+    Args:
+        attribute: The column.
+        written: The form of it.
+
+    Raises:
+        DomainError: The type does not hold its values, an empty cell would be read as something else, or digits would
+            be lost.
+
+    Example:
+        >>> check_written(IntegerRange("age", 0, 200), Written("int8"))
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.DomainError: attribute 'age': the type int8 does not hold its values...
+    """
+    if written.type is not None and not _holds(attribute, written.type):
+        raise attribute_error(
+            attribute.name,
+            f"the type {written.type} does not hold its values",
+            "name an Arrow type that does, as in int16, double, bool, timestamp[ns], large_string or dictionary; or "
+            "delete 'type'",
+        )
+    if written.null is not None:
+        listed = isinstance(attribute, Categorical) and "" in attribute.values
+        empty = not written.null and not listed
+        known = empty or written.null == attribute.missing or _is_synonym(attribute, written.null)
+        if attribute.missing is None or not known:
+            raise attribute_error(
+                attribute.name,
+                f"empty cells as {written.null!r} would not be read as the missing value",
+                "declare it as 'missing', or as a synonym of it; or write 'null: \"\"'",
+            )
+    if written.digits is not None and not _least_digits(attribute) <= written.digits <= _MOST_DIGITS:
+        raise attribute_error(
+            attribute.name,
+            f"{written.digits} digits after the point do not show its values",
+            "give at least those of its step, of whole numbers or of decimals with a step; or delete 'digits'",
+        )
+
+
+def _is_synonym(attribute: Attribute, text: str) -> bool:
+    return (
+        isinstance(attribute, Categorical)
+        and attribute.codes_by_spelling.get(attribute.spelling.normal(text)) == attribute.missing_code
+    )
+
+
+def _least_digits(attribute: Attribute) -> float:
+    """Digits after the point that values have; none fit where they are no numbers, or have as many as they need."""
+    if not isinstance(attribute, IntegerRange | Binned):
+        return float("inf")
+    if attribute.scale is None:
+        return 0 if isinstance(attribute, IntegerRange) or attribute.whole else float("inf")
+    return attribute.scale.digits if isinstance(attribute.scale, Decimals) else float("inf")
+
+
+def _holds(attribute: Attribute, kind: str) -> bool:
+    """Whether the values of a column can have a type."""
+    if kind in _TEXTS:
+        return True
+    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+    if scale is not None and (pattern := _OF_SCALES.get(type(scale))) is not None:
+        zone = _ZONED.fullmatch(kind)
+        if zone is not None:
+            return isinstance(scale, Moments) and scale.zone == zone[1]
+        is_unit = isinstance(scale, Calendar) and scale.unit != "day"
+        if not isinstance(scale, Durations) or scale.unit is None:
+            return not is_unit and pattern.fullmatch(kind) is not None
+    if kind == "bool":
+        return _are_booleans(attribute)
+    ends = _ends(attribute)
+    if ends is None:
+        return False
+    return _holds_numbers(ends, kind, whole=_are_whole(attribute), steps=isinstance(scale, Decimals))
+
+
+def _are_booleans(attribute: Attribute) -> bool:
+    if not isinstance(attribute, Categorical) or attribute.other is not None:
+        return False
+    return all(isinstance(value, bool) or str(value).lower() in _BOOLEANS for value in attribute.values)
+
+
+def _ends(attribute: Attribute) -> tuple[float, float] | None:
+    """The smallest and the largest number of a column; None if it is none of numbers."""
+    if isinstance(attribute, Categorical):
+        numbers = [each for each in attribute.values if isinstance(each, int | float) and not isinstance(each, bool)]
+        return (min(numbers), max(numbers)) if len(numbers) == len(attribute.values) else None
+    if isinstance(attribute, IntegerRange):
+        ends: tuple[float, float] = (attribute.minimum, attribute.maximum)
+    elif isinstance(attribute, Binned):
+        ends = (attribute.edges[0], attribute.edges[-1])
+    else:
+        return None
+    factor = _factor(attribute.scale) if isinstance(attribute, IntegerRange | Binned) else 1.0
+    return ends[0] * factor, ends[1] * factor
+
+
+def _factor(scale: object) -> float:
+    if isinstance(scale, Decimals):
+        return float(scale.step)
+    return scale.seconds / SECONDS[scale.unit] if isinstance(scale, Durations) and scale.unit else 1.0
+
+
+def _are_whole(attribute: Attribute) -> bool:
+    if isinstance(attribute, Categorical):
+        return all(isinstance(value, int) for value in attribute.values)
+    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+    if scale is not None:
+        return scale.arrow_type == "int64"
+    return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
+
+
+def _holds_numbers(ends: tuple[float, float], kind: str, *, whole: bool, steps: bool) -> bool:
+    if kind in _FLOATS:
+        return True
+    if found := _INTEGER.fullmatch(kind):
+        bits = int(found[2])
+        low, high = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        return whole and low <= ends[0] and ends[1] <= high
+    if found := _DECIMAL.fullmatch(kind):
+        precision, after = int(found[1]), int(found[2])
+        return (whole or steps) and 0 <= after <= precision <= 38 and max(map(abs, ends)) < 10 ** (precision - after)
+    return False

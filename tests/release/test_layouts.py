@@ -1,0 +1,269 @@
+"""Records have the schema of the table that a domain was drafted from: names, order, types, and texts of cells."""
+
+from __future__ import annotations
+
+import csv
+import re
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hedgerow.data.draft import draft_domain
+from hedgerow.data.scanning.chunks import scan_table
+from hedgerow.data.table import read_table
+from hedgerow.domain.attribute import Categorical, IntegerRange
+from hedgerow.domain.derived import Derived
+from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain
+from hedgerow.domain.layout import Layout, Written
+from hedgerow.domain.linked import Linked
+from hedgerow.domain.values import arrow_schema, type_called, type_name
+from hedgerow.errors import DomainError
+from hedgerow.release.records import Records
+
+ROWS = 240
+
+
+def table() -> pa.Table:
+    """A column of each kind, in types that are not those that a domain would choose."""
+    draw = np.random.default_rng(5)
+    days = np.datetime64("2020-01-01") + draw.integers(0, 60, ROWS)
+    gaps = draw.random(ROWS) < 0.2
+    small = draw.integers(0, 9, ROWS)
+    texts = np.array(["F", "M"], dtype=object)[draw.integers(0, 2, ROWS)]
+    columns: dict[str, Any] = {
+        "small": pa.array(small, pa.int16()),
+        "unsigned": pa.array(small, pa.uint8(), mask=gaps),
+        "gapped": pa.array(small.astype(np.float64), mask=gaps),
+        "short": pa.array((small / 4).astype(np.float32), pa.float32()),
+        "money": pa.array([f"{n}.50" for n in small]).cast(pa.decimal128(9, 2)),
+        "day": pa.array(days),
+        "midnight": pa.array(days.astype("datetime64[ns]"), pa.timestamp("ns"), mask=gaps),
+        "seen": pa.array(days.astype("datetime64[ms]") + 900_000 * draw.integers(0, 96, ROWS), pa.timestamp("ms")),
+        "clock": pa.array([time(n, 15) for n in small]).cast(pa.time32("ms")),
+        "wait": pa.array([timedelta(minutes=30 * int(n)) for n in small], pa.duration("ns")),
+        "text": pa.array([f"{day:%d.%m.%Y}" for day in days.tolist()], pa.large_string()),
+        "word": pa.array(texts, pa.string(), mask=gaps),
+        "code": pa.array(texts, pa.large_string()).dictionary_encode(),
+        "flag": pa.array(draw.random(ROWS) < 0.5, mask=gaps),
+        "said": pa.array(np.array(["TRUE", "FALSE"], dtype=object)[draw.integers(0, 2, ROWS)], pa.string()),
+    }
+    return pa.table(columns)
+
+
+def drawn(domain: Domain, n: int = 50) -> Records:
+    draw = np.random.default_rng(7)
+    sizes = [each.ordinary + (each.missing is not None) for each in domain]
+    return Records(np.stack([draw.integers(0, size, n) for size in sizes], axis=1), domain, seed=1)
+
+
+def drafted(source: Any, folder: Path) -> Domain:
+    (folder / "d.yaml").write_text(draft_domain(source, name="t"))
+    return read_domain(folder / "d.yaml", accept_draft=True)
+
+
+def test_parquet_in_parquet_out(tmp_path: Path) -> None:
+    wanted = table()
+    pq.write_table(wanted, tmp_path / "in.parquet")
+    drawn(drafted(tmp_path / "in.parquet", tmp_path)).write(tmp_path / "out.parquet")
+    found, known = pq.read_schema(tmp_path / "out.parquet"), pq.read_schema(tmp_path / "in.parquet")
+    assert found.names == known.names
+    for field in known:
+        if pa.types.is_dictionary(field.type):
+            assert pa.types.is_dictionary(found.field(field.name).type)
+        else:
+            assert found.field(field.name).type == field.type, field.name
+
+
+def test_arrow_in_arrow_out_and_the_values_are_read_back(tmp_path: Path) -> None:
+    wanted = table()
+    domain = drafted(wanted, tmp_path)
+    records = drawn(domain)
+    found = records.to_arrow()
+    for field in wanted.schema:
+        kind = found.schema.field(field.name).type
+        assert kind == field.type or pa.types.is_dictionary(kind), field.name
+    for source in (found, records.to_pandas(), records.to_polars()):
+        assert np.array_equal(np.stack(read_table(source, domain).columns, axis=1), records.codes)
+
+
+def test_pandas_in_pandas_out(tmp_path: Path) -> None:
+    wanted = (
+        table().drop_columns(["money", "clock", "day", "flag"]).to_pandas()
+    )  # objects, of which pandas says no more
+    found = drawn(drafted(wanted, tmp_path)).to_pandas()
+    assert list(found.columns) == list(wanted.columns)
+    for name in wanted.columns:
+        assert found[name].dtype == wanted[name].dtype, name
+
+
+def test_polars_in_polars_out(tmp_path: Path) -> None:
+    wanted = pl.DataFrame(table())
+    found = drawn(drafted(wanted, tmp_path)).to_polars()
+    assert {name: str(kind) for name, kind in found.schema.items()} == {
+        name: str(kind) for name, kind in wanted.schema.items()
+    }
+
+
+def test_duckdb_in_duckdb_out(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    given = table()
+    with duckdb.connect(str(tmp_path / "in.db")) as connection:
+        connection.register("given", given)
+        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+        wanted = connection.execute("DESCRIBE t").fetchall()
+    domain = drafted(f"duckdb://{tmp_path}/in.db#t", tmp_path)
+    scan_table(f"duckdb://{tmp_path}/in.db#t", domain).total()
+    drawn(domain).write(f"duckdb://{tmp_path}/out.db#t")
+    with duckdb.connect(str(tmp_path / "out.db")) as connection:
+        assert [each[:2] for each in connection.execute("DESCRIBE t").fetchall()] == [each[:2] for each in wanted]
+
+
+CELLS = {
+    "id": lambda n: f"k{n}",
+    "pay": lambda n: f"{n % 7}0.00",
+    "grams": lambda n: f"{n % 9}.5" if n % 5 else "",
+    "born": lambda n: f"{date(2000, 1, 1) + timedelta(days=n):%d.%m.%Y}",
+    "seen": lambda n: f"{datetime(2020, 1, 1) + timedelta(minutes=15 * n):%Y-%m-%d %H:%M:%S}",
+    "due": lambda n: f"{n % 24:02d}:30:00",
+    "wait": lambda n: f"{n % 30:02d}:15:00",
+    "count, all": lambda n: f"{n % 5}.0" if n % 11 else "",
+    "answer": lambda n: ("True", "False")[n % 2],
+    "yes": lambda n: ("true", "false")[n % 2],
+    "said": lambda n: ("", 'a "b"', "c, d")[n % 3],
+    "mark": lambda n: ("NA", "1", "2")[n % 3],
+}
+LOOKS = {
+    "pay": r"\d0?\.00|\d\d\.00",
+    "grams": r"\d\.\d|",
+    "born": r"\d\d\.\d\d\.\d{4}",
+    "seen": r"\d{4}-\d\d-\d\d \d\d:\d\d:00",
+    "due": r"\d\d:\d\d:00",
+    "wait": r"\d\d:\d\d:00",
+    "count, all": r"\d\.0|",
+    "answer": "True|False",
+    "yes": "true|false",
+    "said": r'|a "b"|c, d',
+    "mark": "NA|1|2",
+}
+
+
+def test_csv_in_csv_out(tmp_path: Path) -> None:
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([list(CELLS), *([cell(n) for cell in CELLS.values()] for n in range(ROWS))])
+    domain = drafted(tmp_path / "in.csv", tmp_path)
+    records = drawn(domain, 300)
+    records.write(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == [name for name in CELLS if name != "id"]
+    for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+        assert all(re.fullmatch(LOOKS[name], cell) for cell in cells), (name, set(cells))
+    assert np.array_equal(np.stack(read_table(tmp_path / "out.csv", domain).columns, axis=1), records.codes)
+    assert records.to_arrow().schema.field("answer").type == pa.bool_()
+
+
+def test_order_holds_derived_columns_and_survives_a_choice_of_columns() -> None:
+    content = {
+        "attributes": {"a": 3, "b": {"min": 0, "max": 9, "type": "int8"}, "c": ["x", "y"]},
+        "derived": {"half": {"from": "b", "table": {str(n): n // 2 for n in range(10)}, "type": "float"}},
+        "ignore": ["id"],
+        "order": ["half", "id", "c", "b"],
+    }
+    domain = domain_from_mapping(content)
+    assert [each.name for each in domain.columns] == ["half", "c", "b", "a"]
+    assert domain.names == ("a", "b", "c")
+    schema = arrow_schema(domain)
+    assert schema.types == [pa.float32(), pa.string(), pa.int8(), pa.int64()]
+    again = domain_from_mapping(domain_to_mapping(domain))
+    assert again == domain
+    assert again.layout == domain.layout
+    assert [each.name for each in domain.project(["a", "b"]).columns] == ["half", "b", "a"]
+    assert drawn(domain, 3).to_arrow().schema == schema
+    assert domain == Domain(domain.attributes, domain.declared)  # how records are written is not compared
+
+
+def test_linked_tables_keep_their_types() -> None:
+    homes = domain_from_mapping({"attributes": {"rooms": {"min": 1, "max": 9, "type": "int8"}, "x": 2}, "order": ["x"]})
+    people = domain_from_mapping({"attributes": {"age": {"min": 0, "max": 99, "type": "double"}}})
+    linked = Linked.of(homes, people, key="home", at_most=4)
+    for domain, kinds in ((linked.parents, ["int8"]), (linked.children, ["double"])):
+        assert [name for name in map(type_name, arrow_schema(domain).types) if name != "int64"] == kinds
+    records = drawn(linked.joined, 4)
+    key = IntegerRange("home", 1, 9)
+    named = records.behind(key, np.arange(4), ["rooms", "x"]).to_arrow().schema
+    assert (named.names, named.types) == (["home", "x", "rooms"], [pa.int64(), pa.int64(), pa.int8()])
+
+
+DATES = {"min": "2020-01-01", "max": "2020-12-31"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"min": 0, "max": 200, "type": "int8"}, "the type int8 does not hold"),
+        ({"min": -1, "max": 9, "type": "uint8"}, "the type uint8 does not hold"),
+        ({"min": 0, "max": 9, "type": "date32"}, "the type date32 does not hold"),
+        ({"min": 0, "max": 9, "type": "number"}, "the type number does not hold"),
+        ({"min": 0, "max": 9, "bins": 3, "type": "int64"}, "the type int64 does not hold"),
+        ({"min": 0, "max": 9, "step": 0.5, "type": "int8"}, "the type int8 does not hold"),
+        ({"min": 0, "max": 1000, "type": "decimal128(4, 2)"}, "does not hold"),
+        ({"values": ["a", "b"], "type": "bool"}, "the type bool does not hold"),
+        ({"values": ["a", "b"], "type": "int8"}, "the type int8 does not hold"),
+        ({**DATES, "type": "time64[us]"}, "does not hold"),
+        ({**DATES, "type": "timestamp[us, tz=UTC]"}, "does not hold"),
+        ({"min": "2020-01", "max": "2020-12", "type": "date32"}, "does not hold"),
+        ({"min": "PT0H", "max": "PT9H", "type": "int64"}, "does not hold"),
+        ({"min": 0, "max": 9, "type": 8}, "'type' is no text"),
+        ({"min": 0, "max": 9, "null": ""}, "would not be read as the missing value"),
+        ({"values": ["a", "b"], "missing": "?", "null": "NA"}, "would not be read as the missing value"),
+        ({"values": ["", "b"], "missing": "?", "null": ""}, "would not be read as the missing value"),
+        ({"min": 0, "max": 9, "digits": "2"}, "'digits' is no whole number"),
+        ({"min": 0, "max": 9, "step": 0.25, "digits": 1}, "1 digits after the point do not show"),
+        ({"min": 0, "max": 9, "bins": 3, "digits": 2}, "2 digits after the point do not show"),
+        ({"values": ["a", "b"], "digits": 2}, "2 digits after the point do not show"),
+    ],
+)
+def test_layouts_that_are_refused(entry: dict[str, Any], words: str) -> None:
+    with pytest.raises(DomainError, match=words):
+        domain_from_mapping({"x": entry, "y": 2})
+
+
+def test_orders_that_are_refused() -> None:
+    for order in ("x", ["z"]):
+        with pytest.raises(DomainError, match="'order' is not a list of columns"):
+            domain_from_mapping({"attributes": {"x": 2, "y": 2}, "order": order})
+
+
+def test_synonyms_of_the_missing_value_may_be_its_text(tmp_path: Path) -> None:
+    entry = {"values": ["a", "b"], "missing": "?", "synonyms": {"n/a": "?"}, "case": "fold", "null": "N/A"}
+    domain = domain_from_mapping({"x": entry, "y": 2})
+    Records([[2, 0]], domain).write(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == "x,y\nN/A,0\n"
+
+
+def test_names_of_types() -> None:
+    kinds = [pa.int8(), pa.float32(), pa.float64(), pa.date64(), pa.time64("ns"), pa.duration("s"), pa.large_string()]
+    for kind in [*kinds, pa.decimal128(9, 2), pa.timestamp("ms", "Europe/Berlin"), pa.bool_()]:
+        assert type_called(type_name(kind) or "") == kind
+    assert type_name(pa.string_view()) == "string"
+    assert type_name(pa.binary()) in (None, "binary")
+
+
+def test_a_layout_says_nothing_about_columns_that_it_does_not_name() -> None:
+    layout = Layout(("b",), {"a": Written("int8")}).merged(Layout(("c", "b"), {"a": Written("int16"), "d": Written()}))
+    assert layout.order == ("b", "c")
+    assert layout["a"] == Written("int8")
+    assert layout["z"] == Written()
+    assert [each.name for each in Domain([Categorical("a", "xy"), IntegerRange("b", 0, 1)], layout=layout).columns] == [
+        "b",
+        "a",
+    ]
+    half = Derived(IntegerRange("half", 0, 1), ("b",), [0, 1], column=True)
+    assert Domain([IntegerRange("b", 0, 1)], [half], layout=Layout(("half",))).columns[0].name == "half"
