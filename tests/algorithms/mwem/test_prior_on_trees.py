@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.shared.prior import Prior
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
+from tests.algorithms.shared.priors import prior_of
 
 WIDE = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(60))
 LOOPS = [(f"x{i}", f"x{i + j}") for j in (1, 2, 3) for i in range(0, 60 - j, 2)]
@@ -30,7 +30,7 @@ def walks(n: int, seed: int) -> Table:
     [Workload.marginals(WIDE, cliques=LOOPS), pytest.param(Workload.marginals(WIDE, 2), marks=pytest.mark.slow)],
 )
 def test_a_prior_over_a_wide_domain_is_fitted_to_the_end(workload: Workload) -> None:
-    prior = Prior.of(walks(500, 0))
+    prior = prior_of(walks(500, 0))
     release = MWEM(prior=prior).run(walks(2000, 1), workload, ZCDP(0.1), noise=SeededNoise(2))
     assert release.spent == pytest.approx(0.1, rel=1e-6)
     assert np.isfinite(workload.answers(release.model)).all()

@@ -22,8 +22,8 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Hypothesis, JunctionTree, Proximal, hypothesis, refit
-from hedgerow.queries import Marginal, Measurement, NoiseKind, Tables, Workload
+from hedgerow.models import Hypothesis, JunctionTree, Model, Proximal, hypothesis, refit
+from hedgerow.queries import Marginal, Measurement, NoiseKind, PublicData, Workload
 
 _WIDEST = 3
 """Attributes of a public table, at most."""
@@ -39,10 +39,11 @@ class Prior:
     """Public tables that a release may start from; they cost no privacy.
 
     The public records must not be private: none may be in the private table, and whoever knows them may know that.
-    A release that was made earlier is as public as its file, and may be about the same people.
+    A release that was made earlier is as public as its file, and may be about the same people. A private
+    table is refused.
 
     Attributes:
-        public: The tables: public records, or the model of a release.
+        public: The tables: records that were read as public ones, or the model of a release.
         records: Number of records that they are about; more let weaker patterns in.
 
     Example:
@@ -53,18 +54,20 @@ class Prior:
         {'kind': 'Prior', 'columns': ['a', 'b'], 'records': 100.0}
     """
 
-    public: Tables = field(repr=False)
+    public: PublicData | Model = field(repr=False)
     records: float
 
     def __post_init__(self) -> None:
         """Check both.
 
         Raises:
-            ConfigError: There are no tables, or no records.
+            ConfigError: The tables are private, or none; or there are no records.
         """
-        if not isinstance(self.public, Tables):
+        given: Any = self.public
+        if not isinstance(given, PublicData | Model):
+            private = callable(getattr(given, "marginals", None))
             raise ConfigError(
-                f"a {type(self.public).__name__} is no prior",
+                f"a {type(given).__name__} is {'private, and ' if private else ''}no prior",
                 remedy="give Prior.of(hedgerow.read_public(file, domain)), or Prior.of(hedgerow.Release.load(file))",
             )
         if not (math.isfinite(self.records) and self.records > 0.0):
@@ -75,13 +78,13 @@ class Prior:
         """Take public records as a prior, or a release.
 
         Args:
-            source: A table from `read_public`, a release, or a model.
+            source: Records from `read_public`, a release, or a model.
 
         Raises:
-            ConfigError: It is none of these, or has no records.
+            ConfigError: It is none of these, as a table from `read_table`; or it has no records.
         """
-        public, total = getattr(source, "model", source), getattr(source, "total", 0.0)
-        return cls(public, float(total() if callable(total) else total))
+        public = getattr(source, "model", source)
+        return cls(public, public.total if isinstance(public, PublicData | Model) else math.nan)
 
     def parameters(self) -> dict[str, Any]:
         """The prior in the parameters of a release: its columns and size."""
