@@ -115,3 +115,19 @@ def test_heaped_values_are_covered_and_labelled(monkeypatch: pytest.MonkeyPatch)
     assert [found[place].says.endswith("nobody counted") for place in (1, 2)] == [False, True]
     monkeypatch.setattr(errors.Uneven, "of", lambda *_: None)
     assert covered() < 0.8
+
+
+def test_a_guess_that_is_too_uneven_is_taken_back_by_the_error_that_was_bought() -> None:
+    """Heaps on one axis alone: blocks along the other are even, and the simulated errors far too large."""
+    rng = np.random.default_rng(3)
+    columns = [10 * (rng.gamma(3.0, 9.0, 20_000).clip(0, 99).astype(int) // 10)]
+    columns.append(rng.normal(45.0, 12.0, 20_000).clip(0, 99).astype(int))
+    table = Table(Domain(IntegerRange(name, 0, 99) for name in "ab"), columns)
+    release = release_of(table)
+    values, truth = release.workload.answers(release.model), exact_answers(table, release.workload)
+    large = values >= 5.0
+    found = simulate_errors(release, 10, seed=0)
+    assert 0.5 < found.factor < 0.8
+    assert found.errors.sum() == pytest.approx(np.abs(values - truth).sum(), rel=0.05)
+    assert np.mean((np.abs(values - truth) <= found.widths() + 0.5)[large]) > 0.9
+    assert errors.unseen_factor(release, seed=0) > 1.0
