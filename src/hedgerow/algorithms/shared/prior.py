@@ -12,9 +12,9 @@ how attributes go together stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, final
 
 import numpy as np
@@ -115,7 +115,8 @@ class Prior:
 
         From single attributes to three, tables are kept that say more than smaller ones do: whose log-likelihood gains
         more than ``ln(records) / 2`` for each parameter (Schwarz, "Estimating the Dimension of a Model", Annals of
-        Statistics 6, 1978). Those that gain most come first, as long as the junction trees are small enough.
+        Statistics 6, 1978), those of tables below it that were not kept included. Those that gain most come first, as
+        long as the junction trees are small enough.
 
         Args:
             workload: Queries that should be answered well.
@@ -128,7 +129,8 @@ class Prior:
         for scopes in self._scopes(workload, largest_cells):
             tables, fitted = self._tables(domain, scopes), self._fitted(domain, kept).marginals(scopes)
             gains = [_gain(table, model.reshape(-1)) for table, model in zip(tables, fitted, strict=True)]
-            gains = [gain - cost * _parameters(domain, scope) for gain, scope in zip(gains, scopes, strict=True)]
+            held = {below for each in kept for below in _below(each.target.scope)}
+            gains = [gain - cost * _parameters(domain, scope, held) for gain, scope in zip(gains, scopes, strict=True)]
             best = [place for place in np.argsort(gains)[::-1].tolist() if gains[place] > 0.0]
             room = _Room(domain, [each.target.scope for each in kept], largest_cells)
             kept += [self._measured(domain, scopes[i], tables[i]) for i in best if room.takes(scopes[i])]
@@ -186,9 +188,22 @@ def _gain(table: Floats, model: Floats) -> float:
     return float(table[some] @ np.log(table[some] / model[some]))
 
 
-def _parameters(domain: Domain, scope: Clique) -> int:
-    """The parameters of a table that none below it has."""
-    return math.prod(size - 1 for size in domain.shape_of(scope))
+def _below(scope: Clique) -> Iterator[Clique]:
+    """A scope and all parts of it."""
+    return chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
+
+
+def _parameters(domain: Domain, scope: Clique, held: Collection[Clique]) -> int:
+    """The parameters of a table that are in none of those held.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
+        >>> _parameters(domain, ("a", "b"), []), _parameters(domain, ("a", "b"), [("a",)])
+        (8, 6)
+    """
+    new = (each for each in _below(scope) if each not in held)
+    return sum(math.prod(size - 1 for size in domain.shape_of(each)) for each in new)
 
 
 class _Room:
