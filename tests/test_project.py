@@ -64,6 +64,7 @@ def test_public_names_are_pinned() -> None:
         "OnlineSession",
         "Prior",
         "Proximal",
+        "PublicData",
         "PureDP",
         "Records",
         "Register",

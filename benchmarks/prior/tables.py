@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from benchmarks.regret.tables import MAKERS, Half, half_of
-from hedgerow import Domain, Table
+from hedgerow import Domain, PublicData, Table
 from hedgerow.arrays import Bools, Ints
 
 Bias = Literal["none", "mild", "strong", "mirrored", "noise"]
@@ -56,7 +56,7 @@ SPLITS: dict[str, Split] = {
 """Splits by name."""
 
 
-def parts_of(name: str, bias: Bias, seed: int) -> tuple[Table, Table]:
+def parts_of(name: str, bias: Bias, seed: int) -> tuple[Table, PublicData]:
     """The private and the public part of a split.
 
     Args:
@@ -70,14 +70,19 @@ def parts_of(name: str, bias: Bias, seed: int) -> tuple[Table, Table]:
     half = len(inside) // 2
     private = Table(domain, [column[inside[:half]] for column in columns])
     if bias == "noise":
-        return private, Table(domain, [rng.integers(size, size=half) for size in domain.shape])
+        return private, _public(domain, [rng.integers(size, size=half) for size in domain.shape])
     share = {"mild": _MILD, "strong": 1.0}.get(bias, 0.0)
     others = outside[: round(share * half)]
     rows = np.concatenate([others, inside[half : half + round((1.0 - share) * half)]])
     public = [column[rows] for column in columns]
     if bias == "mirrored":
         public = [size - 1 - column.astype(np.int64) for size, column in zip(domain.shape, public, strict=True)]
-    return private, Table(domain, public)
+    return private, _public(domain, public)
+
+
+def _public(domain: Domain, columns: list[Ints]) -> PublicData:
+    table = Table(domain, columns)
+    return PublicData(table, table.total())
 
 
 @lru_cache(maxsize=1)

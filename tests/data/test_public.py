@@ -22,13 +22,13 @@ def test_other_columns_are_left_out_and_missing_ones_may_be() -> None:
 
 def test_counts_are_used_where_there_are_some() -> None:
     weighted = pa.table({"sex": ["F", "M"], "n": [3, 4]})
-    assert read_public(weighted, DOMAIN, count_column="n").total() == 7
-    assert read_public(weighted.drop_columns("n"), DOMAIN, count_column="n").total() == 2
+    assert read_public(weighted, DOMAIN, count_column="n").total == 7
+    assert read_public(weighted.drop_columns("n"), DOMAIN, count_column="n").total == 2
 
 
 def test_records_that_break_a_rule_are_left_out() -> None:
     ruled = Domain(DOMAIN.attributes, constraints=[impossible(DOMAIN, "age < 10 and sex = 'M'")])
-    assert read_public(pa.table({"age": [5, 50], "sex": ["M", "M"]}), ruled).total() == 1
+    assert read_public(pa.table({"age": [5, 50], "sex": ["M", "M"]}), ruled).total == 1
 
 
 def test_what_does_not_fit_is_refused_and_shown() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def release_of(table: Table) -> Release:
 def test_records_stay_in_their_blocks_and_have_the_deviation_inside(deviation: float) -> None:
     """Against the moments of shares of a gamma law, record by record for the blocks."""
     n, cells = 400_000, 10
-    uneven = Uneven(DOMAIN, ("age",), np.arange(40) // cells, deviation)
+    uneven = Uneven(DOMAIN, ("age",), np.arange(40) // cells, np.full(4, deviation))
     rng = np.random.default_rng(0)
     codes = np.stack([rng.integers(3, size=n), rng.integers(40, size=n)], axis=1)
     variances = []
@@ -56,31 +58,53 @@ def test_records_stay_in_their_blocks_and_have_the_deviation_inside(deviation: f
 
 def test_cells_of_their_own_keep_their_records() -> None:
     codes = np.stack([np.zeros(40, dtype=np.int64), np.arange(40)], axis=1)
-    found = Uneven(DOMAIN, ("age",), PLACES, 3.0).scattered(codes, 1)
+    found = Uneven(DOMAIN, ("age",), PLACES, np.full(17, 3.0)).scattered(codes, 1)
     alone = np.bincount(PLACES)[PLACES] == 1
     assert np.array_equal(found[alone], codes[alone])
     assert np.array_equal(PLACES[found[:, 1]], PLACES[codes[:, 1]])
 
 
-def test_the_deviation_is_that_of_fine_counts_about_even_shares() -> None:
-    """Against a sum over blocks of several cells, one by one."""
+def test_the_deviation_is_that_of_blocks_along_each_attribute() -> None:
+    """Against sums over lines of blocks, one by one: a plane whose halves are cut into 3 x 2 and 2 x 5 blocks."""
     rng = np.random.default_rng(2)
-    tens, blocks = Marginal(DOMAIN, ("age.10",)), Blocks(DOMAIN, ("age",), PLACES)
-    coarse = noisy(tens, np.array([400.0, 300.0, 200.0, 100.0]))
-    even = np.bincount(PLACES, coarse.values[np.arange(40) // 10] / 10.0)
-    fine = noisy(blocks, even * rng.uniform(0.4, 1.6, blocks.size), 0.75)
-    found = Uneven.of(DOMAIN, [coarse, fine], 1000.0)
-    upper = lower = 0.0
-    for block in range(blocks.size):
-        cells = np.flatnonzero(block == PLACES)
-        if len(cells) in (1, 10):
-            continue
-        share = len(cells) / 10.0
-        expected = share * coarse.values[cells[0] // 10]
-        upper += (fine.values[block] - expected) ** 2 - 0.75**2 - (0.5 * share) ** 2 - expected
-        lower += expected**2 - (0.5 * share) ** 2
+    one, other = (IntegerRange(name, 0, size - 1) for name, size in (("a", 12), ("b", 10)))
+    domain = Domain((one, other), [width_level(one, 6)])
+    cuts = {0: (np.array([0, 0, 1, 1, 2, 2]), np.repeat([0, 1], 5)), 1: (np.repeat([0, 1], 3), np.repeat(range(5), 2))}
+    places = np.zeros((12, 10), dtype=np.int64)
+    for half, (rows, columns) in cuts.items():
+        places[6 * half : 6 * half + 6] = 6 * half + rows[:, None] * (columns.max() + 1) + columns
+    halves, blocks = Marginal(domain, ("a.6",)), Blocks(domain, ("a", "b"), places)
+    cells = np.bincount(places.reshape(-1))
+    coarse = noisy(halves, np.array([600.0, 300.0]))
+    expected = cells * np.where(np.arange(16) < 6, 10.0, 5.0)
+    fine = noisy(blocks, expected * rng.uniform(0.2, 1.8, 16), 0.75)
+    found = Uneven.of(domain, [coarse, fine], 900.0)
     assert found is not None
-    assert found.deviation == pytest.approx((upper / lower) ** 0.5, rel=1e-10)
+    variances = []
+    for along in (0, 1):
+        upper = lower = 0.0
+        for half, (rows, columns) in cuts.items():
+            grid = np.unique(6 * half + rows[:, None] * (columns.max() + 1) + columns).reshape(rows.max() + 1, -1)
+            for line in grid.T if along == 0 else grid:
+                size, density = cells[line[0]], fine.values[line] / cells[line]
+                noise = (0.75 / size) ** 2 + (10.0, 5.0)[half] / size
+                upper += size**2 * float(np.sum((density - density.mean()) ** 2) - (len(line) - 1) * noise)
+                lower += size**2 * (len(line) - 1) * float(density.mean() ** 2 - noise / len(line))
+        variances.append(upper / lower)
+    assert min(variances) > 0.0
+    assert found.deviations == pytest.approx(np.full(16, math.sqrt(sum(variances))), rel=1e-10)
+
+
+def test_blocks_are_even_along_an_attribute_whose_codes_they_tell_apart() -> None:
+    codes = np.stack(np.unravel_index(np.arange(120), (3, 40)), axis=1)
+    blocks = Blocks(DOMAIN, ("other", "age"), (codes[:, 0] * 4 + codes[:, 1] // 10).reshape(3, 40))
+    tables = Marginal(DOMAIN, ("other",))
+    level = np.array([1000.0, 4000.0, 700.0])
+    fine = noisy(blocks, np.outer(level, [0.4, 0.1, 0.3, 0.2]).reshape(-1))
+    found = Uneven.of(DOMAIN, [noisy(tables, level), fine], 5700.0)
+    assert found is not None
+    shares = np.array([0.4, 0.1, 0.3, 0.2])  # the levels of the others do not count
+    assert found.deviations == pytest.approx(np.full(12, 4.0 * shares.std(ddof=1)), rel=0.02)
 
 
 def test_even_counts_and_whole_tables_change_nothing() -> None:
@@ -93,7 +117,7 @@ def test_even_counts_and_whole_tables_change_nothing() -> None:
 
 @pytest.mark.parametrize("codes", [[0], [0, 1], list(range(6)), list(range(10)), [10], [21, 22, 23], [20, 22], [0, 39]])
 def test_a_query_cuts_a_block_if_it_takes_a_part_of_it(codes: list[int]) -> None:
-    uneven, query = Uneven(DOMAIN, ("age",), PLACES, 1.0), Conjunction.where(DOMAIN, {"age": codes})
+    uneven, query = Uneven(DOMAIN, ("age",), PLACES, np.ones(17)), Conjunction.where(DOMAIN, {"age": codes})
     mine: Ints = np.isin(np.arange(40), codes)
     expected = any(0 < mine[block == PLACES].sum() < (block == PLACES).sum() for block in range(17))
     assert uneven.cuts(query) == expected
@@ -115,3 +139,21 @@ def test_heaped_values_are_covered_and_labelled(monkeypatch: pytest.MonkeyPatch)
     assert [found[place].says.endswith("nobody counted") for place in (1, 2)] == [False, True]
     monkeypatch.setattr(errors.Uneven, "of", lambda *_: None)
     assert covered() < 0.8
+
+
+def test_a_guess_that_is_too_uneven_is_taken_back_by_the_error_that_was_bought() -> None:
+    """Heaps on one axis alone: blocks along the other are even."""
+    rng = np.random.default_rng(3)
+    columns = [10 * (rng.gamma(3.0, 9.0, 20_000).clip(0, 99).astype(int) // 10)]
+    columns.append(rng.normal(45.0, 12.0, 20_000).clip(0, 99).astype(int))
+    table = Table(Domain(IntegerRange(name, 0, 99) for name in "ab"), columns)
+    release = release_of(table)
+    values, truth = release.workload.answers(release.model), exact_answers(table, release.workload)
+    large = values >= 5.0
+    found = simulate_errors(release, 10, seed=0)
+    assert 0.5 < found.factor < 0.95
+    assert found.errors.sum() == pytest.approx(np.abs(values - truth).sum(), rel=0.05)
+    missed = np.abs(values - truth)[large]
+    assert np.mean(missed <= found.widths()[large] + 0.5) > 0.9
+    assert found.widths()[large].mean() < 3.5 * missed.mean()
+    assert errors.unseen_factor(release, seed=0) > 1.0

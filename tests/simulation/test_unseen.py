@@ -11,7 +11,7 @@ from hedgerow.domain import width_level
 from hedgerow.privacy import WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind, Parity
-from hedgerow.simulation.unseen import _LARGEST, _SPREAD, _USUAL, Seen, excess, widened
+from hedgerow.simulation.unseen import _LARGEST, _SMALLEST, _SPREAD, _USUAL, Seen, excess, widened
 
 SIMULATED, SEEN = np.array([4.0, 10.0, 6.0]), np.array([1.0, 0.0, 0.5])
 
@@ -47,6 +47,12 @@ def test_nothing_bought_or_nothing_unmeasured_leaves_the_prior() -> None:
 def test_the_factor_never_narrows_and_has_a_limit() -> None:
     assert excess(SIMULATED, SEEN, bought(-50.0, 0.1)) == 1.0
     assert excess(SIMULATED, SEEN, bought(500.0, 0.1)) == _LARGEST
+
+
+def test_what_was_guessed_may_be_too_large() -> None:
+    told = excess(SIMULATED, SEEN, bought((4.0 + 3.0 + 0.7 * 13.0) / 3.0, 1e-3), guessed=True)
+    assert told == pytest.approx(0.7, rel=1e-5)
+    assert excess(SIMULATED, SEEN, bought(-50.0, 0.1), guessed=True) == _SMALLEST
 
 
 def test_what_was_measured_stays_as_it_was_simulated() -> None:

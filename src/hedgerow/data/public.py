@@ -6,9 +6,10 @@ import os
 from typing import TYPE_CHECKING
 
 from hedgerow.data.reading.readers import open_table
-from hedgerow.data.table import Table, declared_in, read_table
+from hedgerow.data.table import declared_in, read_table
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError
+from hedgerow.queries import PublicData
 
 if TYPE_CHECKING:
     from hedgerow.data.table import Source
@@ -20,7 +21,7 @@ def read_public(
     *,
     count_column: str | None = None,
     coded: bool = False,
-) -> Table:
+) -> PublicData:
     """Read a public table: those columns of a domain that it has.
 
     What breaks a rule of the domain is left out, and what fits no code is shown in errors: nothing in it is secret.
@@ -51,7 +52,7 @@ def read_public(
     if not shared:
         remedy = f"name columns as the domain does: {', '.join(declared.names)}"
         raise ColumnError("the public table has no column of the domain", file=reader.file, column=None, remedy=remedy)
-    return read_table(
+    table = read_table(
         source,
         declared,
         count_column=count_column if count_column in reader.names else None,
@@ -60,3 +61,4 @@ def read_public(
         show_values=True,
         violations="drop",
     )
+    return PublicData(table, table.total())

@@ -8,6 +8,7 @@ from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
 from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
+from .core.public import PublicData as PublicData
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,

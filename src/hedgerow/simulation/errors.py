@@ -74,7 +74,7 @@ class SimulatedErrors:
     Attributes:
         release: The release that they are about.
         seed: Seed of the simulation.
-        factor: Errors over simulated errors where nothing was measured, at least 1 (`unseen`).
+        factor: Errors over simulated errors where nothing was measured; below 1 only for blocks (`unseen`).
         errors: Estimated mean L1 error of each candidate of the workload, in counts, shape ``(n_candidates,)``.
         deviations: Estimated root mean square error of each answer of the workload, in counts, shape ``(n_queries,)``.
 
@@ -180,15 +180,17 @@ class _Run:
     Attributes:
         seed: Seed of the records that it was about.
         model: The hypothesis that it released, as small as in a file.
+        uneven: The blocks inside which its records were uneven.
         drawn: The records, or None where they are drawn again.
     """
 
     seed: tuple[int, int]
     model: StoredModel
+    uneven: Uneven | None
     drawn: DrawnRecords | None
 
     def missed(self, release: Release, queries: Sequence[LinearQuery]) -> Floats:
-        drawn = self.drawn or _drawn(release, *self.seed)
+        drawn = self.drawn or _drawn(release, self.uneven, *self.seed)
         return _values(self.model.build(), queries) - _values(drawn.records, queries)
 
 
@@ -207,10 +209,9 @@ def _uneven(release: Release) -> Uneven | None:
     return Uneven.of(release.domain, release.measurements, release.total)
 
 
-def _drawn(release: Release, seed: int, number: int) -> DrawnRecords:
+def _drawn(release: Release, uneven: Uneven | None, seed: int, number: int) -> DrawnRecords:
     rng, persons = numbered(seed, 2 * number), release.budget.neighbours.persons
     drawn = DrawnRecords.of(release.model, max(1, round(release.total)), rng, persons)
-    uneven = _uneven(release)
     return (
         drawn
         if uneven is None
@@ -253,6 +254,18 @@ def simulate_errors(
         >>> found.low <= 200 <= found.high, found.says
         (True, 'estimated, not proved: from 5 simulated runs on tables drawn from the release')
     """
+    return _simulated(release, runs, _uneven(release), seed=seed, algorithm=algorithm, progress=progress)
+
+
+def _simulated(
+    release: Release,
+    runs: int,
+    uneven: Uneven | None,
+    *,
+    seed: Seed,
+    algorithm: Algorithm | None = None,
+    progress: StepCallback | None = None,
+) -> SimulatedErrors:
     if runs < 2:
         raise ConfigError(f"{runs} simulated runs show no spread", remedy="give a number from 2 on, such as 20")
     made = release.provenance
@@ -265,7 +278,7 @@ def simulate_errors(
     for number in range(runs):
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
-        drawn = _drawn(release, first, number)
+        drawn = _drawn(release, uneven, first, number)
         curator = open_curator(
             drawn, workload, release.budget, SeededNoise(numbered(first, 2 * number + 1)), samples=config.takes_samples
         )
@@ -275,11 +288,12 @@ def simulate_errors(
         sizes += workload.candidate_errors(missed) / runs
         entry, arrays = model_to_dict(again.held)
         model = StoredModel(release.domain, again.total, entry, arrays)
-        kept.append(_Run((first, number), model, drawn if keeps else None))
+        kept.append(_Run((first, number), model, uneven, drawn if keeps else None))
     if progress is not None:
         progress(runs, runs, "")
     shares = Seen(release.domain, release.measurements).candidates(workload)
-    factor = excess(sizes / workload.sensitivities(release.budget.neighbours.single), shares, release.error)
+    units = sizes / workload.sensitivities(release.budget.neighbours.single)
+    factor = excess(units, shares, release.error, guessed=uneven is not None)
     errors = widened(sizes, shares, factor)
     deviations = widened(np.sqrt(squares), np.repeat(shares, workload.lengths), VARIES * factor)
     return SimulatedErrors(release, first, factor, errors, deviations, tuple(kept))
@@ -287,6 +301,8 @@ def simulate_errors(
 
 def unseen_factor(release: Release, runs: int = 4, *, seed: Seed = None, progress: StepCallback | None = None) -> float:
     """Errors over simulated errors where nothing was measured, for simulations with another budget.
+
+    Those draw records from a model alone, which are even inside blocks; so are the records here.
 
     Args:
         release: The release.
@@ -296,4 +312,4 @@ def unseen_factor(release: Release, runs: int = 4, *, seed: Seed = None, progres
     """
     if release.error is None:
         return excess(np.zeros(0), np.zeros(0), None)
-    return simulate_errors(release, runs, seed=seed, progress=progress).factor
+    return _simulated(release, runs, None, seed=seed, progress=progress).factor

@@ -2,21 +2,22 @@
 
 Adaptive grids measure cells with few records in blocks. Records drawn from a release are spread evenly inside these, so
 that simulated errors of single cells would be too small, by very much where values are heaped (ages given in fives).
-How uneven records are is read off what was measured: the finer noisy counts against those that the coarser tables
-foretell, less the noise of both and the spread of whole records. Blocks are taken to be as uneven inside; each drawn
-table has shares of its own. That is post-processing, and a guess: what blocks hide nobody measured.
+How uneven records are is read off what was measured, attribute by attribute: the noisy counts of blocks in a line, cut
+from one coarser cell, less their noise and the spread of whole records. Blocks of several codes of an attribute are
+taken to be as uneven inside; each drawn table has shares of its own. That is post-processing, and a guess: what blocks
+hide nobody measured.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain, places_in
 from hedgerow.models import Codes, estimated
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
@@ -38,13 +39,13 @@ class Uneven:
         domain: The domain.
         scope: The attributes that the blocks are about, in domain order.
         places: The block of each of their cells, flat.
-        deviation: Standard deviation of the cells of a block over their mean.
+        deviations: Standard deviation of the cells of a block over their mean, shape ``(blocks,)``.
     """
 
     domain: Domain
     scope: Clique
     places: Ints
-    deviation: float
+    deviations: Floats = field(repr=False)
 
     @classmethod
     def of(cls, domain: Domain, measurements: Sequence[Measurement], total: float) -> Uneven | None:
@@ -66,8 +67,8 @@ class Uneven:
             >>> counts = [80.0, 40.0, 40.0, 40.0], [70.0, 5.0, 5.0, 30.0, 10.0, 30.0, 10.0, 30.0, 0.0, 0.0]
             >>> pair = zip((tens, blocks), counts, strict=True)
             >>> noisy = [Measurement(target, np.array(each), NoiseKind.LAPLACE, 0.1) for target, each in pair]
-            >>> round(Uneven.of(domain, noisy, 200.0).deviation, 2)
-            0.89
+            >>> Uneven.of(domain, noisy, 200.0).deviations[:3].round(2)
+            array([1.14, 1.14, 1.14])
         """
         found = [each for each in measurements if isinstance(each.target, Blocks)]
         if not found:
@@ -77,9 +78,10 @@ class Uneven:
         if not coarser:
             return None
         scope = domain.base(finest.target.scope)
-        places, deviation = _places(finest.target, scope), _deviation(finest, coarser, scope, total)
-        several = np.bincount(places).max() > 1
-        return cls(domain, scope, places, deviation) if several and deviation > _LEAST else None
+        places, lines = _places(finest.target, scope), _Lines.of(finest, coarser, scope, total)
+        each = np.array([lines.variance(axis) for axis in range(len(scope))])
+        deviations = np.sqrt((lines.lengths > 1) @ each)
+        return cls(domain, scope, places, deviations) if deviations.max() > _LEAST else None
 
     def cuts(self, query: LinearQuery) -> bool:
         """Whether a query tells cells of one block apart, so that its answer rests on how records spread in there.
@@ -91,7 +93,8 @@ class Uneven:
 
         Example:
             >>> from hedgerow import IntegerRange, parse_predicate
-            >>> blocks = Uneven(Domain((IntegerRange("age", 0, 3),)), ("age",), np.array([0, 0, 1, 1]), 1.0)
+            >>> domain = Domain((IntegerRange("age", 0, 3),))
+            >>> blocks = Uneven(domain, ("age",), np.array([0, 0, 1, 1]), np.ones(2))
             >>> [blocks.cuts(parse_predicate(text, blocks.domain)) for text in ("age < 2", "age < 1")]
             [False, True]
         """
@@ -115,7 +118,7 @@ class Uneven:
         """
         rng, shape = generator(seed), self.domain.shape_of(self.scope)
         axes = [self.domain.index(name) for name in self.scope]
-        weights = np.maximum(rng.gamma(self.deviation**-2.0, size=len(self.places)), _TINY)
+        weights = np.maximum(rng.gamma(np.maximum(self.deviations, _LEAST)[self.places] ** -2.0), _TINY)
         order = np.argsort(self.places, kind="stable")
         blocks, shares = self.places[order], (weights / np.bincount(self.places, weights)[self.places])[order]
         ends = np.cumsum(np.bincount(blocks))
@@ -127,20 +130,53 @@ class Uneven:
         return scattered
 
 
-def _deviation(fine: Measurement, coarser: Sequence[Measurement], scope: Clique, total: float) -> float:
-    """The relative standard deviation of blocks of several cells about even shares of what they are cut from."""
-    table, counts = estimated(coarser, total)
-    std = next(each.std for each in coarser if each.target.size == table.size)
-    below, above = _places(fine.target, scope), _places(table, scope)
-    nodes = np.zeros(fine.target.size, dtype=np.int64)
-    nodes[below] = above
-    shares = np.bincount(below) / np.bincount(above)[nodes]
-    cut = (shares < 1.0) & (np.bincount(below) > 1)
-    expected = (shares * np.maximum(counts, 0.0)[nodes])[cut]
-    known = (shares[cut] * std) ** 2
-    excess = float(np.sum((fine.values[cut] - expected) ** 2 - fine.std**2 - known - expected))
-    squares = float(np.sum(expected**2 - known))
-    return math.sqrt(excess / squares) if excess > 0.0 and squares > 0.0 else 0.0
+@final
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Noisy counts of blocks, each in a line of blocks along every attribute.
+
+    Attributes:
+        densities: Noisy count of each block over its cells, shape ``(blocks,)``.
+        cells: Number of cells of each block.
+        noise: Variance of each density: of noise, and of whole records about even shares of coarser cells.
+        nodes: The coarser cell that each was cut from.
+        lows: Smallest codes of each, shape ``(blocks, attributes)``.
+        lengths: Numbers of codes of each, likewise.
+    """
+
+    densities: Floats
+    cells: Ints
+    noise: Floats
+    nodes: Ints
+    lows: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(cls, fine: Measurement, coarser: Sequence[Measurement], scope: Clique, total: float) -> _Lines:
+        """The lines of blocks that coarser cells were cut into."""
+        table, counts = estimated(coarser, total)
+        places, above = _places(fine.target, scope), _places(table, scope)
+        cells, nodes = np.bincount(places), np.zeros(fine.target.size, dtype=np.int64)
+        nodes[places] = above
+        expected = np.maximum(counts, 0.0)[nodes] / np.bincount(above)[nodes]
+        codes = np.stack(np.unravel_index(np.arange(len(places)), fine.target.domain.shape_of(scope)), axis=1)
+        order = np.argsort(places, kind="stable")
+        starts = np.cumsum(cells) - cells
+        lows = np.minimum.reduceat(codes[order], starts)
+        lengths = np.maximum.reduceat(codes[order], starts) - lows + 1
+        return cls(fine.values / cells, cells, (fine.std / cells) ** 2 + expected / cells, nodes, lows, lengths)
+
+    def variance(self, axis: int) -> float:
+        """The relative variance of blocks of several cells along an attribute, about the means of their lines."""
+        others = np.delete(self.lows, axis, axis=1)
+        _, line = np.unique(np.column_stack([self.nodes, others]), axis=0, return_inverse=True)
+        line = line.reshape(-1)
+        number = np.bincount(line)
+        means, sizes, noise = (np.bincount(line, each) / number for each in (self.densities, self.cells, self.noise))
+        squares = np.bincount(line, (self.densities - means[line]) ** 2) - (number - 1) * noise
+        weights = np.where((number > 1) & (sizes > 1.0), sizes**2, 0.0)
+        excess, level = float(weights @ squares), float(weights @ ((number - 1) * (means**2 - noise / number)))
+        return excess / level if excess > 0.0 and level > 0.0 else 0.0
 
 
 def _is_table(target: Measurable) -> bool:

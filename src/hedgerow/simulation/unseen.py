@@ -6,6 +6,9 @@ simulated one is too small by a factor. That factor is learnt from what is publi
 errors of the workload's candidates over what was measured and over what was not, the error that a release bought is
 ``M + k U`` plus noise of a known law. Before that noisy number k is taken to be normal; afterwards it is the mean
 of the posterior, at least 1. Constants of the prior were chosen on three tables (docs/measurements.md).
+
+Where drawn records are spread unevenly inside blocks (`uneven`), simulated errors are a guess that can be too large as
+well as too small, and k may be below 1.
 """
 
 from __future__ import annotations
@@ -36,6 +39,8 @@ _USUAL = 1.6
 """Mean of the prior of the factor."""
 _SPREAD = 0.4
 """Standard deviation of the prior."""
+_SMALLEST = 0.5
+"""Smallest factor where drawn records are uneven inside blocks."""
 _LARGEST = 4.0
 """Largest factor: where little is left unmeasured its posterior is wide."""
 
@@ -113,13 +118,14 @@ def _is_cell(query: Conjunction) -> bool:
     return all(len(codes) == 1 for codes in query.codes)
 
 
-def excess(simulated: Floats, seen: Floats, error: WorkloadError | None) -> float:
+def excess(simulated: Floats, seen: Floats, error: WorkloadError | None, *, guessed: bool = False) -> float:
     """The factor k by which errors are larger than simulated ones where nothing was measured.
 
     Args:
         simulated: Mean simulated error of each candidate, in units of its sensitivity, shape ``(n_candidates,)``.
         seen: Share of each candidate that was measured, likewise.
         error: The noisy error of the workload, if the release bought it.
+        guessed: Whether drawn records are spread inside blocks by a guess, so that the factor may be below 1.
 
     Example:
         >>> from hedgerow.privacy import additive_noise, Regime
@@ -136,7 +142,8 @@ def excess(simulated: Floats, seen: Floats, error: WorkloadError | None) -> floa
     if evidence == 0.0:
         return _USUAL
     told = (error.mean - known) / unknown
-    return float(np.clip((prior * _USUAL + evidence * told) / (prior + evidence), 1.0, _LARGEST))
+    least = _SMALLEST if guessed else 1.0
+    return float(np.clip((prior * _USUAL + evidence * told) / (prior + evidence), least, _LARGEST))
 
 
 def widened(simulated: Floats | float, seen: Floats | float, factor: float) -> Floats:

@@ -79,16 +79,16 @@ def remembered(patch: pytest.MonkeyPatch) -> list[MWEMRun]:
 def changed_course(patch: pytest.MonkeyPatch, change: Callable[[Any, Course], Course]) -> None:
     """Another course than the one that was decided upon, given the run."""
     runs, course_of = remembered(patch), run_module.course_of
-    patch.setattr(run_module, "course_of", lambda *given: change(runs[-1], course_of(*given)))
+    patch.setattr(run_module, "course_of", lambda *given, **more: change(runs[-1], course_of(*given, **more)))
 
 
 def decision_by_the_exact_number(patch: pytest.MonkeyPatch) -> None:
     """The number of records that was not paid for, in place of the noisy one."""
     runs, course_of = remembered(patch), run_module.course_of
 
-    def deciding(config: Any, workload: Any, budget: Any, amount: float, _: float) -> Course:
+    def deciding(config: Any, workload: Any, budget: Any, amount: float, *_: Any, **more: Any) -> Course:
         curator: Any = runs[-1].curator
-        return course_of(config, workload, budget, amount, float(curator._Curator__source.total()))
+        return course_of(config, workload, budget, amount, float(curator._Curator__source.total()), **more)
 
     patch.setattr(run_module, "course_of", deciding)
 

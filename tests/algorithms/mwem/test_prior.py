@@ -24,9 +24,11 @@ from hedgerow.models.trees.markov import Markov
 from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.queries.core.public import PublicData
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
+from tests.algorithms.shared.priors import prior_of
 from tests.algorithms.shared.whole_runs import exactly, losses, losses_stay_below_the_charge, without_histograms
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import DenseCounts, binary
@@ -69,18 +71,18 @@ def mean_error(prior: Prior | None, epsilon: float) -> float:
 
 
 def test_a_good_prior_saves_more_than_a_quarter_of_the_error() -> None:
-    assert mean_error(Prior.of(sample(5_000, 0)), 0.1) < 0.75 * mean_error(None, 0.1)
+    assert mean_error(prior_of(sample(5_000, 0)), 0.1) < 0.75 * mean_error(None, 0.1)
 
 
 def test_noise_changes_nothing() -> None:
     rng = np.random.default_rng(0)
-    noise = Prior.of(Table(DOMAIN, [rng.integers(4, size=5_000) for _ in range(6)]))
+    noise = prior_of(Table(DOMAIN, [rng.integers(4, size=5_000) for _ in range(6)]))
     assert mean_error(noise, 0.1) <= 1.02 * mean_error(None, 0.1)
 
 
 def test_a_wrong_prior_costs_little() -> None:
     # Mirrored codes: as certain as the good prior. Seeded; without the comparison of the two it costs a multiple.
-    mirrored = Prior.of(Table(DOMAIN, [3 - column.astype(np.int64) for column in sample(5_000, 0).columns]))
+    mirrored = prior_of(Table(DOMAIN, [3 - column.astype(np.int64) for column in sample(5_000, 0).columns]))
     assert mean_error(mirrored, 1.0) < 1.05 * mean_error(None, 1.0)
 
 
@@ -88,14 +90,14 @@ def test_the_ledger_is_that_of_a_run_without() -> None:
     table, budget = sample(5_000, 1), ApproxDP(1.0, 1e-9)
     runs = [
         MWEM(rounds=7, prior=prior).run(table, PAIRS, budget, noise=SeededNoise(0))
-        for prior in (None, Prior.of(sample(5_000, 0)))
+        for prior in (None, prior_of(sample(5_000, 0)))
     ]
     first, second = ([(each.label, each.charge, each.scale) for each in run.events] for run in runs)
     assert first == second
 
 
 def test_the_release_says_so_and_can_be_read_again(tmp_path: Any) -> None:
-    prior = Prior.of(sample(5_000, 0))
+    prior = prior_of(sample(5_000, 0))
     made = MWEM(prior=prior).run(sample(5_000, 1), PAIRS, PureDP(1.0), noise=SeededNoise(0))
     made.save(tmp_path / "r.release")
     again = Release.load(tmp_path / "r.release")
@@ -115,7 +117,7 @@ def test_trees_stay_within_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         columns.append(np.where(rng.random(20_000) < 0.7, columns[-1], rng.integers(32, size=20_000)))
     workload = Workload.marginals(domain, 2)
-    config = MWEM(rounds="annealed", prior=Prior.of(Table(domain, columns)), largest_tree=200_000)
+    config = MWEM(rounds="annealed", prior=prior_of(Table(domain, columns)), largest_tree=200_000)
     made = config.run(Table(domain, columns), workload, ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
     assert isinstance(made.model, Markov)
     assert any(len(scope) == 2 for scope in made.model.start)
@@ -183,8 +185,8 @@ def test_a_mutant_is_killed(planted: Callable[[Any], None], monkeypatch: pytest.
 def test_the_private_table_is_no_prior() -> None:
     table, noise = sample(100, 0), SeededNoise(0)
     with pytest.raises(ConfigError, match="the prior is the private table"):
-        MWEM(prior=Prior.of(table)).run(table, PAIRS, PureDP(1.0), noise=noise)
-    assert MWEM(prior=Prior.of(sample(100, 0))).run(table, PAIRS, PureDP(1.0), noise=noise).total > 0.0
+        MWEM(prior=prior_of(table)).run(table, PAIRS, PureDP(1.0), noise=noise)
+    assert MWEM(prior=prior_of(sample(100, 0))).run(table, PAIRS, PureDP(1.0), noise=noise).total > 0.0
 
 
 def test_nothing_is_spent_before_the_prior_is_read() -> None:
@@ -200,7 +202,7 @@ def test_nothing_is_spent_before_the_prior_is_read() -> None:
     table = sample(100, 0)
     curator = Curator(table, PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(MemoryError):
-        MWEM(prior=Prior(Broken(), 100.0)).run_with(curator, PAIRS)
+        MWEM(prior=Prior(PublicData(Broken(), 100.0), 100.0)).run_with(curator, PAIRS)
     assert curator.ledger.spent == 0.0
 
 

@@ -9,7 +9,7 @@ the budget that is spent.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import final
 
@@ -205,9 +205,13 @@ class Limit:
                 remedy=f"start uniform, or allow more than the {self.largest_tree:,} cells of largest_tree",
             )
 
-    def allows_all(self) -> bool:
-        """Whether every candidate can be measured in one run."""
-        return not self.binds or self._all_cells <= self.largest_tree
+    def allows_all(self, held: Iterable[Clique] = ()) -> bool:
+        """Whether every candidate can be measured in one run.
+
+        Args:
+            held: Scopes that the hypothesis connects from the start.
+        """
+        return not self.binds or self._cells_with(held) <= self.largest_tree
 
     @property
     def largest_cells(self) -> int:
@@ -217,10 +221,13 @@ class Limit:
 
     @cached_property
     def _all_cells(self) -> int:
-        """Cells of the trees over everything that may be measured."""
+        return self._cells_with(())
+
+    def _cells_with(self, held: Iterable[Clique]) -> int:
+        """Cells of the trees over everything that may be measured, and what is held."""
         workload = self.workload
         domain = domain_of_classes(workload, {}, workload.n_candidates) if self.in_classes else workload.domain
-        return JunctionTree.of(domain, workload.scopes).cells
+        return JunctionTree.of(domain, [*held, *workload.scopes]).cells
 
     @cached_property
     def _growth(self) -> Growth:

@@ -9,7 +9,7 @@ fitted to public tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -111,7 +111,13 @@ class Decision:
 
 
 def decision_of(
-    config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float
+    config: MWEMSettings,
+    workload: Workload,
+    budget: Budget,
+    amount: float,
+    total: float,
+    *,
+    factors: Collection[Clique] = (),
 ) -> Decision | None:
     """Decide between a fixed strategy and adaptive rounds.
 
@@ -121,6 +127,7 @@ def decision_of(
         budget: Budget of the run; its regime and neighbours matter.
         amount: Charge of all measurements together.
         total: Number of records (noisy), in counts.
+        factors: Scopes of the public factors of a prior; a plan leaves them out, which seldom matters.
 
     Returns:
         None where the configuration leaves no choice, or no fixed strategy can be run.
@@ -129,7 +136,7 @@ def decision_of(
         return None
     records = max(1.0, total)
     found, unbiased = predicted(workload, budget, amount, records), predicted(workload, budget, amount)
-    fixed = min((each for each in found if holds(config, each)), key=_handicapped, default=None)
+    fixed = min((each for each in found if holds(config, each, factors)), key=_handicapped, default=None)
     if fixed is None or not unbiased:
         return None
     adaptive = adaptive_error(config, found[0], unbiased, records)
@@ -152,7 +159,15 @@ class Course:
     rounds: int | None
 
 
-def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> Course:
+def course_of(
+    config: MWEMSettings,
+    workload: Workload,
+    budget: Budget,
+    amount: float,
+    total: float,
+    *,
+    factors: Collection[Clique] = (),
+) -> Course:
     """The course of a run: tables of grids, a fixed strategy, a number of equal rounds, or annealed ones.
 
     Args:
@@ -161,6 +176,7 @@ def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: 
         budget: Budget of the run; its regime and neighbours matter.
         amount: Charge of all measurements together.
         total: Number of records (noisy), in counts.
+        factors: Scopes of the public factors of a prior.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
@@ -173,7 +189,7 @@ def course_of(config: MWEMSettings, workload: Workload, budget: Budget, amount: 
         found = grid_steps(workload, budget, amount, total)
         steps = [(step.target, step.charge) for step in found if step.target is not None]
         return Course(None, steps, len(steps))
-    decision = decision_of(config, workload, budget, amount, total)
+    decision = decision_of(config, workload, budget, amount, total, factors=factors)
     if decision is not None and decision.takes_fixed:
         steps = list(decision.fixed.steps_without_total)
         return Course(decision, steps, len(steps))
@@ -232,12 +248,13 @@ def may_be_fixed(config: MWEMSettings, workload: Workload) -> bool:
     return fitted and free and not apart
 
 
-def holds(config: MWEMSettings, strategy: Strategy) -> bool:
+def holds(config: MWEMSettings, strategy: Strategy, factors: Iterable[Clique] = ()) -> bool:
     """Whether the hypothesis of a run can hold all that a strategy measures.
 
     Args:
         config: The configuration.
         strategy: The strategy.
+        factors: Scopes of the public factors that it starts from.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
@@ -250,9 +267,11 @@ def holds(config: MWEMSettings, strategy: Strategy) -> bool:
     limit = limit_of(config, workload)
     if not limit.binds:
         return True
-    if limit.in_classes or config.prior is not None:  # how large trees over the prior and all this get is not known
+    if limit.in_classes:
         return False
-    return Limit(strategy.tables, config.largest_tree).allows_all() or is_over_tree(config, strategy)
+    if Limit(strategy.tables, config.largest_tree).allows_all(factors):
+        return True
+    return config.prior is None and is_over_tree(config, strategy)  # which starts from nothing
 
 
 def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:

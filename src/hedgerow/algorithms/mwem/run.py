@@ -160,7 +160,7 @@ class MWEMRun:
     def run_rounds(self) -> None:
         """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
-        course = course_of(self.config, self.workload, budget, amount, self.total)
+        course = course_of(self.config, self.workload, budget, amount, self.total, factors=self.factors)
         self.decision, self.rounds = course.decision, course.rounds
         if course.steps:
             self._run_steps(course.steps)

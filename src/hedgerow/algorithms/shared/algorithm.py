@@ -21,7 +21,7 @@ from hedgerow.privacy import (
     prepare,
 )
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Measurement, Workload
+from hedgerow.queries import Measurement, PublicData, Workload
 from hedgerow.release import Provenance, Release
 
 
@@ -181,7 +181,8 @@ class Algorithm(Protocol):
         """
         check_asked(source, workload, budget, samples=self.takes_samples)
         prior = getattr(self, "prior", None)
-        if isinstance(prior, Prior) and prior.public is source:  # an equal one is not looked for: that would read it
+        public = prior.public if isinstance(prior, Prior) else None
+        if isinstance(public, PublicData) and public.tables is source:  # to look for an equal one would read it
             remedy = "give a public table that has none of its records"
             raise ConfigError("the prior is the private table", remedy=remedy)
         budget = budget_for(budget, source)  # of persons, where the table bounds their records

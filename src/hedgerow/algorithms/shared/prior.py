@@ -12,9 +12,9 @@ how attributes go together stays.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any, final
 
 import numpy as np
@@ -22,8 +22,8 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Hypothesis, JunctionTree, Proximal, hypothesis, refit
-from hedgerow.queries import Marginal, Measurement, NoiseKind, Tables, Workload
+from hedgerow.models import Hypothesis, JunctionTree, Model, Proximal, hypothesis, refit
+from hedgerow.queries import Marginal, Measurement, NoiseKind, PublicData, Workload
 
 _WIDEST = 3
 """Attributes of a public table, at most."""
@@ -39,10 +39,11 @@ class Prior:
     """Public tables that a release may start from; they cost no privacy.
 
     The public records must not be private: none may be in the private table, and whoever knows them may know that.
-    A release that was made earlier is as public as its file, and may be about the same people.
+    A release that was made earlier is as public as its file, and may be about the same people. A private
+    table is refused.
 
     Attributes:
-        public: The tables: public records, or the model of a release.
+        public: The tables: records that were read as public ones, or the model of a release.
         records: Number of records that they are about; more let weaker patterns in.
 
     Example:
@@ -53,18 +54,20 @@ class Prior:
         {'kind': 'Prior', 'columns': ['a', 'b'], 'records': 100.0}
     """
 
-    public: Tables = field(repr=False)
+    public: PublicData | Model = field(repr=False)
     records: float
 
     def __post_init__(self) -> None:
         """Check both.
 
         Raises:
-            ConfigError: There are no tables, or no records.
+            ConfigError: The tables are private, or none; or there are no records.
         """
-        if not isinstance(self.public, Tables):
+        given: Any = self.public
+        if not isinstance(given, PublicData | Model):
+            private = callable(getattr(given, "marginals", None))
             raise ConfigError(
-                f"a {type(self.public).__name__} is no prior",
+                f"a {type(given).__name__} is {'private, and ' if private else ''}no prior",
                 remedy="give Prior.of(hedgerow.read_public(file, domain)), or Prior.of(hedgerow.Release.load(file))",
             )
         if not (math.isfinite(self.records) and self.records > 0.0):
@@ -75,13 +78,13 @@ class Prior:
         """Take public records as a prior, or a release.
 
         Args:
-            source: A table from `read_public`, a release, or a model.
+            source: Records from `read_public`, a release, or a model.
 
         Raises:
-            ConfigError: It is none of these, or has no records.
+            ConfigError: It is none of these, as a table from `read_table`; or it has no records.
         """
-        public, total = getattr(source, "model", source), getattr(source, "total", 0.0)
-        return cls(public, float(total() if callable(total) else total))
+        public = getattr(source, "model", source)
+        return cls(public, public.total if isinstance(public, PublicData | Model) else math.nan)
 
     def parameters(self) -> dict[str, Any]:
         """The prior in the parameters of a release: its columns and size."""
@@ -112,7 +115,8 @@ class Prior:
 
         From single attributes to three, tables are kept that say more than smaller ones do: whose log-likelihood gains
         more than ``ln(records) / 2`` for each parameter (Schwarz, "Estimating the Dimension of a Model", Annals of
-        Statistics 6, 1978). Those that gain most come first, as long as the junction trees are small enough.
+        Statistics 6, 1978), those of tables below it that were not kept included. Those that gain most come first, as
+        long as the junction trees are small enough.
 
         Args:
             workload: Queries that should be answered well.
@@ -125,7 +129,8 @@ class Prior:
         for scopes in self._scopes(workload, largest_cells):
             tables, fitted = self._tables(domain, scopes), self._fitted(domain, kept).marginals(scopes)
             gains = [_gain(table, model.reshape(-1)) for table, model in zip(tables, fitted, strict=True)]
-            gains = [gain - cost * _parameters(domain, scope) for gain, scope in zip(gains, scopes, strict=True)]
+            held = {below for each in kept for below in _below(each.target.scope)}
+            gains = [gain - cost * _parameters(domain, scope, held) for gain, scope in zip(gains, scopes, strict=True)]
             best = [place for place in np.argsort(gains)[::-1].tolist() if gains[place] > 0.0]
             room = _Room(domain, [each.target.scope for each in kept], largest_cells)
             kept += [self._measured(domain, scopes[i], tables[i]) for i in best if room.takes(scopes[i])]
@@ -183,9 +188,22 @@ def _gain(table: Floats, model: Floats) -> float:
     return float(table[some] @ np.log(table[some] / model[some]))
 
 
-def _parameters(domain: Domain, scope: Clique) -> int:
-    """The parameters of a table that none below it has."""
-    return math.prod(size - 1 for size in domain.shape_of(scope))
+def _below(scope: Clique) -> Iterator[Clique]:
+    """A scope and all parts of it."""
+    return chain.from_iterable(combinations(scope, size) for size in range(1, len(scope) + 1))
+
+
+def _parameters(domain: Domain, scope: Clique, held: Collection[Clique]) -> int:
+    """The parameters of a table that are in none of those held.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 2) for name in "ab")
+        >>> _parameters(domain, ("a", "b"), []), _parameters(domain, ("a", "b"), [("a",)])
+        (8, 6)
+    """
+    new = (each for each in _below(scope) if each not in held)
+    return sum(math.prod(size - 1 for size in domain.shape_of(each)) for each in new)
 
 
 class _Room:

@@ -2,6 +2,7 @@ from .attribute_codes import attribute_codes as attribute_codes
 from .blocks import Blocks as Blocks
 from .family import Arrays as Arrays, Family as Family
 from .persons import Persons as Persons, Weight as Weight
+from .public import PublicData as PublicData
 from .query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,
