@@ -195,7 +195,7 @@ def _scale_of(values: pa.Array[Any]) -> Scale | None:
         return None
     texts = [text for text in values.cast(pa.string()).to_pylist() if text]
     for scale in (Calendar(), Moments(1)):
-        if texts and all(scale.position(text) is not None for text in texts):
+        if texts and all((place := scale.position(text)) is not None and place.denominator == 1 for text in texts):
             return scale
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
-from hedgerow.domain import Domain, read_domain
+from hedgerow.domain import Domain, Scale, read_domain
 from hedgerow.errors import ColumnError, ConfigError, DomainError
 from hedgerow.evaluation import learners, measures
 from hedgerow.evaluation.columns import joined
@@ -35,6 +35,7 @@ class Evaluation:
         findings: All figures.
         curves: Scores of subsamples of the real table, by family of tables.
         notes: Columns that were left out, and what else a reader should know.
+        scales: Scales of columns of dates and times, whose quantiles count its steps.
 
     Example:
         >>> import pyarrow as pa
@@ -51,6 +52,7 @@ class Evaluation:
     findings: tuple[Finding, ...]
     curves: Mapping[str, Curve]
     notes: tuple[str, ...]
+    scales: Mapping[str, Scale]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -210,7 +212,8 @@ def evaluate(
         findings += made()
     counted, *others = (table.num_rows for table in everything)
     records = dict(zip(named, others, strict=True))
-    return Evaluation(title, counted, records, tuple(names), tuple(findings), curves, tuple(notes))
+    scales = {column.name: column.scale for column in tables.columns if column.scale is not None}
+    return Evaluation(title, counted, records, tuple(names), tuple(findings), curves, tuple(notes), scales)
 
 
 def _parts(

@@ -142,7 +142,9 @@ def prediction(model: str, trained: Ints, tested: Ints, target: int, labels: Seq
     features: NDArray[Any] = trained[:, others]
     asked: NDArray[Any] = tested[:, others]
     classes = np.unique(known)
-    if len(classes) < 2:
+    if not len(classes):
+        return Prediction(float("nan"), float("nan"))
+    if len(classes) == 1:
         return Prediction(0.5, float(np.mean(wanted == classes[0])))
     if model == MODELS[0]:
         from sklearn.ensemble import HistGradientBoostingClassifier

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ import numpy as np
 from hedgerow.evaluation.measures import ANY
 
 if TYPE_CHECKING:
+    from hedgerow.domain import Scale
     from hedgerow.evaluation.evaluation import Evaluation
     from hedgerow.evaluation.finding import Finding
     from hedgerow.evaluation.tables import Curve
@@ -66,7 +67,7 @@ def sample_text(share: float, curve: Curve) -> str:
     """
     if math.isnan(share):
         return f"less than a {100 * curve.fractions[0]:.2g} % sample"
-    return f"a {100 * share:.2g} % sample" if share < 0.995 else "the table itself"
+    return f"a {100 * share:.2g} % sample" if share < 0.995 else "the whole table"
 
 
 def _figures(found: Evaluation, measure: str, subject: str, text: Callable[[float], str]) -> list[str]:
@@ -125,20 +126,8 @@ def _sections(found: Evaluation) -> Iterator[Section]:
     yield from _column_section(found)
     yield from _pair_section(found)
     yield from _groups_section(found)
-    yield from _plain_section(
-        found,
-        "quantile",
-        "Quantiles of numbers",
-        "The smallest number that at least the share of the numbers does not pass; the real table's in parentheses.",
-        _number,
-    )
-    yield from _plain_section(
-        found,
-        "impossible records",
-        "Impossible records",
-        "Share of the records that break each rule of the domain; the real table's in parentheses.",
-        _percent,
-    )
+    yield from _quantile_section(found)
+    yield from _rules_section(found)
 
 
 def _curve_section(found: Evaluation) -> Iterator[Section]:
@@ -205,12 +194,13 @@ def _pair_section(found: Evaluation) -> Iterator[Section]:
         for pair, at in zip(combinations(found.columns, 2), combinations(range(len(found.columns)), 2), strict=True)
     }
     drawings = []
+    darkest = max(each.value for each in found.of("total variation, 2-way")) or 1.0
     for file in found.files:
         cells = np.full((len(found.columns), len(found.columns)), np.nan)
         for each in found.of("total variation, 2-way", file):
             one, other = places[each.subject]
             cells[one, other] = cells[other, one] = each.value
-        drawings.append(matrix_plot(found.columns, cells, file, "total variation distance of pairs"))
+        drawings.append(matrix_plot(found.columns, cells, file, "total variation distance of pairs", darkest))
     pairs = _by_subject(found, "total variation, 2-way")
     worst = sorted(pairs, key=lambda pair: -max(pairs[pair].values()))[:_WORST]
     rows = [[pair, *(_three(pairs[pair][file]) for file in found.files)] for pair in worst]
@@ -252,12 +242,36 @@ def _score_or_none(value: float) -> str:
     return "-" if math.isnan(value) else _score(value)
 
 
-def _plain_section(
-    found: Evaluation, measure: str, title: str, text: str, shown: Callable[[float], str]
-) -> Iterator[Section]:
+def _quantile_section(found: Evaluation) -> Iterator[Section]:
     from hedgerow.report import Section
 
-    subjects: Sequence[str] = list(dict.fromkeys(each.subject for each in found.of(measure)))
-    if subjects:
-        rows = [[subject, *_figures(found, measure, subject, shown)] for subject in subjects]
-        yield Section(title, text, [title.lower(), *found.files], rows)
+    subjects = dict.fromkeys(each.subject for each in found.of("quantile"))
+    rows = [
+        [subject, *_figures(found, "quantile", subject, _number_on(found.scales.get(subject.rpartition(", ")[0])))]
+        for subject in subjects
+    ]
+    if rows:
+        yield Section(
+            "Quantiles of numbers",
+            "The smallest number that at least the share of the numbers does not pass; the real one in parentheses.",
+            ["quantile", *found.files],
+            rows,
+        )
+
+
+def _number_on(scale: Scale | None) -> Callable[[float], str]:
+    """Function that shows numbers: as dates and times where they count steps of a scale."""
+    if scale is None:
+        return _number
+    return lambda value: "-" if math.isnan(value) else scale.text(round(value))
+
+
+def _rules_section(found: Evaluation) -> Iterator[Section]:
+    from hedgerow.report import Section
+
+    measure = "impossible records"
+    subjects = [each.subject for each in found.of(measure, found.files[0])]
+    rows = [[subject, *_figures(found, measure, subject, _percent)] for subject in subjects]
+    if rows:
+        text = "Share of the records that break each rule of the domain; the real table's in parentheses."
+        yield Section("Impossible records", text, ["rule", *found.files], rows)

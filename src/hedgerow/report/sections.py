@@ -94,7 +94,7 @@ def samples_plot(
     looks = looks_of(dict.fromkeys(file for panel in dots.values() for file in panel))
     with drawing_style("evaluation"):
         rows = -(-len(curves) // 2)
-        figure = Figure(figsize=(8.4, 2.7 * rows + 0.2 * len(looks) + 0.3), layout="constrained")
+        figure = Figure(figsize=(6.6, 2.4 * rows + 0.2 * len(looks) + 0.3), layout="constrained")
         places: list[Axes] = list(np.ravel(figure.subplots(rows, 2)))
         for axes, (panel, line) in zip(places, curves.items(), strict=False):
             axes.plot(*zip(*line, strict=True), color=INK, linewidth=1.2, label="samples of the real table")
@@ -148,7 +148,7 @@ def dots_plot(subjects: Sequence[str], values: Mapping[str, Sequence[float]], un
         return svg_of(axes, f"{unit}: {', '.join(values)}. {STAMP}")
 
 
-def matrix_plot(names: Sequence[str], cells: Floats, title: str, unit: str) -> str:
+def matrix_plot(names: Sequence[str], cells: Floats, title: str, unit: str, darkest: float) -> str:
     """Draw a matrix of pairs of columns, darker where the figure is larger, as an ``<svg>`` element.
 
     Args:
@@ -156,12 +156,13 @@ def matrix_plot(names: Sequence[str], cells: Floats, title: str, unit: str) -> s
         cells: Figures, shape ``(len(names), len(names))``; nothing is drawn of a NaN.
         title: Title above the matrix.
         unit: Label of the shades.
+        darkest: The figure that is darkest, the same for matrices that are compared.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
 
     Example:
-        >>> "a.csv" in matrix_plot(["age", "sex"], np.array([[0.0, 0.1], [0.1, 0.0]]), "a.csv", "distance")
+        >>> "a.csv" in matrix_plot(["age", "sex"], np.array([[0.0, 0.1], [0.1, 0.0]]), "a.csv", "distance", 0.1)
         True
     """
     require_extra()
@@ -171,15 +172,14 @@ def matrix_plot(names: Sequence[str], cells: Floats, title: str, unit: str) -> s
     with drawing_style("evaluation"):
         side = 1.6 + 0.19 * min(len(names), _MOST_NAMED)
         axes: Axes = Figure(figsize=(side, side), layout="constrained").add_subplot()
-        most = float(np.nanmax(cells, initial=0.0)) or 1.0
         for row, column in zip(*np.nonzero(~np.isnan(cells)), strict=True):
-            shade = float(cells[row, column]) / most
+            shade = min(1.0, float(cells[row, column]) / darkest)
             axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=BAR, alpha=shade, edgecolor="none"))
         places = range(len(names)) if len(names) <= _MOST_NAMED else []
         texts = [_short(names[place], 14) for place in places]
         axes.set_xticks(list(places), texts, rotation=90, fontsize=7)
         axes.set_yticks(list(places), texts, fontsize=7)
-        axes.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5), xlabel=f"{unit}, darkest: {most:.3g}")
+        axes.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5), xlabel=f"{unit}, darkest: {darkest:.3g}")
         axes.set_title(_short(title, 48), loc="left", fontsize=9.5)
         axes.set_aspect("equal")
         return svg_of(axes, f"{unit}, {title}. {STAMP}")

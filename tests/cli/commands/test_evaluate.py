@@ -21,7 +21,7 @@ def test_figures_files_and_the_stamp(place: Place) -> None:
     assert result.exit_code == 0, result.output
     assert result.stderr.startswith("NOT PRIVATE")
     assert result.stdout.startswith("NOT PRIVATE: synthetic records beside the 400 of people.csv")
-    for text in ("copy.csv", "other.csv", "the table itself", "less than a", "50 % (0 %)"):
+    for text in ("copy.csv", "other.csv", "the whole table", "less than a", "50 % (0 %)"):
         assert text in result.stdout
     assert {row["label"] for row in csv.DictReader((place / "e.csv").read_text().splitlines())} == {"not private"}
     assert "<title>NOT PRIVATE" in (place / "e.html").read_text()
