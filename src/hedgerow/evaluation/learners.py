@@ -76,7 +76,7 @@ def logistic_propensity(real: Ints, synthetic: Ints) -> Propensity:
     with _training():
         parameters = float(np.linalg.matrix_rank(np.cov(indicators, rowvar=False), hermitian=True))  # k - 1
     expected = parameters * (1.0 - share) ** 2 * share / n_records
-    pmse = _pmse(_logistic(_WEAK), indicators, is_synthetic)
+    pmse = _pmse(_logistic("newton-cholesky", _WEAK), indicators, is_synthetic)
     return Propensity(pmse, pmse / expected if expected else 1.0)
 
 
@@ -156,7 +156,7 @@ def prediction(model: str, trained: Ints, tested: Ints, target: int, labels: Seq
             categorical_features=[labels[column] for column in others],
         )
     else:
-        learner = _logistic(1.0)
+        learner = _logistic("lbfgs", 1.0)
         sizes = np.maximum(features.max(axis=0), asked.max(axis=0)) + 1
         features, asked = (_indicators(cells, sizes) for cells in (features, asked))
     with _training():
@@ -180,10 +180,11 @@ def _auc(chances: Floats, classes: Ints, wanted: Ints) -> float:
     return float(np.mean(areas)) if areas else 0.5
 
 
-def _logistic(inverse_penalty: float) -> Any:
+def _logistic(solver: str, inverse_penalty: float) -> Any:
+    """Newton's method is exact, and slow where there are several classes."""
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=inverse_penalty, solver="newton-cholesky", max_iter=50)
+    return LogisticRegression(C=inverse_penalty, solver=solver, max_iter=100)
 
 
 def _indicators(cells: Ints, sizes: Ints) -> Floats:
