@@ -9,6 +9,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Codes, Domain
 from hedgerow.evaluation.columns import Column
+from hedgerow.evaluation.tables import pieces_of
 from hedgerow.privacy import exact_marginals
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -32,7 +33,11 @@ def associations(domain: Domain, codes: Sequence[Codes], pairs: Sequence[Clique]
         >>> associations(domain, [np.array([0, 1]), np.array([1, 0])], [("a", "b")])
         array([1.])
     """
-    return np.array([cramers_v(exact_marginals(domain, codes, [pair])[0]) for pair in pairs])
+    found = np.zeros(len(pairs))
+    for places in pieces_of(domain, pairs):
+        counted = exact_marginals(domain, codes, [pairs[place] for place in places])
+        found[places] = [cramers_v(counts) for counts in counted]
+    return found
 
 
 def cramers_v(counts: Floats) -> float:

@@ -92,7 +92,7 @@ def distances(
         array([[0.25]])
     """
     found = np.empty((len(others), len(cliques)))
-    for places in _pieces(domain, cliques):
+    for places in pieces_of(domain, cliques):
         wanted = [cliques[place] for place in places]
         if prod(domain.shape_of(wanted[0])) > _DENSE_CELLS:
             found[:, places[0]] = [_sparse(domain, real, other, wanted[0]) for other in others]
@@ -104,8 +104,19 @@ def distances(
     return found
 
 
-def _pieces(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
-    """Places of tables that are counted together; a large one alone."""
+def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
+    """Places of tables that are counted together, as many as are held at a time; a large one alone.
+
+    Args:
+        domain: The domain of the cells.
+        cliques: The tables.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 999), IntegerRange("b", 0, 1999), IntegerRange("c", 0, 1)])
+        >>> list(pieces_of(domain, [("a", "c"), ("a", "b"), ("b", "c")]))
+        [[1], [0, 2]]
+    """
     held, cells = list[int](), 0
     for place, clique in enumerate(cliques):
         size = prod(domain.shape_of(clique))
