@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from hedgerow import Domain, IntegerRange, evaluate
@@ -51,6 +53,19 @@ def test_columns_that_a_table_lacks_are_left_out_and_named() -> None:
     back = evaluate(REAL, wider, models=False)
     assert back.notes == ("left out, because the real table has no such column: d",)
     assert evaluate(wider, wider, columns=["d", "a"], models=False).columns == ("d", "a")
+
+
+def test_tables_are_read_wherever_they_are(tmp_path: Path) -> None:
+    coded = REAL.set_column(0, "a", REAL["a"].combine_chunks().dictionary_encode())
+    (tmp_path / "parts").mkdir()
+    for number, part in enumerate((coded.slice(0, 40), coded.slice(40))):
+        pyarrow.parquet.write_table(part, tmp_path / "parts" / f"{number}.parquet")
+    pyarrow.csv.write_csv(REAL, tmp_path / "real.csv")
+    frame = REAL.to_pandas().astype({"a": "category"})
+    places = [tmp_path / "real.csv", str(tmp_path / "parts" / "*.parquet"), frame]
+    found = evaluate(tmp_path / "parts", places, models=False)
+    assert found.files == ("real.csv", "*.parquet", "table 3")
+    assert {each.value for each in found.of("score")} == {1000.0}
 
 
 def test_a_single_column_and_a_single_record_are_enough() -> None:

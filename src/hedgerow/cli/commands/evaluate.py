@@ -17,7 +17,7 @@ def evaluate(
     *,
     real: Annotated[str, typer.Argument(metavar="REAL", help=f"The real table: {PLACES}.")],
     synthetic: Annotated[
-        list[str], typer.Argument(metavar="SYNTHETIC...", help="One or more synthetic tables with the same columns.")
+        list[str], typer.Argument(metavar="SYNTHETIC", help="One or more synthetic tables with the same columns.")
     ],
     domain: Annotated[
         Path | None,
@@ -51,7 +51,7 @@ def evaluate(
         bool,
         options.algorithm_option(
             "--models/--no-models",
-            help="Train models: propensities and predictions, which need hedgerow[evaluate] (scikit-learn).",
+            help="Train models: propensities and predictions, which need scikit-learn (the extra 'evaluate').",
         ),
     ] = True,
     seed: Annotated[int, options.algorithm_option("--seed", min=0, help="Seed of all draws.")] = 0,
