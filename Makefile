@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb pandas polars postgresql report service signing
+EXTRAS := duckdb evaluate pandas polars postgresql report service signing
 
 # A venv per checkout. uv installs the same pins faster where it is present.
 define install

@@ -33,9 +33,17 @@ MAY_READ_TABLES = (
     "hedgerow.service.desks.tables",
     "hedgerow.extending",  # gives away the protocols of sources, and nothing else of data/
 )
-MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "experiments")
+MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.evaluation", "experiments")
 EXACT = {"exact_units", "grid_errors"}
-EVALUATION = {"exact_errors", "exact_answers", "exact_total", "relative_entropy"}
+EVALUATION = {
+    "broken_rules",
+    "exact_answers",
+    "exact_errors",
+    "exact_marginals",
+    "exact_records",
+    "exact_total",
+    "relative_entropy",
+}
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.desks.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records", "read_linked"}

@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 from hedgerow.cli.commands.ask import ask
 from hedgerow.cli.commands.auditing import audit, show_register
 from hedgerow.cli.commands.compare import compare
+from hedgerow.cli.commands.evaluate import evaluate
 from hedgerow.cli.commands.linked import synth_linked
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan
 from hedgerow.cli.commands.released import answer, report, sample, show
@@ -57,6 +58,7 @@ def _overview(
       hedgerow answer synthetic.release "age < 30 and sex = 'Female'"
       hedgerow audit synthetic.release               is what it says true?
       hedgerow compare public.csv --domain people.yaml --epsilon 0.1,1 -o e.csv
+      hedgerow evaluate public.csv synthetic.csv --html e.html
       hedgerow serve --demo                          a server, and a page to ask on
 
     Exit codes: 0 done, 1 an error that is explained, 2 wrong usage, 130 interrupted.
@@ -65,7 +67,8 @@ def _overview(
 
 app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
-    synth, synth_linked, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, serve
+    synth, synth_linked, plan, domain, sample, answer, ask, show, report, audit, key, mechanisms, compare, evaluate,
+    serve,
 )  # fmt: skip
 for _command in _COMMANDS:
     app.command(help=help_of(_command))(_command)

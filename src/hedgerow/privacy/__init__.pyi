@@ -19,9 +19,13 @@ from .budgets.regime import Regime as Regime
 from .budgets.subsampling import Subsampled as Subsampled
 from .curator import Curator as Curator
 from .evaluation import (
+    OUTSIDE as OUTSIDE,
     ExactErrors as ExactErrors,
+    broken_rules as broken_rules,
     exact_answers as exact_answers,
     exact_errors as exact_errors,
+    exact_marginals as exact_marginals,
+    exact_records as exact_records,
     exact_total as exact_total,
     relative_entropy as relative_entropy,
 )

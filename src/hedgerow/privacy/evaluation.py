@@ -1,17 +1,22 @@
 """Exact errors, for evaluation on data that need no protection. NOT PRIVATE, and every result says so.
 
 This is the second and last place, after the curator, that reads exact answers. It backs the explicit evaluation flag
-of the command line and the experiments; a report that shows its figures is labelled "not private" as a whole.
+of the command line, the evaluator of synthetic files and the experiments; a report that shows its figures is labelled
+"not private" as a whole.
 """
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
+import pyarrow as pa
 
-from hedgerow.arrays import Floats
-from hedgerow.data import CountSource
-from hedgerow.errors import QueryError
+from hedgerow.arrays import Bools, Floats
+from hedgerow.data import CountSource, Table, is_place, open_place, open_table, rules_of
+from hedgerow.domain import Clique, Codes, Domain, encoder
+from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
 from hedgerow.queries import Tables, Workload
 
 
@@ -122,3 +127,92 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
     with np.errstate(divide="ignore"):
         logarithms = np.log(exact[held] / exact.sum()) - np.log(guess[held] / guess.sum())
     return float(max(0.0, np.sum(exact[held] / exact.sum() * logarithms)))
+
+
+def exact_records(place: object, columns: Iterable[str] | None = None) -> pa.Table:
+    """All records of a table as they are written. NOT PRIVATE: for the evaluation of synthetic files only.
+
+    Args:
+        place: Path of a table, its address, an Arrow table or a data frame, as for `read_table` and `scan_table`.
+        columns: Columns to read; None for all.
+
+    Returns:
+        The columns, texts as dictionaries where that is how they were read.
+
+    Raises:
+        UnreadableTableError: The table cannot be read, or has no records.
+        ColumnError: A column is not there, or is there twice.
+
+    Example:
+        >>> exact_records(pa.table({"a": [1, 2], "b": [3, 4]}), ["b"]).to_pydict()
+        {'b': [3, 4]}
+    """
+    address = os.fspath(place) if isinstance(place, str | os.PathLike) else None
+    reader = open_place(address) if address is not None and is_place(address) else open_table(place)
+    wanted = list(reader.names if columns is None else columns)
+    for column in wanted:
+        if reader.names.count(column) != 1:
+            problem = "it is there more than once" if column in reader.names else "the table has no such column"
+            raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
+    batches = [batch for batch in reader.batches(wanted, wanted) if batch.num_rows]
+    if not batches:
+        raise UnreadableTableError("the table has no records", file=reader.file, remedy="check how it was made")
+    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+
+
+def exact_marginals(domain: Domain, columns: Sequence[Codes], cliques: Sequence[Clique]) -> list[Floats]:
+    """Exact tables of records that are given as codes. NOT PRIVATE: for the evaluation of synthetic files only.
+
+    Args:
+        domain: The domain of the codes.
+        columns: Codes, one array for each attribute.
+        cliques: The wanted tables, each in the order of the domain.
+
+    Returns:
+        Counts, one array for each clique.
+
+    Raises:
+        MarginalTooLargeError: A table does not fit into memory.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> exact_marginals(Domain((IntegerRange("a", 0, 1),)), [np.array([0, 1, 1])], [("a",)])
+        [array([1., 2.])]
+    """
+    return Table(domain, columns).marginals(cliques)
+
+
+OUTSIDE = "a value outside the domain"
+"""Name of the rule that each cell has a code."""
+
+
+def broken_rules(records: pa.Table, domain: Domain) -> dict[str, Bools]:
+    """Records that cannot exist, by rule. NOT PRIVATE where the records are private.
+
+    Args:
+        records: The records as they are written; columns that the domain does not declare are not looked at.
+        domain: The domain, whose constraints and derived columns are the rules. A rule about a column that is not there
+            is left out, and a record with a value outside the domain is under that rule alone.
+
+    Returns:
+        Whether each record breaks a rule, shape ``(n_records,)``, by its text; `OUTSIDE` is the first.
+
+    Raises:
+        UnsupportedTypeError: A column holds neither texts nor numbers.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> broken_rules(pa.table({"a": [0, 1, 7]}), Domain((IntegerRange("a", 0, 1),)))
+        {'a value outside the domain': array([False, False,  True])}
+    """
+    codes = {
+        each.name: np.concatenate([encoder(each).codes(chunk) for chunk in records.column(each.name).chunks])
+        for each in domain.columns
+        if each.name in records.column_names
+    }
+    outside = np.zeros(records.num_rows, dtype=np.bool_)
+    for name, column in codes.items():
+        outside |= column < 0
+        codes[name] = np.maximum(column, 0)
+    checked = [rule for rule in rules_of(domain) if codes.keys() >= set(rule.columns)]
+    return {OUTSIDE: outside, **{rule.text: ~(rule.holds(codes) | outside) for rule in checked}}

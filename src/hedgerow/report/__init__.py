@@ -1,8 +1,8 @@
 """HTML pages and drawings; needs the extra ``hedgerow[report]``.
 
-`page` writes the pages of a release, a comparison and an audit, `plots` draws SVG, and `curves` draws errors against
-budgets. Every figure is a function of what the caller gives: the room may import release and everything below it, and
-never data.
+`page` writes the pages of a release, a comparison and an audit, `sections` that of an evaluation, `plots` draws SVG,
+and `curves` draws errors against budgets. Every figure is a function of what the caller gives: the room may import
+release and everything below it, and never data.
 """
 
 import lazy_loader

@@ -6,3 +6,10 @@ from .page import (
     write_audit as write_audit,
     write_report as write_report,
 )
+from .sections import (
+    Section as Section,
+    dots_plot as dots_plot,
+    matrix_plot as matrix_plot,
+    render_evaluation as render_evaluation,
+    samples_plot as samples_plot,
+)

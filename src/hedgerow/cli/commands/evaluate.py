@@ -1,0 +1,114 @@
+"""``hedgerow evaluate``: synthetic files, whoever made them, beside the table that they imitate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hedgerow.cli import options
+from hedgerow.cli.outputs import check_ending, check_outputs, check_report
+from hedgerow.cli.reading import PLACES, inputs_of
+
+
+def evaluate(
+    ctx: typer.Context,
+    *,
+    real: Annotated[str, typer.Argument(metavar="REAL", help=f"The real table: {PLACES}.")],
+    synthetic: Annotated[
+        list[str], typer.Argument(metavar="SYNTHETIC", help="One or more synthetic tables with the same columns.")
+    ],
+    domain: Annotated[
+        Path | None,
+        options.table_option(
+            "--domain",
+            metavar="FILE",
+            help="Domain file, also a draft: says which columns are numbers, which labels are one, and which records "
+            "are impossible. Without it numbers and labels are told apart by the real table.",
+        ),
+    ] = None,
+    columns: options.Columns = None,
+    by: Annotated[
+        str | None,
+        options.table_option(
+            "--by",
+            metavar="COLUMN",
+            help="Figures of each subgroup, one for each value of this column, and a score over its tables with every "
+            "pair of other columns, as NIST's with PUMA.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        options.algorithm_option(
+            "--target",
+            metavar="A,B,...",
+            help="Columns that models learn to predict from synthetic records, tested on real ones.",
+            show_default="three of few values that depend most on the others",
+        ),
+    ] = None,
+    models: Annotated[
+        bool,
+        options.algorithm_option(
+            "--models/--no-models",
+            help="Train models: propensities and predictions, which need scikit-learn (the extra 'evaluate').",
+        ),
+    ] = True,
+    seed: Annotated[int, options.algorithm_option("--seed", min=0, help="Seed of all draws.")] = 0,
+    csv: Annotated[
+        Path | None,
+        options.output_option("--csv", metavar="FILE", help="All figures, one row each, .csv."),
+    ] = None,
+    html: Annotated[
+        Path | None, options.output_option("--html", metavar="FILE", help="Drawings and tables on one page, .html.")
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> None:
+    r"""Judge synthetic files beside the real table. NOT PRIVATE: it prints exact figures.
+
+    The files may come from anywhere. Printed are the total variation of tables of one to three columns as NIST's
+    k-marginal score, with the random sample of the real records that is as close; models that tell synthetic records
+    from real ones; models trained on synthetic and tested on real records; correlations; records that equal a real one;
+    and, with --domain, records that cannot exist. --csv, --json and --html have every column, pair and subgroup.
+
+    Examples:
+      hedgerow evaluate people.csv synthetic.csv
+      hedgerow evaluate people.csv ours.csv theirs.csv --domain people.yaml \
+          --by region --html evaluation.html --csv evaluation.csv
+      hedgerow evaluate people.csv synthetic.csv --target income,sex --json
+    """
+    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    if csv is not None:
+        check_ending("--csv", csv, (".csv",), "let it end in .csv")
+    check_report("--html", html)
+    inputs = [path for place in (real, *synthetic) for path in inputs_of(place)]
+    check_outputs({"--csv": csv, "--html": html}, inputs=[*inputs, *([] if domain is None else [domain])], force=force)
+    declared = None if domain is None else options.domain_of(domain, columns, accept_draft=True)
+
+    from hedgerow.evaluation import NOT_PRIVATE, evaluate as run, headings_of, rows_of, title_of
+
+    shown.warn(NOT_PRIVATE)
+    with shown.busy(f"evaluating {', '.join(synthetic)}"):
+        found = run(
+            real,
+            synthetic,
+            declared,
+            columns=options.split_names(columns),
+            by=by,
+            targets=options.split_names(target),
+            models=models,
+            seed=seed,
+        )
+    headings = headings_of(found)
+    shown.tell(title_of(found))
+    shown.table(headings, rows_of(found), right=headings[1:])
+    for note in found.notes:
+        shown.tell(note)
+    if csv is not None:
+        found.write_csv(csv)
+    if html is not None:
+        found.write_page(html)
+    files = shown.say_files({"figures": csv, "page": html})
+    shown.result({**found.to_dict(), "files": files})

@@ -1,0 +1,252 @@
+"""Measures of an evaluation, each a few lines that make findings of what the other modules compute."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Clique, Codes, Domain
+from hedgerow.evaluation import learners
+from hedgerow.evaluation.columns import Column
+from hedgerow.evaluation.dependence import SHARES, associations, correlations, quantiles, rank_distance
+from hedgerow.evaluation.finding import Finding
+from hedgerow.evaluation.grid import Grid
+from hedgerow.evaluation.records import matches
+from hedgerow.evaluation.tables import Curve, distances, score_of
+from hedgerow.privacy import OUTSIDE, broken_rules
+from hedgerow.system import numbered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MOST_GROUPS = 20
+"""Subgroups that are looked at, the largest first."""
+TARGETS = 3
+"""Columns that are predicted unless some are named."""
+_MOST_CLASSES = 10
+_TESTED = 0.3
+_SAMPLES, _SPLIT = 6, 7
+"""Numbers that tell these draws from the others of a seed."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tables of an evaluation on one grid.
+
+    Attributes:
+        names: Names of the synthetic files.
+        grid: The cells of their columns.
+        families: The tables of cells that are compared.
+        by: Column whose values are the subgroups.
+        seed: Seed of all draws.
+    """
+
+    names: tuple[str, ...]
+    grid: Grid
+    families: Mapping[str, tuple[Clique, ...]]
+    by: str | None
+    seed: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of all tables."""
+        return tuple(axis.column for axis in self.grid.axes)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the cells."""
+        return self.grid.domain
+
+    @cached_property
+    def codes(self) -> list[list[Codes]]:
+        """Codes of the records of each table, the real one first."""
+        return [self.grid.codes(table) for table in range(len(self.names) + 1)]
+
+    @cached_property
+    def pairs(self) -> tuple[Clique, ...]:
+        """The pairs of columns that are compared."""
+        return self.families.get("2-way", ())
+
+    @cached_property
+    def real_associations(self) -> Floats:
+        """Cramer's V of the pairs in the real table."""
+        return associations(self.domain, self.codes[0], self.pairs)
+
+    @cached_property
+    def samples(self) -> list[Ints]:
+        """Cells of a sample of each table for models, shape ``(n, n_columns)``, rare ones as one."""
+        return [
+            _sample([np.minimum(codes, learners.MOST_CELLS) for codes in table], numbered(self.seed, _SAMPLES))
+            for table in self.codes
+        ]
+
+    def each(self) -> Iterator[tuple[int, str]]:
+        """Numbers and names of the synthetic tables."""
+        return enumerate(self.names, 1)
+
+
+def _sample(codes: Sequence[Codes], rng: np.random.Generator) -> Ints:
+    chosen = rng.permutation(len(codes[0]))[: learners.MOST_RECORDS]
+    return np.array([column[chosen] for column in codes], dtype=np.int64).T
+
+
+def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
+    """Total variation of every table, the score of each family, and the share of the real records that is as close."""
+    for family, cliques in tables.families.items():
+        found = distances(tables.domain, tables.codes[0], tables.codes[1:], cliques)
+        for (_, name), row in zip(tables.each(), found, strict=True):
+            yield Finding(name, "score", family, score_of(row))
+            share = curves[family].equivalent(score_of(row))
+            yield Finding(name, "subsample", family, math.nan if share is None else share)
+            for clique, distance in zip(cliques, row.tolist(), strict=True):
+                yield Finding(name, f"total variation, {family}", " x ".join(clique), distance)
+            if family == "2-way":
+                yield from _by_column(name, tables.domain.names, cliques, row)
+
+
+def _by_column(file: str, names: Clique, pairs: Sequence[Clique], row: Floats) -> Iterator[Finding]:
+    """Mean over the pairs that a column is in."""
+    for name in names:
+        held = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
+        if held:
+            yield Finding(file, "total variation, pairs with", name, float(np.mean(held)))
+
+
+def subgroups(tables: Tables) -> Iterator[Finding]:
+    """Share of each subgroup, and the score over pairs of the other columns inside it."""
+    if tables.by is None:
+        return
+    place = tables.domain.names.index(tables.by)
+    labels = tables.grid.axes[place].labels
+    counts = [np.bincount(table[place], minlength=len(labels)) for table in tables.codes]
+    pairs = [pair for pair in tables.pairs if tables.by not in pair]
+    for group in np.argsort(-counts[0], kind="stable")[:MOST_GROUPS].tolist():
+        inside = [[codes[table[place] == group] for codes in table] for table in tables.codes]
+        subject = f"{tables.by} = {labels[group]}"
+        for table, name in tables.each():
+            share = counts[table][group] / len(tables.codes[table][0])
+            yield Finding(name, "share of the records", subject, share, counts[0][group] / len(tables.codes[0][0]))
+            both = counts[0][group] and counts[table][group] and pairs
+            found = score_of(distances(tables.domain, inside[0], [inside[table]], pairs)) if both else math.nan
+            yield Finding(name, "score of the subgroup", subject, found)
+
+
+def dependence(tables: Tables) -> Iterator[Finding]:
+    """Cramer's V of all pairs, Pearson's correlation of pairs of numbers, and their mean differences."""
+    numeric = [column for column in tables.columns if column.numeric]
+    pearson = correlations(numeric, 0) if len(numeric) > 1 else np.empty((0, 0))
+    for table, name in tables.each():
+        found = associations(tables.domain, tables.codes[table], tables.pairs)
+        yield from _differences(
+            name, "Cramer's V", [" x ".join(pair) for pair in tables.pairs], found, tables.real_associations
+        )
+        if len(numeric) > 1:
+            there = correlations(numeric, table)
+            places = list(combinations(range(len(numeric)), 2))
+            subjects = [f"{numeric[one].name} x {numeric[other].name}" for one, other in places]
+            pick = tuple(np.array(places).T)
+            yield from _differences(name, "Pearson's correlation", subjects, there[pick], pearson[pick])
+
+
+def _differences(file: str, measure: str, subjects: Sequence[str], found: Floats, real: Floats) -> Iterator[Finding]:
+    for subject, value, exact in zip(subjects, found.tolist(), real.tolist(), strict=True):
+        yield Finding(file, measure, subject, value, exact)
+    apart = np.abs(found - real)
+    known = apart[~np.isnan(apart)]
+    if len(known):
+        yield Finding(file, "difference of correlations", f"{measure}, mean", float(known.mean()))
+        yield Finding(file, "difference of correlations", f"{measure}, largest", float(known.max()))
+
+
+def numbers(tables: Tables) -> Iterator[Finding]:
+    """Quantiles of columns of numbers, and the largest difference of their distribution functions."""
+    for column in tables.columns:
+        if not column.numeric:
+            continue
+        real = quantiles(column, 0)
+        for table, name in tables.each():
+            for share, value, exact in zip(SHARES, quantiles(column, table), real, strict=True):
+                yield Finding(name, "quantile", f"{column.name}, {share:.0%}", float(value), float(exact))
+            yield Finding(name, "difference of distributions", column.name, rank_distance(column, table))
+
+
+def exact_matches(tables: Tables) -> Iterator[Finding]:
+    """Shares of records that equal a real one in all columns."""
+    for (_, name), found in zip(tables.each(), matches(tables.columns, tables.seed), strict=True):
+        yield Finding(name, "exact matches", "any real record", found.real)
+        yield Finding(name, "exact matches", "a random half of the real records", found.half, found.fresh)
+
+
+def impossible(
+    names: Sequence[str], real: pa.Table, synthetic: Sequence[pa.Table], domain: Domain
+) -> Iterator[Finding]:
+    """Shares of records that break each rule of a domain, and that break any.
+
+    Args:
+        names: Names of the synthetic files.
+        real: The real records as they are written.
+        synthetic: The synthetic records.
+        domain: The domain.
+    """
+    exact = _broken(real, domain)
+    for name, table in zip(names, synthetic, strict=True):
+        for rule, share in _broken(table, domain).items():
+            yield Finding(name, "impossible records", rule, share, exact[rule])
+
+
+ANY = "any rule"
+
+
+def _broken(table: pa.Table, domain: Domain) -> dict[str, float]:
+    found = broken_rules(table, domain)
+    any_rule = np.logical_or.reduce(list(found.values()))
+    shares = {rule: float(broken.mean()) for rule, broken in found.items()}
+    return {ANY: float(any_rule.mean()), OUTSIDE: shares.pop(OUTSIDE), **shares}
+
+
+def propensities(tables: Tables) -> Iterator[Finding]:
+    """Models that tell synthetic records from real ones."""
+    real = tables.samples[0]
+    for table, name in tables.each():
+        for model, found in (
+            ("logistic regression", learners.logistic_propensity(real, tables.samples[table])),
+            ("tree", learners.tree_propensity(real, tables.samples[table], tables.seed)),
+        ):
+            yield Finding(name, "pMSE", model, found.pmse)
+            yield Finding(name, "pMSE ratio", model, found.ratio)
+
+
+def predictions(tables: Tables, targets: Sequence[str]) -> Iterator[Finding]:
+    """Models trained on synthetic and on real records, tested on the same real records that neither saw."""
+    names = tables.domain.names
+    labels = [not column.numeric for column in tables.columns]
+    order = numbered(tables.seed, _SPLIT).permutation(len(tables.samples[0]))
+    tested, kept = np.split(tables.samples[0][order], [max(1, round(_TESTED * len(order)))])
+    for target in targets:
+        place = names.index(target)
+        for model in learners.MODELS:
+            exact = learners.prediction(model, kept, tested, place, labels)
+            for table, name in tables.each():
+                trained = tables.samples[table][: len(kept)]
+                found = learners.prediction(model, trained, tested, place, labels)
+                yield Finding(name, "AUC", f"{target} by {model}", found.auc, exact.auc)
+                yield Finding(name, "accuracy", f"{target} by {model}", found.accuracy, exact.accuracy)
+
+
+def targets_of(tables: Tables) -> list[str]:
+    """Columns of few values that depend most on the others in the real table, by their mean Cramer's V."""
+    sizes = dict(zip(tables.domain.names, (len(axis.labels) for axis in tables.grid.axes), strict=True))
+    held: dict[str, list[float]] = {name: [] for name in tables.domain.names}
+    for pair, value in zip(tables.pairs, tables.real_associations.tolist(), strict=True):
+        for name in pair:
+            held[name].append(value)
+    few = [name for name, values in held.items() if values and 2 <= sizes[name] <= _MOST_CLASSES]
+    return sorted(few, key=lambda name: -float(np.mean(held[name])))[:TARGETS]

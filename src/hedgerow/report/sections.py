@@ -1,0 +1,189 @@
+"""A page of sections, each a text, drawings and a table; and drawings that set several files side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.report.curves import STAMP, looks_of
+from hedgerow.report.page import page_template, require_extra
+from hedgerow.report.plots import BAR, INK, drawing_style, svg_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_ROW = 0.24
+_MOST_NAMED = 40
+"""Columns of a matrix whose names can be read."""
+
+
+@final
+@dataclass(frozen=True)
+class Section:
+    """One section of a page.
+
+    Attributes:
+        title: Its heading.
+        text: Explanation, under the heading.
+        headings: Headings of the table.
+        rows: Cells of the table; none for no table.
+        drawings: ``<svg>`` elements.
+    """
+
+    title: str
+    text: str
+    headings: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    drawings: Sequence[str] = ()
+
+
+def render_evaluation(
+    *, title: str, facts: Mapping[str, str], notes: Sequence[str], sections: Sequence[Section]
+) -> str:
+    """The page of an evaluation as text; it opens offline, holds no script and no address, and is stamped.
+
+    Args:
+        title: Heading of the page.
+        facts: Facts about the tables, by name.
+        notes: Remarks for the reader.
+        sections: The sections.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+
+    Example:
+        >>> page = render_evaluation(title="a", facts={}, notes=[], sections=[Section("b", "c", ["d"], [["<1>"]])])
+        >>> "NOT PRIVATE" in page, "&lt;1&gt;" in page
+        (True, True)
+    """
+    require_extra()
+    from markupsafe import Markup
+
+    shown = [
+        Section(each.title, each.text, each.headings, each.rows, [Markup(drawing) for drawing in each.drawings])
+        for each in sections
+    ]
+    return page_template("evaluation.html").render(stamp=STAMP, title=title, facts=facts, notes=notes, sections=shown)
+
+
+def samples_plot(
+    curves: Mapping[str, Sequence[tuple[float, float]]], dots: Mapping[str, Mapping[str, tuple[float, float]]]
+) -> str:
+    """Draw scores of samples against their size, and files where they stand on these lines, as an ``<svg>`` element.
+
+    Args:
+        curves: Shares and scores of samples, by panel.
+        dots: Share and score of each file, by panel and file.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> drawing = samples_plot({"2-way": [(0.1, 800.0), (0.5, 900.0)]}, {"2-way": {"a.csv": (0.2, 850.0)}})
+        >>> "a.csv" in drawing, "NOT PRIVATE" in drawing
+        (True, True)
+    """
+    require_extra()
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
+
+    looks = looks_of(dict.fromkeys(file for panel in dots.values() for file in panel))
+    with drawing_style("evaluation"):
+        rows = -(-len(curves) // 2)
+        figure = Figure(figsize=(6.6, 2.4 * rows + 0.2 * len(looks) + 0.3), layout="constrained")
+        places: list[Axes] = list(np.ravel(figure.subplots(rows, 2)))
+        for axes, (panel, line) in zip(places, curves.items(), strict=False):
+            axes.plot(*zip(*line, strict=True), color=INK, linewidth=1.2, label="samples of the real table")
+            for file, (share, score) in dots[panel].items():
+                look = looks[file]
+                axes.plot([share], [score], look.marker, color=look.colour, markersize=7, linestyle="none", label=file)
+            axes.set(xscale="log", xlabel="share of the real records", ylabel="score")
+            axes.set_title(panel, loc="left", fontsize=9.5)
+            axes.xaxis.set_major_locator(FixedLocator([0.01, 0.03, 0.1, 0.3, 1.0]))
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        for axes in places[len(curves) :]:
+            axes.set_axis_off()
+        handles, labels = places[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper left", fontsize=8.5)
+        return svg_of(places[0], f"score against the size of a sample: {', '.join(looks)}. {STAMP}")
+
+
+def dots_plot(subjects: Sequence[str], values: Mapping[str, Sequence[float]], unit: str) -> str:
+    """Draw one line for each subject, with a dot for each file, as an ``<svg>`` element.
+
+    Args:
+        subjects: Subjects from top to bottom.
+        values: Figures of each file, one for each subject; none is drawn of a NaN.
+        unit: Label of the axis.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> "age" in dots_plot(["age", "sex"], {"a.csv": [0.1, 0.2], "b.csv": [0.3, float("nan")]}, "distance")
+        True
+    """
+    require_extra()
+    from matplotlib.figure import Figure
+
+    with drawing_style("evaluation"):
+        height = 1.1 + _ROW * len(subjects) + 0.2 * len(values)
+        axes: Axes = Figure(figsize=(6.4, height), layout="constrained").add_subplot()
+        places = np.arange(len(subjects))
+        looks = looks_of(values)
+        for name, figures in values.items():
+            look = looks[name]
+            axes.plot(
+                figures, places, linestyle="none", marker=look.marker, color=look.colour, markersize=6, label=name
+            )
+        axes.set_yticks(places, [_short(subject) for subject in subjects])
+        axes.set(ylim=(len(subjects) - 0.4, -0.6), xlabel=unit)
+        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
+        axes.figure.legend(loc="outside upper left", ncols=1, fontsize=8.5)
+        return svg_of(axes, f"{unit}: {', '.join(values)}. {STAMP}")
+
+
+def matrix_plot(names: Sequence[str], cells: Floats, title: str, unit: str, darkest: float) -> str:
+    """Draw a matrix of pairs of columns, darker where the figure is larger, as an ``<svg>`` element.
+
+    Args:
+        names: Names of the columns.
+        cells: Figures, shape ``(len(names), len(names))``; nothing is drawn of a NaN.
+        title: Title above the matrix.
+        unit: Label of the shades.
+        darkest: The figure that is darkest, the same for matrices that are compared.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+
+    Example:
+        >>> "a.csv" in matrix_plot(["age", "sex"], np.array([[0.0, 0.1], [0.1, 0.0]]), "a.csv", "distance", 0.1)
+        True
+    """
+    require_extra()
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    with drawing_style("evaluation"):
+        side = 1.6 + 0.19 * min(len(names), _MOST_NAMED)
+        axes: Axes = Figure(figsize=(side, side), layout="constrained").add_subplot()
+        for row, column in zip(*np.nonzero(~np.isnan(cells)), strict=True):
+            shade = min(1.0, float(cells[row, column]) / darkest)
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor=BAR, alpha=shade, edgecolor="none"))
+        places = range(len(names)) if len(names) <= _MOST_NAMED else []
+        texts = [_short(names[place], 14) for place in places]
+        axes.set_xticks(list(places), texts, rotation=90, fontsize=7)
+        axes.set_yticks(list(places), texts, fontsize=7)
+        axes.set(xlim=(-0.5, len(names) - 0.5), ylim=(len(names) - 0.5, -0.5), xlabel=f"{unit}, darkest: {darkest:.3g}")
+        axes.set_title(_short(title, 48), loc="left", fontsize=9.5)
+        axes.set_aspect("equal")
+        return svg_of(axes, f"{unit}, {title}. {STAMP}")
+
+
+def _short(text: str, most: int = 30) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}\u2026"
