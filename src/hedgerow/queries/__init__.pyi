@@ -7,6 +7,7 @@ from .conditions.predicate import parse_predicate as parse_predicate
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
+from .core.noise import NoiseKind as NoiseKind
 from .core.query import (
     LATTICE_BITS as LATTICE_BITS,
     AnswersParities as AnswersParities,
@@ -16,7 +17,6 @@ from .core.query import (
     Marginal as Marginal,
     Measurable as Measurable,
     Measurement as Measurement,
-    NoiseKind as NoiseKind,
     Parity as Parity,
     Tables as Tables,
 )

@@ -24,7 +24,8 @@ from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
 from hedgerow.release.content import model_to_dict
 from tests.examples import examples
 from tests.models.contract import ModelContract
