@@ -21,7 +21,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 

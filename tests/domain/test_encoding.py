@@ -149,3 +149,25 @@ def test_listed_texts_find_their_place(values: list[str], data: st.DataObject) -
     attribute = Categorical("a", values, missing="\0 missing")
     spelled = {value.lower() for value in values} & {"true", "false"}
     assert spelled or codes(attribute, cells, pa.string()) == expected
+
+
+def test_batches_with_the_same_dictionary_and_with_others() -> None:
+    column = encoder(Categorical("x", ("a", "b", "c")))
+    for words in (["a", "b"], ["a", "b"], ["b", "a"], ["b", "a", None], ["b", "a", "c"], ["b", "a", "?"]):
+        cells = [*words, *reversed(words), None, words[0]]
+        batch = pa.DictionaryArray.from_arrays(
+            pa.array([None if cell is None else words.index(cell) for cell in cells], pa.int32()),
+            pa.array(words, pa.string()),
+        )
+        found = column.codes(batch)
+        assert found.tolist() == [column.codes(pa.array([cell], pa.string()))[0] for cell in cells]
+        found[:] = 7  # what is handed over is the caller's
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-3, 12)), min_size=1), st.sampled_from(["int8", "int64", "float64"]))
+def test_whole_numbers_agree_one_by_one(cells: list[int | None], kind: str) -> None:
+    column = (
+        pa.array(cells).cast(pa.type_for_alias(kind)) if any(c is not None for c in cells) else pa.nulls(len(cells))
+    )
+    wanted = [Fault.MISSING if cell is None else cell if 0 <= cell <= 9 else Fault.OUT_OF_RANGE for cell in cells]
+    assert encoder(IntegerRange("x", 0, 9)).codes(column).tolist() == wanted

@@ -24,7 +24,8 @@ from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.replay import ExplodingNoise

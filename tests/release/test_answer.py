@@ -14,7 +14,8 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.queries.core.query import Explicit, Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Explicit, Marginal, Measurement
 from hedgerow.release import Answer, Release, evidence
 from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE, shares
 from hedgerow.release.evidence import sum_bound

@@ -19,7 +19,8 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
 from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release

@@ -15,7 +15,8 @@ from hedgerow.domain.domain import Domain
 from hedgerow.models.classes.value_classes import ValueClasses
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.queries.core.query import Conjunction, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Measurement
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from hedgerow.release.content import model_to_dict

@@ -21,7 +21,8 @@ from hedgerow.models.records.empirical import Empirical
 from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
 from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Provenance, Release, column_summaries
 from hedgerow.report import render_report, write_report

@@ -21,7 +21,7 @@ from hedgerow.queries import Neighbours, Persons, Relation
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
     from hedgerow.domain import Domain, OpenDomain
-    from hedgerow.privacy import Budget, Limit
+    from hedgerow.privacy import Budget, Limit, NoiseSource
     from hedgerow.queries import Workload
 
 # An option, by the heading that its help stands under
@@ -397,6 +397,13 @@ def _amount_of(
             raise typer.BadParameter(f"{named[1]} goes with {named[0]}")
         return None
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
+
+
+def noise_of(seed: int | None) -> NoiseSource | None:
+    """The repeatable noise of ``--seed``; None, for that of the system, without one."""
+    from hedgerow.privacy import SeededNoise
+
+    return None if seed is None else SeededNoise(seed)
 
 
 def warn_of_domain(output: Output, domain: Domain) -> None:

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
 import typer
 
 from hedgerow.cli.console import Output, showing_steps
@@ -94,6 +93,8 @@ class Wish:
 
 def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, float]:
     """A model of records like those to come, and how much larger errors are than those of runs on it."""
+    import numpy as np
+
     from hedgerow.models import Empirical
     from hedgerow.release import Release, read_values, understood
     from hedgerow.simulation import unseen_factor

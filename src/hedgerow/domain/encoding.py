@@ -105,6 +105,7 @@ class Encoder(ABC):
         self.attribute = attribute
         self.dtype = smallest_unsigned(attribute.size)
         self._empty = Fault.MISSING if attribute.missing_code is None else attribute.missing_code
+        self._last: tuple[pa.Array[Any], Ints] | None = None
 
     @property
     def prefers_dictionary(self) -> bool:
@@ -128,10 +129,19 @@ class Encoder(ABC):
         if not pa.types.is_dictionary(values.type) and not (self.prefers_dictionary if text else self._by_value):
             return self._codes_of(values)
         distinct: Any = column if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        mapping = self._codes_of(self._plain(distinct.dictionary))
-        indices = distinct.indices.cast(pa.int64()).fill_null(len(mapping)).to_numpy(zero_copy_only=False)
-        found: Ints = np.append(mapping, np.int64(self._empty))[indices]
+        indices = distinct.indices
+        mapping = self._mapped(distinct.dictionary)
+        if indices.null_count:
+            indices = indices.cast(pa.int64()).fill_null(len(mapping) - 1)
+        found: Ints = mapping[indices.to_numpy(zero_copy_only=False)]
         return found
+
+    def _mapped(self, values: pa.Array[Any]) -> Ints:
+        """Codes of the values of a dictionary, and last that of an empty cell; batches often share their dictionary."""
+        if self._last is None or not self._last[0].equals(values):
+            codes = np.append(self._codes_of(self._plain(values)), np.int64(self._empty))
+            self._last = values, codes
+        return self._last[1]
 
     def _plain(self, values: pa.Array[Any]) -> pa.Array[Any]:
         """Values of the types that are looked at."""
@@ -142,6 +152,8 @@ class Encoder(ABC):
         kind = values.type
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return self._of_texts(values)
+        if pa.types.is_integer(kind) and not values.null_count:
+            return self._of_numbers(_wide(values))
         empty: Bools = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         numbers = _wide(values.drop_null() if values.null_count else values)
         codes = np.full(len(values), self._empty, dtype=np.int64)
@@ -257,8 +269,10 @@ class IntegerEncoder(NumericEncoder):
         with np.errstate(invalid="ignore"):
             inside = (numbers >= low) & (numbers <= high)
             codes = np.where(inside, numbers, low).astype(np.int64) - low
-        codes[~inside] = Fault.OUT_OF_RANGE
-        codes[_fractional(numbers)] = Fault.NOT_WHOLE
+        if not inside.all():
+            codes[~inside] = Fault.OUT_OF_RANGE
+        if numbers.dtype.kind == "f":
+            codes[_fractional(numbers)] = Fault.NOT_WHOLE
         return codes
 
 
@@ -274,7 +288,7 @@ class BinEncoder(NumericEncoder):
         codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         codes[numbers == edges[-1]] = len(edges) - 2
         codes[(numbers < edges[0]) | (numbers > edges[-1])] = Fault.OUT_OF_RANGE
-        if self.attribute.whole:
+        if self.attribute.whole and numbers.dtype.kind == "f":
             codes[_fractional(numbers)] = Fault.NOT_WHOLE
         return codes
 

@@ -7,6 +7,7 @@ from .conditions.predicate import parse_predicate as parse_predicate
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
+from .core.noise import NoiseKind as NoiseKind
 from .core.persons import MOST_OF_ONE as MOST_OF_ONE, Persons as Persons, Weight as Weight, persons_of as persons_of
 from .core.public import PublicData as PublicData
 from .core.query import (
@@ -18,7 +19,6 @@ from .core.query import (
     Marginal as Marginal,
     Measurable as Measurable,
     Measurement as Measurement,
-    NoiseKind as NoiseKind,
     Parity as Parity,
     Tables as Tables,
 )

@@ -192,13 +192,13 @@ class Workload:
 
     def _tables(self, tables: Tables, cliques: Sequence[Clique]) -> dict[Clique, Floats]:
         """The tables of cliques; those over levels are summed up where that of their attributes is asked for too."""
-        known = set(cliques)
-        base = {clique: self.domain.base(clique) for clique in cliques}
-        asked = tuple(clique for clique in cliques if base[clique] == clique or base[clique] not in known)
+        known, names = set(cliques), frozenset(self.domain.names)
+        base = {clique: self.domain.base(clique) for clique in cliques if not names.issuperset(clique)}
+        coarse = {clique: finer for clique, finer in base.items() if finer in known}
+        asked = tuple(clique for clique in cliques if clique not in coarse)
         found = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
-        for clique in cliques:
-            if clique not in found:
-                found[clique] = summed(self.domain, found[base[clique]], base[clique], clique)
+        for clique, finer in coarse.items():
+            found[clique] = summed(self.domain, found[finer], finer, clique)
         return found
 
     def candidate_errors(self, differences: Floats) -> Floats:

@@ -4,16 +4,22 @@ A package names its plug-ins in its ``pyproject.toml``, in the groups ``hedgerow
 Reading the names imports nothing; a class is imported when it is asked for. docs/extending.md shows how.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import PlugInError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @cache
 def _installed(group: str) -> tuple[EntryPoint, ...]:
+    from importlib.metadata import entry_points
+
     return tuple(sorted(entry_points(group=group), key=lambda point: point.name))
 
 

@@ -25,7 +25,8 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Measurement
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

@@ -28,7 +28,7 @@ from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

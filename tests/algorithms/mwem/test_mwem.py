@@ -27,7 +27,7 @@ from hedgerow.models.fit.rules import Proximal, Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.reference.dense_tables import DenseTables

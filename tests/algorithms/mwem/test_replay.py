@@ -15,7 +15,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.models.fit.rules import Sweeps
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.queries.core.query import NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.shared.whole_runs import every_transcript, losses, run_of

@@ -17,7 +17,8 @@ from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Measurement
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release

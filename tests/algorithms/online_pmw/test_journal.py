@@ -26,7 +26,8 @@ from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.conditions.canonical import canonical
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurement, Parity
 from hedgerow.release.content import measurements_from_list, measurements_to_list
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
 from tests.examples import examples

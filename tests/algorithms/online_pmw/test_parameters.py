@@ -27,7 +27,8 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.budgets.charging import epsilon_of_pure_rho, pure_rho
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.mechanisms.additive_noise import additive_noise
-from hedgerow.queries.core.query import NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.algorithms.online_pmw.cases import DOMAIN, skewed

@@ -14,7 +14,8 @@ from hedgerow.models.choice import hypothesis
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Measurement
 from hedgerow.queries.families.marginal import Marginal
 from tests.algorithms.shared.whole_runs import without_histograms
 

@@ -13,7 +13,8 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.overlays.overlay import Overlay
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement
 from tests.models.strategies import domain_of
 
 DOMAIN = domain_of(*[2] * 30)

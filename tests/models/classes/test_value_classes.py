@@ -25,7 +25,8 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, Parity
 from hedgerow.queries.workload import Workload
 from tests.examples import examples
 from tests.models.contract import LeveledContract, Makes, ModelContract

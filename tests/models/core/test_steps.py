@@ -17,7 +17,8 @@ from hedgerow.models.dense.kernels import implicit_step
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement
 
 lengths = st.floats(-6, 12).map(lambda exponent: 10.0**exponent)
 seeds = st.integers(0, 10_000)

@@ -12,7 +12,8 @@ from hedgerow.models.fit import refit as refit_module
 from hedgerow.models.fit.alone import fitted_alone
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Onward, Proximal
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement
 from tests.models.strategies import domain_of
 
 RULE = Proximal(c=2.0, polish=3)

@@ -15,7 +15,8 @@ from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.models.fit import consistency
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain
 

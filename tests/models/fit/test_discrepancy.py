@@ -16,7 +16,8 @@ from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurement
 
 TOTAL = 20_000.0
 ADAPTED = Proximal(adapted=True)

@@ -12,7 +12,8 @@ from hedgerow.models.fit import grouping
 from hedgerow.models.fit.grouping import grouped
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Sweeps
-from hedgerow.queries.core.query import Marginal, Measurable, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurable, Measurement
 from tests.examples import examples
 from tests.models.strategies import leveled_cliques, leveled_domains, leveled_queries
 

@@ -24,7 +24,8 @@ from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Stretched, Sweeps
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement
 from tests.reference.feasible_model import FeasibleModel
 from tests.reference.nested_fit import optimum
 

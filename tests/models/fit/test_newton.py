@@ -21,7 +21,8 @@ from hedgerow.models.fit.newton import Newton, covariances, solvable
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement, Parity
 from hedgerow.queries.families.parity import walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed

@@ -21,16 +21,8 @@ from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import (
-    Conjunction,
-    Explicit,
-    LinearQuery,
-    Marginal,
-    Measurable,
-    Measurement,
-    NoiseKind,
-    Parity,
-)
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 

@@ -15,7 +15,8 @@ from hedgerow.models.fit import grouping
 from hedgerow.models.fit.newton import Newton, solvable
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement, Parity
 from tests.examples import examples
 from tests.models.strategies import leveled_domains
 from tests.models.tree_fit.test_levels import TOTAL, close, noisy

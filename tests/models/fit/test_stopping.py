@@ -19,7 +19,8 @@ from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.fit.stopping import LENGTHS, LONGER, Path, signs, stopped
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement, Parity
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
 

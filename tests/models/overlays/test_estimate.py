@@ -19,7 +19,8 @@ from hedgerow.models.overlays import estimate, shared
 from hedgerow.models.overlays.estimate import averaged, overlaid
 from hedgerow.models.overlays.parts import Parts
 from hedgerow.models.overlays.projection import nearest
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.locally_consistent import estimates, nearest_positive

@@ -22,7 +22,8 @@ from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import LinearQuery, Marginal, Measurable, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import LinearQuery, Marginal, Measurable, Measurement
 from tests.examples import examples
 from tests.models.strategies import domain_of, leveled_cliques, leveled_domains, leveled_queries
 from tests.models.tree_fit.test_tree_fit import with_hosts_everywhere, without_fallback

@@ -27,7 +27,8 @@ from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, Parity
 from tests.examples import examples
 from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth
 from tests.models.strategies import cliques, domain_of, queries

@@ -24,7 +24,8 @@ from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.junction_tree import JunctionTree
 from hedgerow.models.trees.markov import Markov, markov_bytes
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
 from hedgerow.release.content import model_to_dict
 from tests.examples import examples
 from tests.models.contract import ModelContract
@@ -402,3 +403,25 @@ def test_a_start_over_a_level_is_the_same_as_over_its_attribute() -> None:
     fine = coarse[:, domain.codes_in("x0.5", ("x0",))].T
     models = Markov(domain, 10.0, start={("x1", "x0.5"): coarse}), Markov(domain, 10.0, start={("x0", "x1"): fine})
     np.testing.assert_allclose(*(model.marginals([domain.names])[0] for model in models), atol=1e-12)
+
+
+def test_tables_made_side_by_side_are_those_made_alone_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sets in one part, across two and three, with attributes of none; in blocks of every size."""
+    domain = Domain(IntegerRange(f"x{i}", 0, size - 1) for i, size in enumerate((2, 3, 2, 4, 2, 3, 5, 2)))
+    draw = np.random.default_rng(3)
+    model = Markov(domain, 1000.0)
+    for scope in (("x0", "x1"), ("x1", "x4"), ("x2", "x3"), ("x5",)):
+        model.reweigh(scope, draw.normal(size=domain.shape_of(scope)))
+    cliques = [each for order in (1, 2, 3, 4) for each in itertools.combinations(domain.names, order)]
+    alone = [model.marginals([clique])[0] for clique in cliques]
+    for most in (1, 30, 1 << 14):
+        monkeypatch.setattr(tree_answers, "_BESIDE", most)
+        found = model.marginals([*cliques, *cliques])
+        tables, repeated = found[: len(cliques)], found[len(cliques) :]
+        for clique, table, again, one in zip(cliques, tables, repeated, alone, strict=True):
+            if len(clique) < 4:  # an elimination of its own has another order where other sets are asked for too
+                np.testing.assert_array_equal(table, one)
+            np.testing.assert_allclose(table, one, rtol=1e-12)
+            assert table.shape == domain.shape_of(clique)
+            table[:] = -1.0  # each is the caller's, and none holds cells of another
+            np.testing.assert_allclose(again, one, rtol=1e-12)

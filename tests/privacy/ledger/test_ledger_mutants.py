@@ -12,7 +12,8 @@ from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger import paid
 from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import events as mechanisms
-from hedgerow.queries.core.query import Marginal, Measurement, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
 from hedgerow.queries.families import explicit
 from hedgerow.queries.families.explicit import ExplicitMatrix

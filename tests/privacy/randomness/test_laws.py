@@ -12,7 +12,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator, Law
 from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.query import Explicit, Measurable, NoiseKind
+from hedgerow.queries.core.noise import NoiseKind
+from hedgerow.queries.core.query import Explicit, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, permute_and_flip_log_law

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -196,3 +198,16 @@ def test_files_know_the_sources_by_names_that_stay() -> None:
         name_of_source(OpenDPNoise()) == SECURE_SOURCE == origin.SECURE_SOURCE == "hedgerow.privacy.noise.OpenDPNoise"
     )
     assert name_of_source(SeededNoise(0)) == "hedgerow.privacy.noise.SeededNoise"
+
+
+def test_noise_loads_no_data_frames() -> None:
+    code = (
+        "import sys, numpy as np\n"
+        "from hedgerow.privacy import OpenDPNoise\n"
+        "noise = OpenDPNoise()\n"
+        "noise.laplace(np.array([5]), 1.0), noise.gaussian(np.array([5]), 1.0)\n"
+        "noise.choose(np.array([1.0, 2.0]), 1.0), noise.permute_and_flip(np.array([1.0, 2.0]), 1.0)\n"
+        "print(sorted({'polars', 'pandas', 'sklearn'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -46,9 +46,7 @@ class _Wishes:
 
     @property
     def noise(self) -> NoiseSource | None:
-        from hedgerow.privacy import SeededNoise
-
-        return None if self.seed is None else SeededNoise(self.seed)
+        return options.noise_of(self.seed)
 
     @property
     def algorithm(self) -> OnlinePMW:

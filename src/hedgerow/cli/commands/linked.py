@@ -161,7 +161,6 @@ def synth_linked(
     from hedgerow.algorithms.shared import budgets_of
     from hedgerow.cli.learning import Opened
     from hedgerow.data import read_linked
-    from hedgerow.privacy import SeededNoise
     from hedgerow.release import LinkedRelease
 
     if kept is None:
@@ -170,7 +169,7 @@ def synth_linked(
     registered = Registered(
         shown, kept, budget, "release", output.name, (*linked.counted.names, *linked.children.names)
     )
-    noise = None if seed is None else SeededNoise(seed)
+    noise = options.noise_of(seed)
     with registered.staying():
         with shown.busy("reading both tables"):
             homes, people = read_linked(

@@ -16,14 +16,12 @@ from hedgerow.cli.learning import learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
-from hedgerow.domain import MOST_CELLS, cells_in_words, columns_in_words, feasible_records, levels_in_words
-from hedgerow.privacy import Regime
 from hedgerow.queries import Relation
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     from hedgerow.domain import Domain
-    from hedgerow.privacy import Budget
+    from hedgerow.privacy import Budget, Regime
     from hedgerow.queries import Workload
 
 _LISTED = 8
@@ -103,7 +101,7 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 
 
 def _check(shown: Output, file: Path) -> None:
-    from hedgerow.domain import Domain, check_domain
+    from hedgerow.domain import MOST_CELLS, Domain, check_domain
 
     wanted = options.opened(file, None, accept_draft=True)
     described = outline_of(wanted)
@@ -226,7 +224,8 @@ def plan(
       hedgerow plan --domain people.yaml --target-error 0.02 --delta 1e-9 \
           --total 50000 --like last-year.release
     """
-    from hedgerow.algorithms.strategies import predicted, prediction_lines  # slow to import
+    from hedgerow.algorithms.strategies import predicted, prediction_lines
+    from hedgerow.domain import feasible_records
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
@@ -283,6 +282,8 @@ def plan(
 
 def _about(workload: Workload) -> list[tuple[str, str]]:
     """The lines of a plan about records that can exist, levels and derived columns; none where there are none."""
+    from hedgerow.domain import cells_in_words, columns_in_words, levels_in_words
+
     domain, used = workload.domain, {name for scope in workload.scopes for name in scope}
     lines = [("records", cells_in_words(domain))] if domain.constraints else []
     levels, columns = levels_in_words(domain, used), columns_in_words(domain)
@@ -312,6 +313,8 @@ def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: opt
 
 
 def _budgets(regimes: Collection[Regime]) -> str:
+    from hedgerow.privacy import Regime
+
     if Regime.PURE not in regimes:
         return "with delta, or rho, or mu"
     return "any" if len(regimes) > 1 else "epsilon"

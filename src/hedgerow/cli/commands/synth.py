@@ -15,9 +15,7 @@ from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register
-from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import SeededNoise
 from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
@@ -141,6 +139,8 @@ def synth(
       hedgerow synth people.csv --domain people.yaml --epsilon 0.1 --delta 1e-9 \
           --prior another-region.csv -o synthetic.csv
     """
+    from hedgerow.domain import Domain
+
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     place = RecordsPlace.of(output)
     release = release or place.release
@@ -179,7 +179,7 @@ def synth(
         persons=between.persons,
     )
     with registered.staying():
-        noise = None if seed is None else SeededNoise(seed)
+        noise = options.noise_of(seed)
         opening = Opening(shown, reading, data, budget, noise, show_values)
         if isinstance(wanted, Domain):
             opened = opening.read(asked, registered.charge)

@@ -18,8 +18,9 @@ import pyarrow.parquet
 from hedgerow.data.reading.faults import SHOWN_ROWS
 from hedgerow.errors import ColumnError, UnreadableTableError
 
-BATCH_ROWS = 1 << 17
-"""Rows that are held as values at a time, beside the codes."""
+BATCH_ROWS = 1 << 14
+"""Rows that are held as values at a time, beside the codes: what is made of them on the way stays in the cache, and is
+not asked of the system again and again."""
 
 _BLOCK_BYTES = 1 << 24
 """The same in bytes of CSV."""

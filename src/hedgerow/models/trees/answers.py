@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.models.core import Room, runs_within, spread
+from hedgerow.models.core import Room, runs_within
 from hedgerow.models.trees.beliefs import Beliefs
 from hedgerow.models.trees.elimination import plan, tangled, width
 from hedgerow.models.trees.parities import LONGEST, TreeParities
@@ -26,6 +26,8 @@ CHEAP_CELLS = 1 << 16
 """Largest table, in cells, that is still made quickly."""
 _TOGETHER = 1 << 21
 """Cells of the tables that conditions are read off, made in one go."""
+_BESIDE = 1 << 14
+"""Cells of the tables that are made from those of several parts in one go."""
 _TABLES = 3
 """Arrays of the size of a table that are held while it is made."""
 
@@ -63,23 +65,27 @@ class TreeAnswers:
         Raises:
             MarginalTooLargeError: A table, or a product on the way to it, does not fit into memory.
         """
-        ways = [self._present.way(clique) for clique in cliques]
+        ways = self._present.ways(cliques)
         asked = [clique if way is None else way.asked for clique, way in zip(cliques, ways, strict=True)]
+        pieces: dict[Clique, list[Clique]] = {}
         shared: dict[int, dict[Clique, Beliefs]] = {}
-        for names in asked:
-            for place, (part, inside) in self._cut(names).items():
+        for names in dict.fromkeys(asked):
+            cut = self._cut(names)
+            pieces[names] = [inside for _, inside in cut.values()]
+            for place, (part, inside) in cut.items():
                 shared.setdefault(place, {})[inside] = part
         room = Room()
         found: dict[Clique, Floats] = {}
         for wanted in shared.values():
             part = next(iter(wanted.values()))
             found.update(SharedElimination(part, partial(_check_room, room)).tables(list(wanted)))
+        together = self._together(pieces, found, room)
         given: set[int] = set()
         tables = list[Floats]()
         for names, way in zip(asked, ways, strict=True):
             if way is not None:
                 _check_room(room, way.wanted, way.cells(self._domain))
-            table = self._together(names, found, room)
+            table = together[names]
             made = table if way is None else np.array(way.follow(self._domain, table), order="C")
             tables.append(made.copy() if id(made) in given else made)  # the same set was asked for twice
             given.add(id(made))
@@ -159,18 +165,31 @@ class TreeAnswers:
                 found[id(part)] = part, (name,) if known is None else (*known[1], name)
         return found
 
-    def _together(self, clique: Clique, found: Mapping[Clique, Floats], room: Room) -> Floats:
-        """The table of a set of variables from those of the parts; attributes of none are uniform."""
-        inside = [names for _, names in self._cut(clique).values()]
-        if inside == [clique]:
-            return found[clique]
-        _check_room(room, clique, self._cells(clique))
-        held = {name for names in inside for name in names}
-        free = (self._domain[name].size for name in clique if name not in held)
-        table = np.full(self._domain.shape_of(clique), 1.0 / math.prod(free))
-        for names in inside:
-            table *= spread(found[names], names, clique)
-        return table
+    def _together(
+        self, pieces: Mapping[Clique, Sequence[Clique]], found: Mapping[Clique, Floats], room: Room
+    ) -> dict[Clique, Floats]:
+        """The table of each set of variables from those of its pieces; attributes in none are uniform.
+
+        Sets whose pieces lie alike are made side by side.
+        """
+        made = {names: found[names] for names, inside in pieces.items() if inside == [names]}
+        alike: dict[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], list[Clique]] = {}
+        for names, inside in pieces.items():
+            if names not in made:
+                axes = tuple(tuple(map(names.index, piece)) for piece in inside)
+                alike.setdefault((self._domain.shape_of(names), axes), []).append(names)
+        for (shape, axes), sets in alike.items():
+            cells = math.prod(shape)
+            _check_room(room, sets[0], cells)
+            held = {axis for piece in axes for axis in piece}
+            share = 1.0 / math.prod(size for axis, size in enumerate(shape) if axis not in held)
+            for run in runs_within([cells] * len(sets), _BESIDE):
+                tables = np.full((len(sets[run]), *shape), share)
+                for place, piece in enumerate(axes):
+                    parts = np.stack([found[pieces[names][place]] for names in sets[run]])
+                    tables *= parts.reshape(-1, *(size if axis in piece else 1 for axis, size in enumerate(shape)))
+                made.update((names, tables[i, ...]) for i, names in enumerate(sets[run]))
+        return made
 
     def _evidence(self, allowed: Mapping[str, Sequence[int]]) -> float | None:
         """The probability that each variable has one of some codes; None where only a table says it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import final
 
 import numpy as np
@@ -126,6 +127,12 @@ class Present:
             if each is not None and self._parts[each].tree.homes(name):
                 return each
         return None
+
+    def ways(self, cliques: Sequence[Clique]) -> list[Way | None]:
+        """The way to the table of each of many cliques; None for those that are to be asked for as they are."""
+        if self._plain and tangled(self._domain, set(chain.from_iterable(cliques))) is None:
+            return [None] * len(cliques)
+        return [self.way(clique) for clique in cliques]
 
     def way(self, clique: Clique) -> Way | None:
         """The way to the table of a clique; None if it is to be asked for as it is."""

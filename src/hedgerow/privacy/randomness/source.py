@@ -101,19 +101,23 @@ def is_secure(source: NoiseSource) -> bool:
 
 @cache
 def _opendp() -> Any:
-    """The library, imported on first use (0.3 s)."""
-    import opendp.prelude as dp
+    """The library, imported on first use: the modules that noise is made of, for its prelude loads data frames too."""
+    import opendp.domains
+    import opendp.measurements
+    import opendp.measures
+    import opendp.metrics
+    import opendp.mod
 
-    dp.enable_features("contrib")
-    return dp
+    opendp.mod.enable_features("contrib")
+    return opendp
 
 
 @lru_cache(maxsize=64)
 def _laplace(scale: float) -> Any:
     """OpenDP's sampler of one scale; a sparse vector uses the same thousands of times, and making it takes longest."""
     dp = _opendp()
-    domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
-    return dp.m.make_laplace(domain, metric, scale=scale)
+    domain, metric = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l1_distance(T="i64")
+    return dp.measurements.make_laplace(domain, metric, scale=scale)
 
 
 @final
@@ -138,16 +142,16 @@ class OpenDPNoise:
     def gaussian(self, values: Ints, sigma: float) -> Ints:
         """See `NoiseSource.gaussian`; about 8 microseconds a value."""
         dp = _opendp()
-        domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-        return np.asarray(dp.m.make_gaussian(domain, metric, scale=sigma)(values.tolist()), dtype=np.int64)
+        domain, metric = dp.domains.vector_domain(dp.domains.atom_domain(T="i64")), dp.metrics.l2_distance(T="f64")
+        return np.asarray(dp.measurements.make_gaussian(domain, metric, scale=sigma)(values.tolist()), dtype=np.int64)
 
     def choose(self, scores: Floats, scale: float) -> int:
         """See `NoiseSource.choose`; 2 milliseconds for 5,000 scores."""
-        return self._noisy_max(scores, scale, _opendp().zero_concentrated_divergence())
+        return self._noisy_max(scores, scale, _opendp().measures.zero_concentrated_divergence())
 
     def permute_and_flip(self, scores: Floats, scale: float) -> int:
         """See `NoiseSource.permute_and_flip`."""
-        return self._noisy_max(scores, scale, _opendp().max_divergence())
+        return self._noisy_max(scores, scale, _opendp().measures.max_divergence())
 
     def draw(self, scores: Floats, scale: float, size: int) -> Ints:
         """See `NoiseSource.draw`: integer arithmetic on bits of the operating system, for OpenDP draws one by one."""
@@ -168,8 +172,9 @@ class OpenDPNoise:
     def _noisy_max(self, scores: Floats, scale: float, measure: object) -> int:
         # OpenDP's law is the exponential mechanism's under zero-concentrated divergence, permute-and-flip under max.
         dp = _opendp()
-        domain, metric = dp.vector_domain(dp.atom_domain(T="f64", nan=False)), dp.linf_distance(T="f64")
-        return int(dp.m.make_noisy_max(domain, metric, measure, scale=scale)(scores.tolist()))
+        domain = dp.domains.vector_domain(dp.domains.atom_domain(T="f64", nan=False))
+        metric = dp.metrics.linf_distance(T="f64")
+        return int(dp.measurements.make_noisy_max(domain, metric, measure, scale=scale)(scores.tolist()))
 
 
 @final

@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, Protocol, final, runtime_checkable
@@ -24,6 +23,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, CodeSet, Domain, places_in
 from hedgerow.domain.conditions import condition
 from hedgerow.errors import QueryError
+from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.scope import carrier, pulled_back, query_scope
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_marginal, of_query
 
@@ -471,13 +471,6 @@ class Explicit(LinearQuery):
     def values(self) -> Floats:
         """The rounded values."""
         return self.vector
-
-
-class NoiseKind(StrEnum):
-    """Shape of the noise of a measurement."""
-
-    LAPLACE = "laplace"
-    GAUSSIAN = "gaussian"
 
 
 @final

@@ -59,7 +59,7 @@ OPERATIONS = (
     *routes_custodians.OPERATIONS,
     *web.OPERATIONS,
 )
-_IMPORTED_LATE = ("opendp.prelude", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
+_IMPORTED_LATE = ("opendp.measurements", "scipy.optimize", "sqlglot.errors", "sqlglot.tokens")
 """Imported early: several threads that import these at once can meet half-made modules."""
 _REFERENCE = "#/components/schemas/{model}"
 _DESCRIPTION = """\
