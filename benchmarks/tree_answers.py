@@ -25,6 +25,7 @@ def rows() -> Iterator[Row]:
     domain = Domain(IntegerRange(f"x{i}", 1, size) for i, size in enumerate(SIZES))
     for count, cells in ((20, 3e5), (30, 1e6)):
         yield from _tables(domain, count, cells)
+    yield _apart(300, 40)
     for attributes, order in ((1000, 2), (100, 3)):
         yield _parities(attributes, order)
     yield _growth(domain)
@@ -88,6 +89,22 @@ def _tables(domain: Domain, count: int, cells: float) -> Iterator[Row]:
         out = sum(math.prod(domain.shape_of(clique)) for clique in cliques)
         note = f"one elimination each, {SAMPLE} of them; {model.cells:,} cells in the tree, {out:,} in the tables"
         yield Row(f"{what}, {count} measured", cpu_seconds(partial(anew, cliques), 2), _sampled(model, cliques), note)
+
+
+def _apart(attributes: int, measured: int) -> Row:
+    """All pairs where most lie in two parts, or none."""
+    domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(attributes))
+    pairs, draw = list(combinations(domain.names, 2)), np.random.default_rng(7)
+    model = _model(domain, [pairs[i] for i in draw.choice(len(pairs), measured, replace=False)])
+    few = [pairs[i] for i in draw.choice(len(pairs), 50 * SAMPLE, replace=False)]
+
+    def one_by_one() -> None:
+        for pair in few:
+            model.marginals([pair])
+
+    reference = cpu_seconds(one_by_one, 1) * len(pairs) / len(few)
+    what = f"all {len(pairs):,} pairs of {attributes} attributes, {measured} measured"
+    return Row(what, cpu_seconds(lambda: model.marginals(pairs), 3), reference, f"one by one, {len(few):,} of them")
 
 
 def _tree_of(attributes: int) -> tuple[Domain, list[Clique]]:
