@@ -15,6 +15,7 @@ OPENERS = {
     "read_table",
     "scan_table",
     "open_table",
+    "open_place",
     "is_place",
     "files_of",
     "draft_domain",

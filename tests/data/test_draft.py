@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import tempfile
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +220,46 @@ def test_days_and_months_that_could_be_exchanged_are_told() -> None:
     assert "are day and month where it says?" not in draft_domain(pa.table({"x": [*cells, "31/12/2020"]}))
     mixed = pa.table({"x": [*(f"{day:%d.%m.%Y}" for day in DAYS), "2020-01-01"]})
     assert '"x": 81 distinct texts' in draft_domain(mixed)
+
+
+@pytest.mark.parametrize(
+    ("digits", "scale", "entry"),
+    [
+        (2, 100.0, {"step": 0.01}),
+        (0, 3000.0, {"whole": True}),
+        (1, 5.0, {"step": 0.1}),
+        (6, 0.01, {}),
+    ],
+)
+def test_skewed_numbers_get_edges_in_round_steps_where_their_bulk_lies(
+    digits: int, scale: float, entry: dict[str, Any], tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(digits)
+    numbers = scale * np.exp(draw.normal(0.0, 1.3, 5_000)) + 10.0 ** -min(digits, 6)
+    table = pa.table({"x": [f"{number:.{digits}f}" for number in numbers], "y": ["a", "b"] * 2_500})
+    text = draft_domain(table, columns=["x"], name="t")
+    (line,) = [line for line in text.splitlines() if line.startswith('  "x": ')]
+    found = json.loads(line.removeprefix('  "x": '))
+    edges = found.pop("edges")
+    assert found == entry | {"type": "string"}
+    low, high = np.quantile(numbers, [0.01, 0.99])
+    inner = [edge for edge in edges if low < edge < high]
+    assert len(inner) > 6
+    assert all(
+        Decimal(f"{edge:e}").as_tuple().digits[:2] in {(1, 0), (1, 5), (2, 0), (3, 0), (5, 0), (7, 0)} for edge in inner
+    )
+    assert all(1.3 < after / before <= 2.01 for before, after in pairwise(inner) if before >= 2 * entry.get("step", 0))
+    assert len([edge for edge in edges if edge <= low]) <= 3
+    domain = drafted(tmp_path, table, columns=["x"])
+    assert read_table(table, domain, columns=["x"]).total() == 5_000
+
+
+def test_the_draft_of_a_place_is_that_of_its_table(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    table = pa.table({"n": pa.array([1, 2, 3, 4], pa.int16()), "w": [timedelta(hours=n) for n in range(4)]})
+    with duckdb.connect(str(tmp_path / "t.db")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE TABLE t AS SELECT * FROM given")
+    text = draft_domain(f"duckdb://{tmp_path}/t.db#t")
+    assert '"n": {"min": 1, "max": 4, "type": "int16"}' in text
+    assert '"w": {"min": "PT0S", "max": "PT3H", "step": "1h"}' in text

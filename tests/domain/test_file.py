@@ -251,3 +251,8 @@ def test_files_are_read_back(tmp_path: Path, name: str) -> None:
         domain = read_domain(path)
         write_domain(domain, tmp_path / name)
         assert read_domain(tmp_path / name) == domain
+
+
+def test_logarithmic_bins_of_fractions() -> None:
+    edges = domain_from_mapping({"x": {"min": 0.01, "max": 100, "bins": {"log": 4}}})["x"].edges  # type: ignore[attr-defined]
+    assert edges == pytest.approx([0.01, 0.1, 1.0, 10.0, 100.0])

@@ -27,7 +27,7 @@ from hedgerow import (
     read_linked,
     release_linked,
 )
-from hedgerow.domain import impossible
+from hedgerow.domain import domain_from_mapping, impossible
 from hedgerow.errors import ConfigError, RegisterExceededError, ReleaseError
 from hedgerow.privacy import Budget
 
@@ -179,3 +179,26 @@ def test_workloads_and_shares_can_be_chosen() -> None:
     assert both.parents.budget.limit == 1.5
     with pytest.raises(ConfigError, match="a share of 1"):
         release_linked(MWEM(), read_linked(*tables(), LINKED), LINKED, PureDP(2.0), share=1.0)
+
+
+def test_durations_and_types_of_linked_tables() -> None:
+    homes = domain_from_mapping({"attributes": {"a": {"values": ["x", "y"], "type": "dictionary"}}})
+    visits = {
+        "admitted": {"min": "2023-01-01", "max": "2023-12-31", "bins": "month", "type": "timestamp[ns]"},
+        "stay": {"from": "admitted", "to": "left", "min": 0, "max": 30, "unit": "d"},
+    }
+    people = domain_from_mapping({"attributes": visits, "order": ["left", "admitted"]})
+    linked = Linked.of(homes, people, key="k", at_most=3)
+    draw = np.random.default_rng(0)
+    days = np.datetime64("2023-01-01") + draw.integers(0, 365, 500)
+    left = days + draw.integers(0, 31, 500)
+    table = pa.table({"k": draw.integers(0, 300, 500), "admitted": days, "left": left})
+    tables = read_linked(pa.table({"k": range(300), "a": ["x", "y", "x"] * 100}), table, linked)
+    both = release_linked(MWEM(), tables, linked, PureDP(50.0), noise=SeededNoise(0))
+    parents, children = (each.to_arrow() for each in both.sample(50, seed=0))
+    assert parents.schema.names == ["k", "a"]
+    assert pa.types.is_dictionary(parents.schema.field("a").type)
+    assert children.schema.names == ["k", "left", "admitted"]
+    assert children.schema.types[1:] == [pa.timestamp("ns")] * 2
+    apart = children["left"].to_numpy() - children["admitted"].to_numpy()
+    assert np.timedelta64(0) <= apart.min() <= apart.max() <= np.timedelta64(30, "D")

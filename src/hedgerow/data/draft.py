@@ -42,6 +42,8 @@ FOOTER = """\
 # constraints:
 #   - impossible: "age < 15 and marital = 'married'"
 #   - {determines: [district, region], table: regions.csv}
+# Nor can it say that a date follows another. An attribute in place of the later one keeps their distance:
+#   stay: {from: admitted, to: discharged, min: 0, max: 90, unit: d}
 """
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.data.kinds import Spellings, digits_of
-from hedgerow.domain import UnsupportedTypeError, plain, type_name, value_text
+from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
@@ -70,7 +70,7 @@ class Summary:
     def add(self, column: pa.Array[Any]) -> None:
         """Take a batch in."""
         try:
-            values: Any = plain(column)
+            values: Any = plain(plain_durations(column))
         except UnsupportedTypeError:
             self.supported = False
             return

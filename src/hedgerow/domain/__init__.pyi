@@ -25,6 +25,7 @@ from .encoding import (
     UnsupportedTypeError as UnsupportedTypeError,
     encoder as encoder,
     plain as plain,
+    plain_durations as plain_durations,
     smallest_unsigned as smallest_unsigned,
 )
 from .entries import attribute_of as attribute_of

@@ -365,8 +365,6 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     if pa.types.is_boolean(kind):
         spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
         return spelled
-    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
-        return _lengths(values)
     text = pa.types.is_large_string(kind) or kind == pa.string_view()
     dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
     if text or dated or pa.types.is_null(kind):
@@ -374,8 +372,15 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     raise UnsupportedTypeError(str(kind))
 
 
-def _lengths(values: pa.Array[Any]) -> pa.Array[Any]:
-    """The texts of durations in whole seconds, as PT1H30M."""
+def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Durations as texts, in whole seconds; other values as they are.
+
+    Example:
+        >>> plain_durations(pa.array([5400], pa.duration("s"))).to_pylist(), plain_durations(pa.array([1])).to_pylist()
+        (['PT1H30M'], [1])
+    """
+    if not (pa.types.is_duration(values.type) or pa.types.is_interval(values.type)):
+        return values
     known = _of_intervals(values) if pa.types.is_interval(values.type) else values.cast(pa.duration("us"), safe=False)
     distinct: Any = known.dictionary_encode()
     seconds = distinct.dictionary.cast(pa.int64()).to_pylist()

@@ -54,4 +54,5 @@ def written_entry(written: Written) -> dict[str, Any]:
         >>> written_entry(Written("int8", null=""))
         {'type': 'int8', 'null': ''}
     """
-    return {option: value for option in WRITTEN if (value := getattr(written, option)) is not None}
+    options = {"type": written.type, "null": written.null, "digits": written.digits}
+    return {option: value for option, value in options.items() if value is not None}
