@@ -90,6 +90,8 @@ class Release:
         >>> table = hedgerow.read_table(pa.table({"sex": ["F", "M"] * 400, "age": [0, 1, 2, 2] * 200}), domain)
         >>> workload = hedgerow.Workload.marginals(domain, order=2)
         >>> release = hedgerow.MWEM().run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
+        >>> release
+        Release(MWEM, 2 attributes, 800 records, noisy, 5 of 5 epsilon spent, NOT PRIVATE: seeded)
         >>> len(release.sample(30)), release.marginal(["sex"]).column_names, release.provenance.stamp
         (30, ['sex', 'count'], 'NOT PRIVATE: seeded')
         >>> release.sample(given=pa.table({"age": [2, 0, 1]})).to_arrow()["age"].to_pylist()
@@ -108,6 +110,15 @@ class Release:
     total: float
     provenance: Provenance
     counted: float | None = None
+
+    def __repr__(self) -> str:
+        """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
+        size, private = len(self.domain), "" if self.budget.neighbours.public_total else ", noisy"
+        seeded = "" if self.provenance.secure else f", {self.provenance.stamp}"
+        return (
+            f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, {self.total:,.0f} records"
+            f"{private}, {self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent{seeded})"
+        )
 
     @property
     def held(self) -> Model | StoredModel:
