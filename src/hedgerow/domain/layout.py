@@ -221,5 +221,5 @@ def _holds_numbers(ends: tuple[float, float], kind: str, digits: int | None) -> 
         precision, after = int(found[1]), int(found[2])
         if digits is None or not digits <= after <= precision <= _MOST_PRECISION:
             return False
-        return max(map(abs, ends)) < 10 ** (precision - after)
+        return max(map(abs, ends)) < 10.0 ** (precision - after)
     return False
