@@ -214,6 +214,11 @@ DATES = {"min": "2020-01-01", "max": "2020-12-31"}
         ({"min": 0, "max": 9, "bins": 3, "type": "int64"}, "the type int64 does not hold"),
         ({"min": 0, "max": 9, "step": 0.5, "type": "int8"}, "the type int8 does not hold"),
         ({"min": 0, "max": 1000, "type": "decimal128(4, 2)"}, "does not hold"),
+        ({"min": 0, "max": 2**25, "type": "float"}, "the type float does not hold"),
+        ({"min": 0, "max": 999_999, "step": 0.01, "type": "float"}, "the type float does not hold"),
+        ({"min": 0, "max": 9, "step": 0.01, "type": "decimal128(9, 1)"}, "does not hold"),
+        ({"min": 0, "max": 9, "type": "decimal128(39, 1)"}, "does not hold"),
+        ({"min": 0, "max": 9, "bins": 3, "type": "decimal128(9, 1)"}, "does not hold"),
         ({"values": ["a", "b"], "type": "bool"}, "the type bool does not hold"),
         ({"values": ["a", "b"], "type": "int8"}, "the type int8 does not hold"),
         ({**DATES, "type": "time64[us]"}, "does not hold"),
@@ -267,3 +272,66 @@ def test_a_layout_says_nothing_about_columns_that_it_does_not_name() -> None:
     ]
     half = Derived(IntegerRange("half", 0, 1), ("b",), [0, 1], column=True)
     assert Domain([IntegerRange("b", 0, 1)], [half], layout=Layout(("half",))).columns[0].name == "half"
+
+
+KINDS = [
+    "int8",
+    "int64",
+    "uint16",
+    "float",
+    "double",
+    "bool",
+    "string",
+    "large_string",
+    "dictionary",
+    "decimal128(12, 3)",
+]
+KINDS += [
+    "date32",
+    "date64",
+    "timestamp[s]",
+    "timestamp[ns]",
+    "timestamp[ms, tz=Europe/Berlin]",
+    "time32[s]",
+    "time64[ns]",
+]
+KINDS += ["duration[s]", "duration[ns]"]
+ENTRIES: dict[str, dict[str, Any]] = {
+    "whole": {"min": -3, "max": 90, "missing": True},
+    "bins": {"edges": [0, 5, 90], "whole": True, "other": True},
+    "real": {"edges": [0, 0.5, 9]},
+    "tenths": {"min": 35, "max": 43, "step": 0.1, "missing": "99"},
+    "codes": {"values": [1, 2, 3], "missing": "?"},
+    "doses": {"values": [0.5, 1.5]},
+    "words": {"values": ["a", "b"], "other": True},
+    "said": {"values": ["YES", "true", "False"]},
+    "flags": {"values": ["TRUE", "FALSE"], "missing": True},
+    "bools": {"values": [True, False], "missing": True},
+    "days": {**DATES, "bins": "month", "missing": True},
+    "months": {"min": "2020-01", "max": "2020-12"},
+    "times": {"min": "2020-01-01T00:00", "max": "2020-01-09T00:00", "zone": "Europe/Berlin"},
+    "clock": {"min": "00:00", "max": "23:45", "step": "15min", "missing": True},
+    "waits": {"min": "-PT2H", "max": "PT9H", "missing": True},
+    "hours": {"min": 0, "max": 9, "unit": "h", "step": "30min"},
+}
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_type_is_refused_or_holds_every_value(name: str, tmp_path: Path) -> None:
+    kept = []
+    for kind in KINDS:
+        try:
+            domain = domain_from_mapping({"x": ENTRIES[name] | {"type": kind}, "y": 2})
+        except DomainError:
+            continue
+        kept.append(kind)
+        records = Records([[code, 0] for code in range(domain["x"].size)], domain, seed=1)
+        found = records.to_arrow()
+        assert found.schema.field("x").type == type_called(kind)
+        records.write(tmp_path / "r.parquet")
+        texts = pa.types.is_string(type_called(kind)) or pa.types.is_large_string(type_called(kind))
+        for source in (found, tmp_path / "r.parquet"):
+            codes = read_table(source, domain_from_mapping({"x": ENTRIES[name] | {"missing": "?"}, "y": 2})).columns[0]
+            ordinary = domain["x"].ordinary
+            assert codes[:ordinary].tolist() == list(range(ordinary)), (kind, texts)
+    assert set(kept) >= {"string", "large_string", "dictionary"}

@@ -23,6 +23,7 @@ class DomainCheck:
         feasible: Number of those that break no constraint, exact; None where `feasible_records` does not count them.
         levels: For each attribute that has levels their names, finest first.
         columns: Derived columns of the data.
+        spans: Durations between two columns, and what holds of the three.
         never: For each attribute the values that no record has, if there are some.
         implied: Constraints that rule out nothing that the others allow.
         normalised: Columns whose labels are normalised, and by which rules, in words.
@@ -34,6 +35,7 @@ class DomainCheck:
     feasible: int | None
     levels: Mapping[str, tuple[str, ...]]
     columns: tuple[str, ...]
+    spans: tuple[str, ...]
     never: Mapping[str, tuple[str, ...]]
     implied: tuple[str, ...]
     normalised: str
@@ -67,6 +69,7 @@ def check_domain(domain: Domain) -> DomainCheck:
         feasible=feasible,
         levels=levels,
         columns=tuple(each.name for each in domain.derived if each.column),
+        spans=tuple(each.text for each in domain.spans),
         never={name: labels for name in domain.names if (labels := _never(domain, name))},
         implied=tuple(_implied(domain, feasible)) if feasible is not None else (),
         normalised=spellings_in_words(domain),

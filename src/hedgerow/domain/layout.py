@@ -19,7 +19,9 @@ from hedgerow.domain.scales import Calendar, Decimals, Moments
 _INTEGER = re.compile(r"(u?)int(8|16|32|64)")
 _DECIMAL = re.compile(r"decimal128\((\d{1,2}), (\d{1,2})\)")
 _TEXTS = ("string", "large_string", "dictionary")
-_FLOATS = ("float", "double")
+_FLOATS = {"float": 2**24, "double": 2**53}
+"""Up to this all whole numbers are held."""
+_MOST_PRECISION = 38
 _OF_SCALES = {
     Calendar: re.compile(r"date32|date64|timestamp\[(s|ms|us|ns)\]"),
     Moments: re.compile(r"timestamp\[(s|ms|us|ns)\]"),
@@ -167,7 +169,8 @@ def _holds(attribute: Attribute, kind: str) -> bool:
     ends = _ends(attribute)
     if ends is None:
         return False
-    return _holds_numbers(ends, kind, whole=_are_whole(attribute), steps=isinstance(scale, Decimals))
+    digits = scale.digits if isinstance(scale, Decimals) else 0 if _are_whole(attribute) else None
+    return _holds_numbers(ends, kind, digits)
 
 
 def _are_booleans(attribute: Attribute) -> bool:
@@ -206,14 +209,17 @@ def _are_whole(attribute: Attribute) -> bool:
     return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
 
 
-def _holds_numbers(ends: tuple[float, float], kind: str, *, whole: bool, steps: bool) -> bool:
+def _holds_numbers(ends: tuple[float, float], kind: str, digits: int | None) -> bool:
+    """Whether a type holds numbers of so many digits after the point, without loss; any where it is not known."""
     if kind in _FLOATS:
-        return True
+        return digits is None or max(map(abs, ends)) * 10**digits <= _FLOATS[kind]
     if found := _INTEGER.fullmatch(kind):
         bits = int(found[2])
         low, high = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return whole and low <= ends[0] and ends[1] <= high
+        return digits == 0 and low <= ends[0] and ends[1] <= high
     if found := _DECIMAL.fullmatch(kind):
         precision, after = int(found[1]), int(found[2])
-        return (whole or steps) and 0 <= after <= precision <= 38 and max(map(abs, ends)) < 10 ** (precision - after)
+        if digits is None or not digits <= after <= precision <= _MOST_PRECISION:
+            return False
+        return max(map(abs, ends)) < 10.0 ** (precision - after)
     return False

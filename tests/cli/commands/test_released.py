@@ -274,6 +274,13 @@ constraints:
     assert place.call("domain", "--check", file, "-o", place / "x.yaml").exit_code == 2
 
 
+def test_domain_check_names_durations_between_columns(place: Place) -> None:
+    file = place / "stays.yaml"
+    days = "day: {min: 2023-01-01, max: 2023-12-31}"
+    file.write_text(f"attributes: {{{days}, stay: {{from: day, to: left, min: 0, max: 9, unit: d}}}}")
+    assert "between      day + stay = left" in place.call("domain", "--check", file).stdout.splitlines()
+
+
 def test_domain_check_names_rules_that_contradict_each_other(place: Place) -> None:
     file = place / "rules.yaml"
     file.write_text("{attributes: {a: 2}, constraints: [{impossible: a = 0}, {impossible: a = 1}]}", encoding="utf-8")

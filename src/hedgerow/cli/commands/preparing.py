@@ -121,6 +121,8 @@ def _check(shown: Output, file: Path) -> None:
         shown.say(f"levels       {name}: {', '.join(levels)}")
     if found.columns:
         shown.say(f"derived      {', '.join(found.columns)}")
+    for span in found.spans:
+        shown.say(f"between      {span}")
     if found.normalised:
         shown.say(f"normalised   {found.normalised}")
     if found.ignored:
