@@ -116,8 +116,8 @@ class Release:
         size, private = len(self.domain), "" if self.budget.neighbours.public_total else ", noisy"
         seeded = "" if self.provenance.secure else f", {self.provenance.stamp}"
         return (
-            f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, {self.total:,.0f} records"
-            f"{private}, {self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent{seeded})"
+            f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, "
+            f"{self.total:,.0f} records{private}, {self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent{seeded})"
         )
 
     @property
