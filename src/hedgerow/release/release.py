@@ -115,9 +115,10 @@ class Release:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
         size, private = len(self.domain), "" if self.budget.neighbours.public_total else ", noisy"
         seeded = "" if self.provenance.secure else f", {self.provenance.stamp}"
+        spent = f"{self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent"
         return (
             f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, "
-            f"{self.total:,.0f} records{private}, {self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent{seeded})"
+            f"{self.total:,.0f} records{private}, {spent}{seeded})"
         )
 
     @property
