@@ -23,12 +23,12 @@ def test_one_split_is_for_tuning_and_one_is_only_reported() -> None:
 def test_the_private_part_is_the_same_for_each_bias_and_the_public_part_gets_worse() -> None:
     parts = {bias: parts_of("nltcs by a disability", bias, 0) for bias in BIASES}
     again = parts_of("nltcs by a disability", "mild", 0)[1]
-    for one, other in zip(parts["mild"][1].columns, again.columns, strict=True):
+    for one, other in zip(parts["mild"][1].tables.columns, again.tables.columns, strict=True):
         np.testing.assert_array_equal(one, other)
     distances = []
     for private, public in parts.values():
-        assert private.total() == public.total() == parts["none"][0].total()
-        tables = zip(private.columns, public.columns, strict=True)
+        assert private.total() == public.total == parts["none"][0].total()
+        tables = zip(private.columns, public.tables.columns, strict=True)
         distances.append(sum(abs(float(a.mean()) - float(b.mean())) for a, b in tables))
     assert distances[:3] == sorted(distances[:3])
     assert distances[0] < 0.05 * distances[3]
