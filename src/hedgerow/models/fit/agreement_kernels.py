@@ -27,7 +27,8 @@ def average_all(values: Floats, variances: Floats, meetings: Meetings, total: fl
     rows, sizes, firsts, lasts, places, precisions = meetings
     count = sizes.size
     first_place = np.zeros(firsts.size + 1, dtype=np.int64)
-    first_place[1:] = np.cumsum(lasts - firsts)
+    for row in range(firsts.size):  # an array into a slice would compile its error message for two seconds
+        first_place[row + 1] = first_place[row] + lasts[row] - firsts[row]
     first_sum = np.zeros(count + 1, dtype=np.int64)
     for m in range(count):
         first_sum[m + 1] = first_sum[m] + (rows[m + 1] - rows[m]) * sizes[m]

@@ -191,10 +191,10 @@ class Verifier:
             if self._knows(key, digest):
                 return True
             right = hmac.compare_digest(digest_of(secret, salt), digest)
+            if right:  # before the next thread looks whether it is known
+                self._learn(key, digest)
         finally:
             self._one_at_a_time.release()
-        if right:
-            self._learn(key, digest)
         return right
 
     def _knows(self, key: bytes, digest: bytes) -> bool:
