@@ -263,3 +263,39 @@ def test_the_draft_of_a_place_is_that_of_its_table(tmp_path: Path) -> None:
     text = draft_domain(f"duckdb://{tmp_path}/t.db#t")
     assert '"n": {"min": 1, "max": 4, "type": "int16"}' in text
     assert '"w": {"min": "PT0S", "max": "PT3H", "step": "1h"}' in text
+
+
+def entry_of(text: str, column: str) -> dict[str, Any]:
+    (line,) = [line for line in text.splitlines() if line.startswith(f'  "{column}": ')]
+    return dict(json.loads(line.removeprefix(f'  "{column}": ')))
+
+
+def test_one_text_among_many_numbers_is_a_missing_number(tmp_path: Path) -> None:
+    incomes = [str(300 * n) for n in range(1, 400)]
+    table = pa.table({"income": incomes + ["N"] * 101, "code": ["1", "2", "3", "N", "4"] * 100, "z": ["a", "b"] * 250})
+    text = draft_domain(table)
+    found = entry_of(text, "income")
+    assert (found["missing"], found["null"]) == ("N", "N")
+    assert 'The text "N" is read as a missing number.' in " ".join(text.replace("#", " ").split())
+    assert entry_of(text, "code")["values"] == ["1", "2", "3", "4", "N"]  # a list of codes stays one
+    domain = drafted(tmp_path, table)
+    read = read_table(table, domain)
+    assert (read.columns[0] == domain["income"].missing_code).sum() == 101
+
+
+@pytest.mark.parametrize("other", ["M", "", "?"])
+def test_several_texts_among_numbers_make_no_column_of_numbers(other: str) -> None:
+    table = pa.table({"x": [str(3 * n) for n in range(498)] + ["N", other]})
+    assert '"x": ' in draft_domain(table).split("ignore:")[1]
+
+
+def test_few_numbers_below_nought_do_not_hide_that_a_column_is_skewed(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    numbers = np.concatenate([np.exp(draw.normal(10.0, 1.0, 4_000)).astype(int), np.zeros(900, int), [-3_200] * 100])
+    table = pa.table({"x": [str(number) for number in numbers]})
+    edges = entry_of(draft_domain(table), "x")["edges"]
+    assert edges[:3] == [-5000, 0, 1]
+    low, high = np.quantile(numbers[numbers > 0], [0.01, 0.99])
+    assert all(after / before <= 2.01 for before, after in pairwise(edges) if low < before < high / 2)
+    assert len(edges) < 40
+    assert read_table(table, drafted(tmp_path, table)).total() == 5_000

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.data.proposals import json_text, proposed
+from hedgerow.data.proposals import json_text, numbers_of, proposed
 from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_place, open_table
 from hedgerow.data.summaries import Summary
 from hedgerow.domain import (
@@ -111,6 +111,8 @@ def draft_domain(
 
 def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], bool]:
     """The comment and the line of a column, and whether it is an attribute and does not stay out."""
+    word = summary.word
+    summary = numbers_of(summary, max_values)
     proposal = proposed(name, summary, max_values)
     if proposal.options is None:
         return [*_wrapped(f"{json_text(name)}: {proposal.comment}"), f"  - {json_text(name)}"], False
@@ -118,6 +120,7 @@ def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], boo
     missing = summary.missing_text
     if missing is not None:
         others = sorted(summary.missing - {missing})
+        comment += f" The text {json_text(word)} is read as a missing number." if missing == word else ""
         options |= {"missing": missing}
         if others:
             options |= {"other": "other"}

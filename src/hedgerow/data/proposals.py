@@ -71,7 +71,20 @@ def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
     distinct = TRACKED + 1 if counts is None else len(counts)
     if useless := _why_useless(name, summary, distinct):
         return Proposal(None, useless)
-    return _numeric(name, summary) if summary.numeric and summary.high > summary.low else _texts(summary, max_values)
+    numbers = summary.numeric and summary.word is None and summary.high > summary.low
+    return _numeric(name, summary) if numbers else _texts(summary, max_values)
+
+
+def numbers_of(summary: Summary, max_values: int) -> Summary:
+    """A summary of the numbers alone, where a column of numbers is no list of codes and has one text beside them.
+
+    Args:
+        summary: Summary of the column.
+        max_values: See `proposed`.
+    """
+    listed = summary.counts is not None and _is_list(summary.counts, max_values)
+    missing = summary.empty or summary.missing
+    return summary if listed or missing or not summary.numeric else summary.without_word
 
 
 def _texts(summary: Summary, max_values: int) -> Proposal:
@@ -227,28 +240,34 @@ def _range(summary: Summary) -> Proposal:
 
 
 def _is_skewed(summary: Summary) -> bool:
-    """Whether half of the values lie in a small part of the range, next to its lower end."""
-    low, high = summary.low, summary.high
-    return summary.rows >= _MANY and low >= 0 and summary.quantile(0.5) - low < _SKEWED * (high - low)
+    """Whether half of the values lie in a small part of the range, next to its lower end; few are below 0."""
+    low, high = max(0.0, summary.low), summary.high
+    positive = summary.rows >= _MANY and summary.negatives <= _SKEWED * summary.rows
+    return positive and summary.quantile(0.5) - low < _SKEWED * (high - low)
 
 
 def _by_logarithms(summary: Summary, fine: dict[str, Any]) -> dict[str, Any]:
     """Bins that widen: in round steps where the bulk of the numbers lies, by powers of ten beyond it.
 
-    Where there are points, bins of equal ratios: a domain file has points beside a number of bins alone.
+    Where there are points, bins of equal ratios: a domain file has points beside a number of bins alone. Numbers below
+    0 have one bin, and 0 one of its own.
     """
     high = _round_up(summary.high)
     step = float(fine.get("step", 1 if fine else 0))
     low = 0.0 if summary.low <= 0 else 10.0 ** math.floor(math.log10(summary.low))
     low = low if low >= step else 0.0
-    if points := _points(summary) if fine else {}:
+    below = [-_round_up(-summary.low)] if summary.low < 0 else []
+    if (points := _points(summary) if fine else {}) and not below:
         return {"min": plain_number(low), "max": plain_number(high), **fine, "bins": {"log": _LOG_BINS}} | points
-    first, last = (max(summary.quantile(share), high * 1e-9) for share in (_TAIL, 1.0 - _TAIL))
+    above = summary.sizes.total() / summary.rows
+    tails = (1.0 - above * (1.0 - _TAIL), 1.0 - above * _TAIL)
+    first, last = (max(summary.quantile(share), high * 1e-9) for share in tails)
     powers = range(math.floor(math.log10(max(low, high * 1e-9))), math.ceil(math.log10(high)) + 1)
     steps = [(factor, float(f"{factor}e{power}")) for power in powers for factor in _FACTORS]
     kept = [edge for factor, edge in steps if first / 1.5 < edge < 1.5 * last or (factor == 1 and edge > last)]
-    edges = [edge for edge in kept if low < edge < high and _is_step(edge, step)]
-    return {"edges": [plain_number(edge) for edge in (low, *edges, high)]} | fine
+    nought = [step] if below and step else []
+    edges = sorted({*nought, *(edge for edge in kept if max([low, *nought]) < edge < high and _is_step(edge, step))})
+    return {"edges": [plain_number(edge) for edge in (*below, low, *edges, high)]} | fine
 
 
 def _is_step(number: float, step: float) -> bool:

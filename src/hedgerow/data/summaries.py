@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 import pyarrow as pa
@@ -36,7 +36,9 @@ class Summary:
         high: Largest number.
         whole: Whether all numbers are whole.
         digits: Most digits after the point; None where a number is written with a power of ten.
-        numeric: Whether all values are numbers.
+        numeric: Whether all values are numbers, or all but one text.
+        word: That text.
+        worded: Number of rows that hold it.
         supported: Whether the column holds texts or numbers.
         spellings: Forms of dates and times that all values have.
         rows: Number of rows with a value.
@@ -54,6 +56,8 @@ class Summary:
     whole: bool = True
     digits: int | None = 0
     numeric: bool = True
+    word: str | None = None
+    worded: int = 0
     supported: bool = True
     spellings: Spellings = field(default_factory=Spellings)
     rows: int = 0
@@ -102,26 +106,45 @@ class Summary:
             self.whole = self.whole and number.is_integer()
             digits = digits_of(text)
             self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
+        elif self.word in {None, text}:
+            self.word, self.worded = text, self.worded + count
         else:
             self.numeric = False
 
+    @property
+    def without_word(self) -> Summary:
+        """The summary of the numbers alone, where the one text among them stands for a missing number."""
+        if self.word is None:
+            return self
+        counts = None if self.counts is None else Counter(self.counts)
+        if counts is not None:
+            del counts[self.word]
+        return replace(self, counts=counts, missing={self.word}, word=None, worded=0, rows=self.rows - self.worded)
+
     def quantile(self, share: float) -> float:
-        """A number, to a tenth of it, that a share of the numbers is at most; of numbers that are not negative.
+        """A number, to a tenth of it, that a share of the numbers is at most; 0 for one below 0.
 
         Args:
             share: Share of the rows with a number.
         """
-        left = share * self.rows - self.zeros
+        left = share * self.rows - self.negatives - self.zeros
+        if left <= 0:
+            return 0.0
         for size in sorted(self.sizes):
             left -= self.sizes[size]
             if left <= 0:
-                return 0.0 if left + self.sizes[size] <= 0 else float(10 ** ((size + 0.5) / _STEPS))
+                return float(10 ** ((size + 0.5) / _STEPS))
         return self.high
+
+    @property
+    def negatives(self) -> int:
+        """Number of rows with a number below 0."""
+        return self.rows - self.zeros - self.sizes.total()
 
     @property
     def missing_text(self) -> str | None:
         """Text of the missing value to declare."""
-        found = [text for text in MISSING_TEXTS if text in self.missing]
+        found = [text for text in MISSING_TEXTS if text in self.missing] or sorted(self.missing)
         return found[0] if found else MISSING_TEXTS[0] if self.empty else None
 
 
