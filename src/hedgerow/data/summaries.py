@@ -37,7 +37,7 @@ class Summary:
         whole: Whether all numbers are whole.
         digits: Most digits after the point; None where a number is written with a power of ten.
         numeric: Whether all values are numbers, or all but one text.
-        word: That text.
+        word: The text, if there is one.
         worded: Number of rows that hold it.
         supported: Whether the column holds texts or numbers.
         spellings: Forms of dates and times that all values have.
