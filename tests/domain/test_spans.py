@@ -184,6 +184,8 @@ def test_what_is_written_to_a_file_is_read_back() -> None:
         ({}, {"to": None}, "is not understood"),
         ({}, {"to": "sex"}, "'sex' is the end of 'stay' and declared elsewhere"),
         ({}, {"column": "yes"}, "is not understood"),
+        ({"max": "9999-12-01"}, {}, "before the year 1 or after 9999"),
+        ({"min": "0001-01-05"}, {"min": -9}, "before the year 1 or after 9999"),
     ],
 )
 def test_entries_that_are_refused(start: dict[str, Any], length: dict[str, Any], words: str) -> None:

@@ -268,7 +268,10 @@ class Moments(Scale):
         if found.tzinfo is not None:
             if self._zone is None:
                 return None
-            found = found.astimezone(self._zone).replace(tzinfo=None)
+            try:
+                found = found.astimezone(self._zone).replace(tzinfo=None)
+            except OverflowError:  # its day in the zone is none of the calendar
+                return None
         return _seconds(found) / self.seconds
 
     def literal(self, text: str) -> Fraction | None:
