@@ -8,6 +8,7 @@ import pytest
 from hedgerow.data.public import read_public
 from hedgerow.domain.attribute import Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_from_mapping
 from hedgerow.domain.rules import impossible
 from hedgerow.errors import ColumnError, UnknownValueError
 
@@ -36,3 +37,20 @@ def test_what_does_not_fit_is_refused_and_shown() -> None:
         read_public(pa.table({"sex": ["x"]}), DOMAIN)
     with pytest.raises(ColumnError, match="no column of the domain"):
         read_public(pa.table({"height": [1]}), DOMAIN)
+
+
+@pytest.mark.parametrize("column", [False, True])
+def test_a_duration_is_there_where_the_columns_that_it_lies_between_are(*, column: bool) -> None:
+    stay = {"from": "day", "to": "left", "min": 0, "max": 9, "unit": "d", "column": column}
+    domain = domain_from_mapping({"day": {"min": "2020-01-01", "max": "2020-12-31"}, "stay": stay, "sex": ["F", "M"]})
+    day = pa.array([18_300], pa.date32())
+    cells = {"sex": ["F"], "day": day, "left": pa.array([18_302], pa.date32()), "stay": [2]}
+    public = read_public(pa.table(cells), domain)
+    assert public.marginals([("stay",)])[0].tolist() == [0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+    for gone, names in (("left", ("day", "sex")), ("day", ("sex",)), ("sex", ("day", "stay"))):
+        table = pa.table({name: each for name, each in cells.items() if name != gone})
+        assert read_public(table, domain).domain.names == names
+    without = pa.table({name: each for name, each in cells.items() if name != "stay"})
+    assert ("stay" in read_public(without, domain).domain.names) is not column
+    coded = pa.table({"day": [3], "stay": [2]})
+    assert read_public(coded, domain, coded=True).domain.names == ("day", "stay")

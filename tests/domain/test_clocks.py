@@ -212,6 +212,40 @@ def test_cells_that_fit_no_code(name: str, cell: object, fault: int) -> None:
     assert code(domain()[name], cell) == fault
 
 
+@pytest.mark.parametrize("name", ["wait", "ride", "lag", "stay"])
+def test_durations_too_long_for_microseconds_do_not_wrap(name: str) -> None:
+    cells = [
+        pa.array([18_446_744_073_710], pa.duration("s")),  # 448 ms beyond 2^64 microseconds
+        pa.array([-(2**62)], pa.duration("ms")),
+        pa.array([pa.MonthDayNano([0, 213_503_983, 0])]),  # nearly 2^64 microseconds
+        pa.array([pa.MonthDayNano([0, -(2**31), 0])]),
+    ]
+    assert {code(domain()[name], cell) for cell in cells} == {Fault.OUT_OF_RANGE}
+
+
+@pytest.mark.parametrize(
+    "cells", [pa.array([86_400], pa.time32("s")), pa.array([-5], pa.time64("us")), pa.array([2**62], pa.time64("ns"))]
+)
+def test_times_that_no_clock_shows(cells: pa.Array[Any]) -> None:
+    assert code(domain()["due"], cells) == Fault.OUT_OF_RANGE
+    assert code(domain()["bus"], cells) == domain()["bus"].other_code
+
+
+@pytest.mark.parametrize(("unit", "step"), [("h", "1min"), ("h", "20min"), ("d", "1s"), ("d", "8h"), ("min", "1s")])
+@pytest.mark.parametrize("rounds", [False, True])
+def test_fractions_of_a_unit_without_a_last_digit_are_read_back(
+    tmp_path: Path, unit: str, step: str, *, rounds: bool
+) -> None:
+    found = domain_from_mapping({"x": {"min": 0, "max": 9, "unit": unit, "step": step, "round": rounds}})
+    codes = np.random.default_rng(2).integers(0, found.shape[0], (500, 1))
+    records = Records(codes, found)
+    records.write(tmp_path / "r.csv")
+    for source in (records.to_arrow(), tmp_path / "r.csv"):
+        assert np.array_equal(read_table(source, found).columns[0], codes[:, 0])
+    if not rounds:
+        assert code(found["x"], "0.33333") == Fault.NOT_WHOLE
+
+
 def test_errors_name_rows_and_no_values() -> None:
     found = domain()
     with pytest.raises(

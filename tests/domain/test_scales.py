@@ -507,3 +507,17 @@ def test_bins_of_the_calendar_have_the_levels_of_longer_units() -> None:
         domain_from_mapping({"x": {**dates, "bins": "week", "levels": ["month"]}})
     with pytest.raises(DomainError, match="are months themselves"):
         domain_from_mapping({"x": {**dates, "bins": "month", "levels": ["month"]}})
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"min": "0001-01-01", "max": "0001-02-09", "format": "%d.%m.%Y"},
+        {"min": "0990-01-01T00:00", "max": "0990-01-09T00:00", "step": "1h", "format": "%d.%m.%Y %H:%M"},
+    ],
+)
+def test_years_have_four_digits(tmp_path: Path, entry: dict[str, Any]) -> None:
+    domain = domain_from_mapping({"a": entry})
+    codes = np.arange(domain.shape[0])[:, None]
+    Records(codes, domain).write(tmp_path / "r.csv")
+    assert np.array_equal(read_table(tmp_path / "r.csv", domain).columns[0], codes[:, 0])

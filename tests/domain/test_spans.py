@@ -161,6 +161,15 @@ def test_unknown_dates_and_other_values() -> None:
     assert found == [None, None, date(2023, 1, 2)]
 
 
+@pytest.mark.parametrize("column", [False, True])
+def test_unknown_and_other_durations_stay_apart_in_text(tmp_path: Path, *, column: bool) -> None:
+    domain = stays({"missing": "NA"}, {"missing": "?", "other": "far", "column": column})
+    length = domain["stay"]
+    codes = np.array([[0, 5, length.missing_code], [1, 6, length.other_code], [0, 7, 3], [1, 731, length.other_code]])
+    Records(codes, domain, seed=1).write(tmp_path / "r.csv")
+    assert np.array_equal(np.stack(read_table(tmp_path / "r.csv", domain).columns, axis=1), codes)
+
+
 def test_what_is_written_to_a_file_is_read_back() -> None:
     domain = stays({"bins": "month"}, {"column": True})
     again = domain_from_mapping(json.loads(json.dumps(domain_to_mapping(domain))))
@@ -184,6 +193,8 @@ def test_what_is_written_to_a_file_is_read_back() -> None:
         ({}, {"to": None}, "is not understood"),
         ({}, {"to": "sex"}, "'sex' is the end of 'stay' and declared elsewhere"),
         ({}, {"column": "yes"}, "is not understood"),
+        ({"max": "9999-12-01"}, {}, "before the year 1 or after 9999"),
+        ({"min": "0001-01-05"}, {"min": -9}, "before the year 1 or after 9999"),
     ],
 )
 def test_entries_that_are_refused(start: dict[str, Any], length: dict[str, Any], words: str) -> None:

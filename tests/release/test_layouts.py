@@ -225,6 +225,17 @@ DATES = {"min": "2020-01-01", "max": "2020-12-31"}
         ({**DATES, "type": "timestamp[us, tz=UTC]"}, "does not hold"),
         ({"min": "2020-01", "max": "2020-12", "type": "date32"}, "does not hold"),
         ({"min": "PT0H", "max": "PT9H", "type": "int64"}, "does not hold"),
+        ({"min": "1500-01-01", "max": "2500-01-01", "type": "timestamp[ns]"}, "does not hold"),
+        ({"min": "1900-01-01T00:00", "max": "2262-06-01T00:00", "type": "timestamp[ns]"}, "does not hold"),
+        ({"min": "PT0H", "max": "P200000D", "step": "1d", "type": "duration[ns]"}, "does not hold"),
+        ({"min": 0, "max": 10, "step": 0.01, "type": "decimal128(9, 1)"}, "does not hold"),
+        ({"min": 16777210, "max": 16777230, "type": "float"}, "does not hold"),
+        ({"min": 999_999, "max": 1_000_000, "step": 0.01, "type": "float"}, "does not hold"),
+        ({"values": [0.1, 0.12345678901], "type": "float"}, "does not hold"),
+        ({"edges": [0, 0.12345678901, 1], "type": "float"}, "does not hold"),
+        ({"min": 0, "max": 9, "step": "20min", "unit": "h", "type": "float"}, "does not hold"),
+        ({"values": [2**53, 2**53 + 1], "type": "double"}, "does not hold"),
+        ({"values": ["True", "TRUE", "false"], "type": "bool"}, "does not hold"),
         ({"min": 0, "max": 9, "type": 8}, "'type' is no text"),
         ({"min": 0, "max": 9, "null": ""}, "would not be read as the missing value"),
         ({"values": ["a", "b"], "missing": "?", "null": "NA"}, "would not be read as the missing value"),
@@ -238,6 +249,24 @@ DATES = {"min": "2020-01-01", "max": "2020-12-31"}
 def test_layouts_that_are_refused(entry: dict[str, Any], words: str) -> None:
     with pytest.raises(DomainError, match=words):
         domain_from_mapping({"x": entry, "y": 2})
+
+
+def test_the_end_of_a_duration_has_the_type_of_its_start() -> None:
+    entries = {
+        "day": {"min": "2200-01-01", "max": "2250-01-01", "type": "timestamp[ns]"},
+        "stay": {"from": "day", "to": "left", "min": 0, "max": 30_000, "unit": "d"},
+    }
+    with pytest.raises(DomainError, match=r"'left': the type timestamp\[ns\] does not hold"):
+        domain_from_mapping(entries)
+
+
+@pytest.mark.parametrize("edges", [[0, 0.1, 0.3, 0.7, 1], [0.7, 0.700001, 0.700002], [-3, -0.7, 0]])
+def test_narrow_floats_lie_in_their_bins(edges: list[float]) -> None:
+    domain = domain_from_mapping({"x": {"edges": edges, "missing": True, "type": "float"}})
+    codes = np.random.default_rng(1).integers(0, len(edges), (20_000, 1))
+    found = Records(codes, domain, seed=1).to_arrow()
+    assert found.schema.field("x").type == pa.float32()
+    assert np.array_equal(read_table(found, domain).columns[0], codes[:, 0])
 
 
 def test_orders_that_are_refused() -> None:

@@ -47,7 +47,9 @@ def read_public(
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
     reader = open_table(source)
     shared = [
-        name for name in (*declared.names, *(each.name for each in declared.derived_columns)) if name in reader.names
+        name
+        for name in (*declared.names, *(each.name for each in declared.derived_columns))
+        if _needed(name, declared, coded=coded) <= {*reader.names}
     ]
     if not shared:
         remedy = f"name columns as the domain does: {', '.join(declared.names)}"
@@ -62,3 +64,14 @@ def read_public(
         violations="drop",
     )
     return PublicData(table, table.total())
+
+
+def _needed(name: str, domain: Domain, *, coded: bool) -> set[str]:
+    """Columns that a column is read from: of a duration between two columns these, and itself if the data have it."""
+    found = {name}
+    for span in domain.spans:
+        if span.length == name and coded:
+            found = {span.start, name}
+        elif span.length == name:
+            found = {span.start, span.end, *([name] if span.column else [])}
+    return found

@@ -29,6 +29,8 @@ SECONDS: dict[str, int] = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 """Seconds of each unit."""
 
 _DAY = SECONDS["d"]
+_ROUNDING = 10**11
+"""Numbers of a unit are written with twelve digits."""
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?")
 _ISO = re.compile(
     r"([+-])?P(?=.)(?:(\d{1,8})W)?(?:(\d{1,9})D)?(?:T(?=.)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?"
@@ -197,7 +199,7 @@ class Durations(Scale):
             return _exact(cell) / self.seconds
         if self.unit is not None:
             number = self._numbers.position(cell)
-            return None if number is None else number * SECONDS[self.unit] / self.seconds
+            return None if number is None else _unrounded(number * SECONDS[self.unit] / self.seconds)
         return self._of_text(cell) if isinstance(cell, str) else None
 
     def literal(self, text: str) -> Fraction | None:
@@ -261,6 +263,12 @@ class Durations(Scale):
             return (seconds * 1_000_000).astype("timedelta64[us]")
         unit = SECONDS[self.unit]
         return np.asarray(seconds // unit if self.seconds % unit == 0 else seconds / unit)
+
+
+def _unrounded(place: Fraction) -> Fraction:
+    """The whole step that a place is, but for the rounding of its number: 20 minutes are .333333333333 hours."""
+    step = round(place)
+    return Fraction(step) if abs(place - step) * _ROUNDING <= abs(place) else place
 
 
 def _exact(length: timedelta) -> Fraction:

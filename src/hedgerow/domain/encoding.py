@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from datetime import date
 from enum import IntEnum
 from typing import Any, final
 
@@ -35,7 +36,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
 from hedgerow.domain.clocks import Durations
-from hedgerow.domain.scales import Scale
+from hedgerow.domain.scales import EPOCH, Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -47,6 +48,10 @@ _FAR = 2**62
 """Beyond all bounds."""
 _DAY = 86_400_000_000
 """Microseconds."""
+_MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
+"""Microseconds of each unit of Arrow that is not shorter."""
+_DAYS = (date.min.toordinal() - EPOCH, date.max.toordinal() + 1 - EPOCH)
+"""The first day that Python has, counted from 1970-01-01, and the day after the last one."""
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
 
@@ -316,7 +321,7 @@ class ScaledEncoder(Encoder):
         if pa.types.is_interval(kind):
             return _of_intervals(values)
         if pa.types.is_duration(kind):
-            return values.cast(pa.duration("us"), safe=False)
+            return _in_microseconds(values)
         dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
@@ -324,7 +329,12 @@ class ScaledEncoder(Encoder):
         return self._of_cells(numbers.tolist())
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
-        return self._of_cells(texts.to_pylist())
+        far = _beyond_python(texts)
+        if not far.any():
+            return self._of_cells(texts.to_pylist())
+        codes = np.full(len(texts), self._or_other(Fault.OUT_OF_RANGE), dtype=np.int64)
+        codes[~far] = self._of_cells(texts.filter(pa.array(~far)).to_pylist())
+        return codes
 
     def _of_cells(self, cells: list[Any]) -> Ints:
         found = [self._read(cell) for cell in cells]
@@ -381,7 +391,7 @@ def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
     """
     if not (pa.types.is_duration(values.type) or pa.types.is_interval(values.type)):
         return values
-    known = _of_intervals(values) if pa.types.is_interval(values.type) else values.cast(pa.duration("us"), safe=False)
+    known = _of_intervals(values) if pa.types.is_interval(values.type) else _in_microseconds(values)
     distinct: Any = known.dictionary_encode()
     seconds = distinct.dictionary.cast(pa.int64()).to_pylist()
     texts = [Durations(1).text(each // 1_000_000) for each in seconds]
@@ -394,10 +404,44 @@ def _of_intervals(values: pa.Array[Any]) -> pa.Array[Any]:
     stored: Any = values.buffers()[1]
     parts = np.frombuffer(stored, dtype=np.dtype([("months", "<i4"), ("days", "<i4"), ("rest", "<i8")]))
     parts = parts[values.offset : values.offset + len(values)]
-    micro = parts["days"].astype(np.int64) * _DAY + parts["rest"] // 1000
+    days = np.clip(parts["days"].astype(np.int64), -_FAR // _DAY, _FAR // _DAY)
+    micro = days * _DAY + parts["rest"] // 1000
     micro[parts["months"] != 0] = _FAR // _DAY * _DAY
     empty = values.is_null().to_numpy(zero_copy_only=False)
     return pa.array(micro.astype("timedelta64[us]"), pa.duration("us"), mask=empty)
+
+
+def _in_microseconds(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Durations in microseconds; those that are too long for them are beyond all bounds, in whole days."""
+    unit: Any = values.type
+    scale = _MICROSECONDS.get(unit.unit)
+    if scale is None:
+        return values.cast(pa.duration("us"), safe=False)
+    ticks = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    most = _FAR // _DAY * (_DAY // scale)
+    empty = values.is_null().to_numpy(zero_copy_only=False)
+    micro = np.clip(ticks, -most, most) * scale
+    return pa.array(micro.astype("timedelta64[us]"), pa.duration("us"), mask=empty)
+
+
+def _beyond_python(values: pa.Array[Any]) -> Bools:
+    """Mask of the dates that no calendar of Python has, and of the times that no clock shows: 24:00 is one."""
+    kind: Any = values.type
+    ticks: Any = values
+    if pa.types.is_time(kind):
+        ticks, first, after = values.cast(pa.int64()), 0, _DAY
+    elif pa.types.is_date32(kind):
+        ticks, (first, after) = values.cast(pa.int32()), _DAYS
+    elif pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
+        per_day = _DAY // _MICROSECONDS["ms" if pa.types.is_date64(kind) else kind.unit]
+        margin = int(pa.types.is_timestamp(kind) and kind.tz is not None)  # the day in the zone may be another one
+        ticks = values.cast(pa.int64())
+        first, after = (_DAYS[0] + margin) * per_day, (_DAYS[1] - margin) * per_day
+    else:
+        return np.zeros(len(values), dtype=np.bool_)
+    numbers = ticks.fill_null(0).to_numpy(zero_copy_only=False)
+    found: Bools = (numbers < first) | (numbers >= after)
+    return found
 
 
 def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:

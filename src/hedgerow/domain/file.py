@@ -320,7 +320,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         unleveled,
         ignored=map(str, ignored),
         draft=draft,
-        layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions})),
+        layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions}, spans)),
         spans=spans,
     )
     check_feasible(domain)

@@ -7,10 +7,13 @@ is one of floats in pandas), so they come from a domain file that a person has r
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import final
+
+import numpy as np
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
@@ -28,9 +31,13 @@ _OF_SCALES = {
     TimesOfDay: re.compile(r"time32\[(s|ms)\]|time64\[(us|ns)\]"),
     Durations: re.compile(r"duration\[(s|ms|us|ns)\]"),
 }
-_ZONED = re.compile(r"timestamp\[(?:s|ms|us|ns), tz=([\w/+-]+)\]")
+_ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([\w/+-]+)\]")
 _BOOLEANS = {"true", "false"}
 _MOST_DIGITS = 18
+_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""Ticks of a second."""
+_NARROW_DIGITS = 6
+"""Digits of decimal numbers that narrow floats tell apart."""
 
 
 @final
@@ -160,23 +167,29 @@ def _holds(attribute: Attribute, kind: str) -> bool:
     if scale is not None and (pattern := _OF_SCALES.get(type(scale))) is not None:
         zone = _ZONED.fullmatch(kind)
         if zone is not None:
-            return isinstance(scale, Moments) and scale.zone == zone[1]
+            return isinstance(scale, Moments) and scale.zone == zone[2] and _fits_ticks(attribute, zone[1])
         is_unit = isinstance(scale, Calendar) and scale.unit != "day"
         if not isinstance(scale, Durations) or scale.unit is None:
-            return not is_unit and pattern.fullmatch(kind) is not None
+            found = pattern.fullmatch(kind)
+            return not is_unit and found is not None and _fits_ticks(attribute, found[found.lastindex or 0])
     if kind == "bool":
         return _are_booleans(attribute)
     ends = _ends(attribute)
-    if ends is None:
-        return False
-    digits = scale.digits if isinstance(scale, Decimals) else 0 if _are_whole(attribute) else None
-    return _holds_numbers(ends, kind, digits)
+    return ends is not None and _holds_numbers(attribute, ends, kind)
+
+
+def _fits_ticks(attribute: Attribute, unit: str) -> bool:
+    """Whether dates, times or durations have less than 2^63 ticks of a unit; a zone may be a day away."""
+    ends, scale = _ends(attribute), getattr(attribute, "scale", None)
+    seconds = SECONDS["d"] if isinstance(scale, Calendar) else getattr(scale, "seconds", 1)
+    return ends is None or (max(map(abs, ends)) * seconds + SECONDS["d"]) * _TICKS.get(unit, 1) < 2**63
 
 
 def _are_booleans(attribute: Attribute) -> bool:
     if not isinstance(attribute, Categorical) or attribute.other is not None:
         return False
-    return all(isinstance(value, bool) or str(value).lower() in _BOOLEANS for value in attribute.values)
+    texts = [str(value).lower() for value in attribute.values]
+    return len({*texts} & _BOOLEANS) == len(texts)
 
 
 def _ends(attribute: Attribute) -> tuple[float, float] | None:
@@ -200,26 +213,41 @@ def _factor(scale: object) -> float:
     return scale.seconds / SECONDS[scale.unit] if isinstance(scale, Durations) and scale.unit else 1.0
 
 
-def _are_whole(attribute: Attribute) -> bool:
+def _digits(attribute: Attribute) -> int | None:
+    """Digits after the point that values have at most; None where nothing bounds them."""
     if isinstance(attribute, Categorical):
-        return all(isinstance(value, int) for value in attribute.values)
+        return 0 if all(isinstance(value, int) for value in attribute.values) else None
     scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
     if scale is not None:
-        return scale.arrow_type == "int64"
-    return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
+        return scale.digits if isinstance(scale, Decimals) else 0 if scale.arrow_type == "int64" else None
+    return 0 if isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole) else None
 
 
-def _holds_numbers(ends: tuple[float, float], kind: str, digits: int | None) -> bool:
-    """Whether a type holds numbers of so many digits after the point, without loss; any where it is not known."""
-    if kind in _FLOATS:
-        return digits is None or max(map(abs, ends)) * 10**digits <= _FLOATS[kind]
+def _holds_numbers(attribute: Attribute, ends: tuple[float, float], kind: str) -> bool:
+    digits, largest = _digits(attribute), max(map(abs, ends))
+    if kind == "double":
+        return digits is None or largest * 10**digits <= _FLOATS[kind]
+    if kind == "float":
+        if digits is None:
+            return all(map(_is_narrow, _listed(attribute)))
+        return largest <= _FLOATS[kind] if digits == 0 else largest * 10**digits < 10**_NARROW_DIGITS
     if found := _INTEGER.fullmatch(kind):
         bits = int(found[2])
         low, high = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         return digits == 0 and low <= ends[0] and ends[1] <= high
-    if found := _DECIMAL.fullmatch(kind):
+    if digits is not None and (found := _DECIMAL.fullmatch(kind)):
         precision, after = int(found[1]), int(found[2])
-        if digits is None or not digits <= after <= precision <= _MOST_PRECISION:
-            return False
-        return max(map(abs, ends)) < 10.0 ** (precision - after)
+        return digits <= after <= precision <= _MOST_PRECISION and largest < 10 ** (precision - after)
     return False
+
+
+def _listed(attribute: Attribute) -> tuple[float, ...]:
+    """Numbers that must be told apart: the values, or the edges; of durations in fractions of a unit there are more."""
+    if isinstance(attribute, Categorical):
+        return tuple(value for value in attribute.values if isinstance(value, int | float))
+    return attribute.edges if isinstance(attribute, Binned) and attribute.scale is None else (math.nan,)
+
+
+def _is_narrow(number: float) -> bool:
+    """Whether a narrow float is written as this number."""
+    return float(str(np.float32(number))) == number

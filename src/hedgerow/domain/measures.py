@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, final
 
 import numpy as np
@@ -13,7 +14,7 @@ from hedgerow.domain.attribute import Attribute, Binned, IntegerRange, attribute
 from hedgerow.domain.clocks import SECONDS, Durations
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.encoding import BinEncoder, Fault, IntegerEncoder
-from hedgerow.domain.scales import Calendar, Moments, Scale
+from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
 from hedgerow.domain.spans import Span
 
 UNKNOWN = "?"
@@ -132,7 +133,18 @@ def measure_of(span: Span, start: Attribute, length: Attribute) -> Measure:
     other = None if length.other == missing else length.other
     exact = IntegerRange(span.start, low, high, scale=start.scale, missing=start.missing, other=start.other)
     first, last = low + min(least * steps, 0), high + most * steps
+    _check_calendar(span, start.scale, first, last)
     return Measure(length, exact, IntegerRange(span.end, first, last, scale=start.scale, missing=missing, other=other))
+
+
+def _check_calendar(span: Span, scale: Scale | None, first: int, last: int) -> None:
+    """Refuse a duration that may end before the year 1, or after 9999."""
+    day = SECONDS["d"]
+    days = (number * _seconds(scale) // day + EPOCH for number in (first, last))
+    if not all(date.min.toordinal() <= each <= date.max.toordinal() for each in days):
+        raise attribute_error(
+            span.length, f"{span.end!r} may lie before the year 1 or after 9999", "give narrower bounds"
+        )
 
 
 def written(domain: Domain) -> tuple[Attribute, ...]:

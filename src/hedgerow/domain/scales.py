@@ -197,7 +197,7 @@ class Calendar(Scale):
 
     def cell(self, number: int) -> str:
         """The date in its form."""
-        return self.text(number) if self.form is None else date.fromordinal(number + EPOCH).strftime(self.form)
+        return self.text(number) if self.form is None else _formed(date.fromordinal(number + EPOCH), self.form)
 
     def values(self, numbers: Ints) -> NDArray[Any]:
         """Dates, or texts of longer units."""
@@ -268,7 +268,10 @@ class Moments(Scale):
         if found.tzinfo is not None:
             if self._zone is None:
                 return None
-            found = found.astimezone(self._zone).replace(tzinfo=None)
+            try:
+                found = found.astimezone(self._zone).replace(tzinfo=None)
+            except OverflowError:  # its day in the zone is none of the calendar
+                return None
         return _seconds(found) / self.seconds
 
     def literal(self, text: str) -> Fraction | None:
@@ -299,7 +302,7 @@ class Moments(Scale):
 
     def cell(self, number: int) -> str:
         """The time in its form."""
-        return self.text(number) if self.form is None else self._at(number).strftime(self.form)
+        return self.text(number) if self.form is None else _formed(self._at(number), self.form)
 
     def values(self, numbers: Ints) -> NDArray[Any]:
         """Timestamps."""
@@ -391,6 +394,11 @@ def _seconds(found: date) -> Fraction:
         return Fraction((found.toordinal() - EPOCH) * _DAY)
     since = found.replace(tzinfo=None) - _EPOCH_TIME
     return Fraction(since // timedelta(microseconds=1), 1_000_000)
+
+
+def _formed(found: date, form: str) -> str:
+    """A date or time in a form; its year has four digits, as they are read, wherever Python runs."""
+    return found.strftime(form.replace("%Y", f"{found.year:04d}"))
 
 
 def floored(place: Fraction, *, down: bool) -> int | None:

@@ -25,7 +25,7 @@ null in Parquet, is read as missing.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -193,6 +193,8 @@ def encoded_values(drawn: Drawn) -> pa.Array[Any]:
     kind, natural = _written_type(attribute, drawn.form), _arrow_type(attribute)
     if kind == natural:
         return _natural(drawn)
+    if pa.types.is_float32(kind) and isinstance(attribute, Binned) and not attribute.whole:
+        drawn = replace(drawn, numbers=_narrow(attribute, drawn))
     if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind)):
         return _converted(_natural(drawn), kind, attribute)
     cells = texts_of(drawn, empties=False)
@@ -200,6 +202,13 @@ def encoded_values(drawn: Drawn) -> pa.Array[Any]:
     texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
     found: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
     return found
+
+
+def _narrow(attribute: Binned, drawn: Drawn) -> NDArray[Any]:
+    """Numbers as narrow floats that lie in the same bins."""
+    edges, codes = np.array(attribute.edges, dtype=np.float32), np.where(drawn.beyond, 0, drawn.codes)
+    high = np.nextafter(edges[codes + 1], np.float32(-np.inf))
+    return np.clip(drawn.numbers.astype(np.float32), edges[codes], high).astype(np.float64)
 
 
 def _are_texts(kind: pa.DataType) -> bool:

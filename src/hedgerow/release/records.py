@@ -222,6 +222,8 @@ class Records:
         codes, unknown = measure.ends(start.numbers, length.numbers), start.beyond | length.beyond
         if measure.end.missing_code is not None:
             codes[unknown] = measure.end.missing_code
+        if measure.end.other_code is not None:
+            codes[length.codes == length.attribute.other_code] = measure.end.other_code
         return Drawn(measure.end, codes, codes + measure.end.minimum, form_of(self.domain, span.end))
 
 

@@ -18,6 +18,7 @@ from hedgerow.data.counting import marginals as counting
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.file import domain_from_mapping
 from hedgerow.errors import (
     ColumnError,
     ConfigError,
@@ -120,6 +121,33 @@ def test_blanks_are_kept_and_pointed_out(tmp_path: Path) -> None:
     assert "blanks" in error.remedy
     assert "1 rows fit" in error.remedy
     assert "blanks" not in refused(UnknownValueError, written(tmp_path, f"{SECRET},20,1,3")).remedy
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([2**62, None], pa.timestamp("us")),
+        pa.array([-(2**40), None], pa.timestamp("s")),
+        pa.array([2**40, None], pa.timestamp("s", "UTC")),
+        pa.array([2**30, None], pa.date32()),
+        pa.array([2**60, None], pa.date64()),
+        pa.array([253_402_300_799, None], pa.timestamp("s", "UTC")),  # 9999 in one zone, later in another
+        pa.array(["9999-12-31T23:59:59Z", None]),
+        pa.array([2**62, None], pa.timestamp("us")).dictionary_encode(),
+    ],
+)
+def test_dates_beyond_the_calendar_show_nothing(cells: pa.Array[Any]) -> None:
+    zone = "Europe/Berlin"
+    entry = {"min": "2015-01-01T00:00", "max": "2015-12-31T00:00", "step": "1d", "zone": zone, "missing": True}
+    table = pa.table({"seen": cells})
+    for show in (False, True):
+        with pytest.raises((OutOfRangeError, UnknownValueError)) as caught:
+            read_table(table, domain_from_mapping({"seen": entry}), show_values=show)
+        told = "".join(traceback.format_exception(caught.value))
+        assert "OverflowError" not in told
+        assert "first: 1" in told
+    other = domain_from_mapping({"seen": entry | {"other": True}})
+    assert read_table(table, other).columns[0].tolist() == [other["seen"].other_code, other["seen"].missing_code]
 
 
 def test_columns_of_other_faults_are_named(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ class FaultLog:
                 self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
 
     def _look(self, faulty: Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
-        texts = [str(value) for value in cells.to_pylist()]
+        texts = [str(value) for value in _shown(cells)]
         if self._show_values:
             faulty.values |= dict.fromkeys(texts[: 10 * SHOWN_ROWS])
         blank = [text.strip() for text in texts if text != text.strip()]
@@ -157,6 +157,14 @@ class FaultLog:
             n_rows=faulty.n_rows,
             remedy=remedy,
         )
+
+
+def _shown(cells: pa.Array[Any]) -> list[Any]:
+    """Cells in Python's words; dates that it has none for as texts of Arrow, so that its own error shows no cell."""
+    try:
+        return cells.to_pylist()
+    except (OverflowError, ValueError):
+        return cells.cast(pa.string()).to_pylist()
 
 
 def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, str]:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.layout import Written, check_written
+from hedgerow.domain.measures import measure_of
+from hedgerow.domain.spans import Span
 
 WRITTEN = ("type", "null", "digits")
 """Options of an entry that are about how its column is written."""
 
 
-def written_of(domain: Domain, entries: Mapping[str, Any]) -> dict[str, Written]:
+def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span] = ()) -> dict[str, Written]:
     """Forms of columns that entries declare.
 
     Args:
         domain: The domain that the entries describe.
         entries: Entries of attributes and of derived ones, by name.
+        spans: Durations between two columns, of which the later one has the form of the earlier one.
 
     Raises:
         DomainError: An option is not understood, or does not fit the values of the column.
@@ -34,6 +37,9 @@ def written_of(domain: Domain, entries: Mapping[str, Any]) -> dict[str, Written]
         if given:
             found[str(name)] = _written(str(name), given)
             check_written(domain[str(name)], found[str(name)])
+    for span in spans:
+        if span.start in found:
+            check_written(measure_of(span, domain[span.start], domain[span.length]).end, found[span.start])
     return found
 
 
