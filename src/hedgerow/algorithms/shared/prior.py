@@ -90,7 +90,8 @@ class Prior:
         """
         public = getattr(source, "model", source)
         records = public.total if isinstance(public, PublicData | Model) else math.nan
-        return cls(public, records, not isinstance(source, Release) or source.provenance.secure)
+        release = source if isinstance(source, Release) else None
+        return cls(public, records, release is None or release.provenance.secure)
 
     def parameters(self) -> dict[str, Any]:
         """The prior in the parameters of a release: its columns and size."""
