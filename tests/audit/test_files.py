@@ -192,6 +192,19 @@ def test_a_smaller_sensitivity_is_found(release: Path) -> None:
     assert len(finding_of(found, "sensitivities").details) == found.facts["events"]
 
 
+def test_a_selection_in_other_words_is_not_taken_on_trust(release: Path) -> None:
+    def renamed(content: dict[str, Any]) -> None:
+        for event in events_of(content):
+            if event["label"] == "select":
+                event["target"] = "a look at the weather"
+                for number in ("sensitivity", "charge"):
+                    event[number] /= 4.0
+
+    found = audited(rewritten(release, renamed))
+    assert found.verdict is Severity.UNKNOWN
+    assert bad(found, Severity.UNKNOWN) == {"sensitivities"}
+
+
 @pytest.mark.parametrize("label", ["total", "measure", "error"])
 def test_an_event_that_is_left_out_is_found(release: Path, label: str) -> None:
     def removed(content: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 
 import pyarrow as pa
@@ -102,3 +103,18 @@ def test_what_is_wrong_is_said(
 def test_a_figure_that_is_not_there_is_an_error_that_lists_the_measures() -> None:
     with pytest.raises(ConfigError, match="exact matches"):
         evaluate(REAL, REAL, models=False).value("score", "9-way")
+
+
+def test_figures_that_are_infinite_are_no_figures_in_json() -> None:
+    values = [float("inf"), -float("inf")] * 9 + list(range(60))
+    real = pa.table({"a": pa.array(values, pa.float64()), "b": [1, 2, 3] * 26})
+    found = evaluate(real, real, models=False)
+    assert any(math.isinf(each.value) for each in found.of("quantile"))
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_models_beside_constant_columns_guess() -> None:
+    table = pa.table({"a": [True, False] * 20, "b": ["x"] * 40})
+    found = evaluate(table, table)
+    assert {each.value for each in found.of("AUC")} == {0.5}
+    assert {each.value for each in found.of("pMSE")} == {0.0}

@@ -147,6 +147,13 @@ def test_codes_with_leading_zeros_stay_apart() -> None:
     assert column.texts == ("01", "1")
 
 
+def test_whole_numbers_beyond_those_of_floats_stay_apart() -> None:
+    ids = np.arange(2**62, 2**62 + 300)
+    column = joined("id", [pa.chunked_array([ids]), pa.chunked_array([ids[:3].astype(str)])])
+    assert (len(column.numbers), len(column.texts), column.numeric) == (0, 300, False)
+    assert column.places[1].tolist() == column.places[0][:3].tolist()
+
+
 def test_dates_are_numbers_and_are_shown_as_dates() -> None:
     days = [f"2020-01-{day:02}" for day in range(1, 31)]
     column = joined("day", [pa.chunked_array([days]), pa.chunked_array([pa.array(days).cast(pa.date32())])])

@@ -11,7 +11,7 @@ from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload
 from hedgerow.domain import Binned, Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import ConfigError
 from hedgerow.release import Estimate, Release, column_summaries
-from hedgerow.release.columns import MOST_VALUES, QUARTILES
+from hedgerow.release.columns import MOST_VALUES, QUARTILES, _Numbers
 
 DOMAIN = Domain((IntegerRange("age", 0, 199, missing="?"), Binned("pay", (0, 1, 10, 100, 1000), whole=True)))
 CODES = [np.minimum(np.random.default_rng(0).geometric(0.02, 2000), 200), np.arange(2000) % 4]
@@ -97,6 +97,29 @@ def test_a_column_without_a_number_is_told_all_the_same() -> None:
     found = column_summaries(release)[0]
     assert domain["x"].label(found.common) == "?"
     assert found.share.value > 0.99
+
+
+def test_the_share_of_a_value_that_noise_chose_is_covered() -> None:
+    domain, hits = Domain((IntegerRange("x", 0, 199),)), 0
+    for seed in range(20):
+        found = column_summaries(released(domain, [np.arange(1000) % 200], seed, 0.2), confidence=0.9)[0]
+        hits += covers(found.share, 5.0 / 1000.0)
+    assert hits >= 17
+
+
+def test_no_value_is_told_to_be_there_that_is_not() -> None:
+    domain = Domain((IntegerRange("x", 0, 999),))
+    for seed in range(3):
+        assert column_summaries(released(domain, [np.zeros(1000, dtype=int)], seed))[0].told == 1
+
+
+@pytest.mark.parametrize("value", [7, 10**15])
+def test_the_mean_of_a_single_number_is_that_number(value: int) -> None:
+    domain = Domain((IntegerRange("x", value, value, missing="?"),))
+    release = released(domain, [np.arange(100) % 2], 0)
+    for count in 0.37 * np.arange(1.0, 100.0):  # some of them move the mean by a rounding error
+        mean = _Numbers(release, domain["x"], np.array([count]), 0.95).mean()
+        assert (mean.value, mean.low, mean.high) == (value, value, value)
 
 
 def test_a_confidence_of_one_is_refused() -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from hedgerow import MWEM, PureDP, SeededNoise, Table, Workload
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange, impossible, width_level
+from hedgerow.models import Histogram
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 from hedgerow.release import Knowledge, Release, associations, pair_knowledge, survey_size
 from hedgerow.release.pairs import _deviations, correlation, dependence
@@ -96,6 +97,31 @@ def test_the_strongest_association_comes_first_and_is_covered() -> None:
             assert found.high - found.low < 0.2
             hits += found.low <= truth <= found.high
     assert hits >= 35
+
+
+@pytest.mark.parametrize("size", [2, 16, 128])
+@pytest.mark.parametrize("kind", NoiseKind)
+def test_columns_that_are_independent_are_not_told_to_go_together(size: int, kind: NoiseKind) -> None:
+    domain = Domain(IntegerRange(name, 0, size - 1) for name in "ab")
+    rng, made = np.random.default_rng(size), make_release(PureDP(1.0), 0)
+    model = Histogram(domain, 40.0 * size**2)
+    for _ in range(5):
+        noise = rng.laplace(0.0, 14.0, size**2) if kind is NoiseKind.LAPLACE else rng.normal(0.0, 20.0, size**2)
+        scale = 14.0 if kind is NoiseKind.LAPLACE else 20.0
+        measured = Measurement(Marginal(domain, ("a", "b")), 40.0 + noise, kind, scale)
+        workload = Workload.marginals(domain, 2)
+        release = replace(made, model=model, workload=workload, measurements=(measured,), total=model.total)
+        found = associations(release, 0.99)[0].dependence
+        assert (found.low, found.value) == (0.0, pytest.approx(0.0, abs=1e-9))
+
+
+def test_public_data_connect_their_columns() -> None:
+    domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
+    release = looked_at(domain, Marginal(domain, ("a",)))
+    parameters = {"prior": {"kind": "Prior", "columns": ["a", "b", "other"], "records": 9.0}}
+    started = replace(release, provenance=replace(release.provenance, parameters=parameters))
+    found = {"".join(pair): kind for pair, kind in pair_knowledge(started).items()}
+    assert found == {"ab": Knowledge.IMPLIED, "ac": Knowledge.UNKNOWN, "bc": Knowledge.UNKNOWN}
 
 
 def test_samples_of_people_err_as_expected() -> None:

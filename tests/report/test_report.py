@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
 from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.workload import Workload
-from hedgerow.release import Provenance, Release, column_summaries
+from hedgerow.release import DRAFT_ACCEPTED, Provenance, Release, column_summaries
 from hedgerow.report import render_report, write_report
 from hedgerow.report.page import _large
 from hedgerow.report.plots import shortened
@@ -305,6 +306,18 @@ def test_the_guarantee_is_told_as_odds(release: Release) -> None:
     assert "gives even odds to this person being in it" in told(release)
     assert "right with a probability of at most 73.1%" in told(make_release(PureDP(1.0), 0))
     assert "even odds to two candidates for that one" in told(make_release(PureDP(1.0, "replace"), 0))
+
+
+def test_odds_are_as_good_as_the_guarantee(release: Release) -> None:
+    replaced = PureDP(1.0, "replace of persons (id), at most 2 records")
+    assert "even odds to two candidates for that one" in told(replace(release, budget=replaced))
+    seeded = make_release(PureDP(1.0), 0)
+    assert "NOT PRIVATE: seeded. With secure noise: Take someone" in told(seeded)
+    domain = replace(seeded.domain, draft=True)
+    drafted = replace(seeded, workload=Workload.marginals(domain, 1), measurements=())
+    assert (
+        DRAFT_ACCEPTED in told(drafted).partition("What it means for one person")[2].partition("What the guarantee")[0]
+    )
 
 
 def test_columns_of_noise_and_doubts_are_named() -> None:

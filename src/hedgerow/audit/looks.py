@@ -34,6 +34,10 @@ _TEN_BITS = 1 - Fraction(1, 2**9)
 _OF_COUNTS = ("marginals", "cells", "prefixes", "ranges", "where")
 """Families of a workload, as its text begins, whose queries count those that meet a condition."""
 
+_CHOICES = ("worst of ", "best of ", "quantiles of ")
+_DRAWS = " queries and their complements"
+"""Targets of selections, as their texts begin or end."""
+
 MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
 TOTAL = "number of records"
 Backed = dict[int, Mapping[str, Any]]
@@ -169,8 +173,10 @@ def check_sensitivities(
         families: The workload's families; none if there is no workload.
         bounds: Bounds of the queries that a session takes; None if there is no session.
     """
-    wrong, told = [], 0
+    wrong, strange, told = list[str](), list[str](), 0
     for entry in entries:
+        if _is_strange(entry):
+            strange.append(f"{entry.name}: no selection of ours is told as {entry.target!r}")
         least = _of_measured(entry, backed[entry.number]) if entry.number in backed else None
         if least is None:
             least = _of_target(entry, families, bounds)
@@ -182,7 +188,15 @@ def check_sensitivities(
             wrong.append(f"{entry.name}: a sensitivity of {stated} is stated, at least {needed} is needed")
     noisy = sum(entry.mechanism != "public" for entry in entries)
     rest = "; what the rest need is not in the file" if noisy > told else ""
-    return gathered("sensitivities", wrong, [], f"at least what their targets need, in {told:,} of {noisy:,}{rest}")
+    return gathered(
+        "sensitivities", wrong, strange, f"at least what their targets need, in {told:,} of {noisy:,}{rest}"
+    )
+
+
+def _is_strange(entry: Entry) -> bool:
+    """Whether the words of a selection are none that the library writes, so that nothing bounds its sensitivity."""
+    selects = entry.mechanism.startswith(("exponential mechanism", "permute-and-flip"))
+    return selects and not (entry.target.startswith(_CHOICES) or entry.target.endswith(_DRAWS))
 
 
 def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
@@ -215,7 +229,7 @@ def _of_noise(entry: Entry) -> Fraction | None:
 
 def _of_choice(entry: Entry, families: Sequence[Mapping[str, Any]]) -> Fraction | None:
     target, persons = entry.target, squared_of_persons(entry.neighbours)
-    if target.endswith(" queries and their complements"):
+    if target.endswith(_DRAWS):
         return _TEN_BITS**2 * squared_of_width(entry.neighbours, counts=any(map(_is_of_counts, families)))
     if target.startswith("worst of ") and families:
         return (min(exact(family["weight"]) for family in families) * _TEN_BITS) ** 2 * persons

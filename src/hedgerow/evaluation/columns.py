@@ -84,7 +84,7 @@ def joined(
 
     Without an attribute, a column holds quantities where the real table has more than so many distinct numbers and next
     to no texts; dates and times in ISO form are numbers. Where two texts of the real table spell one number ("01" and
-    "1") all are texts.
+    "1"), or whole numbers are too large for floats, all are texts.
 
     Args:
         name: Name of the column.
@@ -165,7 +165,7 @@ def _labels(attribute: Categorical, values: pa.Array[Any]) -> list[str | None]:
 
 def _spelled(values: pa.Array[Any]) -> tuple[Floats, list[str | None]]:
     if not pa.types.is_string(values.type):
-        numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False).astype(np.float64)
         return numbers, [None] * len(values)
     spells = np.array(pc.match_substring_regex(values, _NUMBER).fill_null(False), dtype=np.bool_)
     numbers = np.full(len(values), np.nan)
@@ -183,9 +183,10 @@ def _as_texts(values: pa.Array[Any]) -> tuple[Floats, list[str | None]]:
 
 
 def _collide(numbers: Floats, values: pa.Array[Any]) -> bool:
-    """Whether two texts spell one number."""
+    """Whether two texts spell one number, or two whole numbers are too large to be told apart as floats."""
     found = numbers[~np.isnan(numbers)]
-    return pa.types.is_string(values.type) and len(np.unique(found)) < len(found)
+    exact = pa.types.is_string(values.type) or pa.types.is_integer(values.type)
+    return exact and len(np.unique(found)) < len(found)
 
 
 def _scale_of(values: pa.Array[Any]) -> Scale | None:

@@ -33,8 +33,8 @@ class Finding:
     real: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON and CSV: a figure that is not there is None."""
-        value, real = (None if math.isnan(each) else each for each in (self.value, self.real))
+        """For JSON and CSV: a figure that is not there, or is infinite, is None."""
+        value, real = (each if math.isfinite(each) else None for each in (self.value, self.real))
         return {
             "label": self.label,
             "file": self.file,

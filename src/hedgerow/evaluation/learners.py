@@ -159,6 +159,9 @@ def prediction(model: str, trained: Ints, tested: Ints, target: int, labels: Seq
         learner = _logistic("lbfgs", 1.0)
         sizes = np.maximum(features.max(axis=0), asked.max(axis=0)) + 1
         features, asked = (_indicators(cells, sizes) for cells in (features, asked))
+    if not features.shape[1]:  # all other columns are constant
+        values, counts = np.unique(known, return_counts=True)
+        return Prediction(0.5, float(np.mean(wanted == values[counts.argmax()])))
     with _training():
         chances = learner.fit(features, known).predict_proba(asked)
     return Prediction(_auc(chances, classes, wanted), float(np.mean(classes[chances.argmax(axis=1)] == wanted)))

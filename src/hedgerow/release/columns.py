@@ -6,6 +6,8 @@ the private table:
 - **Mean.** With ``m`` the mean of the hypothesis, the truth is ``m + T / C``: T is the sum of ``v - m`` over the
   records that hold a number v, C their number. T is a linear query, whose interval ``answer`` derives, and so is C.
   Shares of records are told in the same way.
+- **The most frequent value.** Noise takes part in its choice, and in that of the values that are told to be there: the
+  intervals of the counts of all values hold at once, each of which may miss with an equal part of the risk.
 - **Quantile q.** Let D(t) be the records at or below t less q times all records with a number. The quantile is the
   first t with ``D(t) >= 0``, so that ``D(t) >= 0 > D(t - 1)`` there: of the t on a public grid, those whose intervals
   allow both. Two intervals decide, each of which may miss with half the risk.
@@ -36,6 +38,8 @@ _SHARE_OF_COUNT = 0.05
 """Share of the risk of a mean's or a share's interval that goes to the number that is divided by."""
 _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of explicit queries."""
+_ROUNDING = 2.0**-40
+"""Shares of a number below which differences from a mean are rounding, by far."""
 
 Ordered = IntegerRange | Binned
 """Attributes whose codes are numbers, or bins of numbers."""
@@ -77,8 +81,8 @@ class ColumnSummary:
         quartiles: The first quartile, the median and the third quartile, likewise; empty for a column without order.
         common: Code of its most frequent value.
         share: Share of the records that hold it.
-        told: Number of its values whose true count is above 0 by their interval; None where there are too many values
-            to look at one by one.
+        told: Number of its values whose true count is above 0 by their interval, all of them at once; None where there
+            are too many values to look at one by one.
         certain: Share of the hypothesis' records that hold one of these; None likewise.
         measured: Whether a measurement tells the counts of its values.
 
@@ -149,7 +153,8 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
     common = int(np.argmax(counts))
     told = certain = None
     if attribute.size <= MOST_VALUES:
-        answers = [_count(release, attribute, code, counts, confidence) for code in range(attribute.size)]
+        each = check_confidence(confidence) / attribute.size
+        answers = [_count(release, attribute, code, counts, each) for code in range(attribute.size)]
         sure = [code for code, answer in enumerate(answers) if answer.low is not None and answer.low > 0.0]
         told, certain = len(sure), float(counts[sure].sum()) / max(float(counts.sum()), 1e-300)
     mean: Estimate | None = None
@@ -164,7 +169,7 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
 def _share(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Estimate:
     risk = check_confidence(confidence)
     total = release.bound(Conjunction.where(release.domain, {}), release.total, 1.0 - _SHARE_OF_COUNT * risk)
-    found = _count(release, attribute, code, counts, 1.0 - (1.0 - _SHARE_OF_COUNT) * risk)
+    found = _count(release, attribute, code, counts, (1.0 - _SHARE_OF_COUNT) * risk / attribute.size)
     value = float(counts[code]) / max(1.0, release.total)
     if found.low is None or found.high is None or total.low is None or total.high is None:
         return Estimate(value, None, None)
@@ -172,9 +177,9 @@ def _share(release: Release, attribute: Attribute, code: int, counts: Floats, co
     return Estimate(min(max(value, low), high), low, high)
 
 
-def _count(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Answer:
+def _count(release: Release, attribute: Attribute, code: int, counts: Floats, risk: float) -> Answer:
     query = Conjunction.where(release.domain, {attribute.name: [code]})
-    return release.bound(query, float(counts[code]), confidence)
+    return release.bound(query, float(counts[code]), 1.0 - risk)
 
 
 def numbers_of(release: Release, attribute: Ordered) -> Floats:
@@ -218,7 +223,7 @@ class _Numbers:
     def mean(self) -> Estimate:
         numbers = numbers_of(self.release, self.attribute)
         mean = float(numbers @ self.counts / self.counts.sum())
-        span = max(float(np.ptp(numbers)), 1e-300)
+        span = max(float(np.ptp(numbers)), float(np.abs(numbers).max()) * _ROUNDING) or 1.0
         risk = check_confidence(self.confidence)
         moved = self._bound((numbers - mean) / span, 0.0, (1.0 - _SHARE_OF_COUNT) * risk)
         number = self._bound(np.ones(len(numbers)), float(self.counts.sum()), _SHARE_OF_COUNT * risk)

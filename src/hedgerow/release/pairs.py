@@ -2,9 +2,9 @@
 
 **Knowledge.** A pair that one measurement determines was *measured*, and so was a pair of two-valued columns by its
 parity. A pair whose levels were, or about which single questions were asked, was measured in *part*. Measurements and
-public rules connect columns: a pair with a path between its columns is *implied*, as the hypothesis carries relations
-along the path and knows no other. A pair without one is *unknown*: the hypothesis takes the two for independent,
-whatever they are.
+public rules connect columns, and so do the public data that a run started from: a pair with a path between its columns
+is *implied*, as the hypothesis carries relations along the path and knows no other. A pair without one is *unknown*:
+the hypothesis takes the two for independent, whatever they are.
 
 **Associations.** The dependence of two columns is the share of the records that would have to change for the two to be
 independent, the total variation distance of their table from the product of its margins; columns with an order have
@@ -12,8 +12,8 @@ Pearson's correlation too. (Cramer's V is not told: cells where few records are 
 these.) Intervals are estimates from the most precise measurement of a pair. Correlation: what the hypothesis says,
 corrected to first order by the gradient times the difference between measurement and hypothesis, which is smoother than
 the data; the noise along the gradient is the width. Dependence: noise adds to it in every cell. So the lower end counts
-the cells alone whose noisy distance from the product is beyond 2.5 deviations of noise, the upper end counts all, and
-both move out by the noise along the gradient.
+the cells alone whose noisy distance from the product is beyond 2.5 deviations of noise, less what noise alone puts
+beyond in so many cells; the upper end counts all, and both move out by the noise along the gradient.
 
 **A survey of as many people.** The number of people who, drawn at random from the table without replacement, would
 give the marginals of the workload with the same mean error as the released model has: the mean absolute deviation of a
@@ -21,7 +21,7 @@ share p among n of N people is about ``sqrt(2 p (1 - p) / (pi n) (N - n) / (N - 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -43,6 +43,8 @@ MOST_PAIRS = 1000
 """Pairs whose associations are looked at."""
 _BEYOND = 2.5
 """Deviations of noise beyond which the distance of a cell is taken for more than noise."""
+_ALONE = math.exp(-_BEYOND * math.sqrt(2.0)) * (_BEYOND + math.sqrt(0.5))
+"""Mean distance that noise alone puts beyond them, in deviations: of Laplace noise; of Gaussian it is less."""
 MOST_MARGINALS = 400
 """Marginals of a workload that stand for all of them in a survey."""
 
@@ -83,11 +85,17 @@ def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
             if known.get(pair) is not Knowledge.MEASURED:
                 known[pair] = Knowledge.MEASURED if exact.issuperset(pair) else Knowledge.PART
     ties = [*known, *(pair for rule in domain.constraints for pair in combinations(domain.base(rule.scope), 2))]
-    part_of = _connected(domain.names, ties)
+    part_of = _connected(domain.names, [*ties, *combinations(_of_prior(release), 2)])
     for pair in combinations(domain.names, 2):
         together = part_of[pair[0]] == part_of[pair[1]]
         known.setdefault(pair, Knowledge.IMPLIED if together else Knowledge.UNKNOWN)
     return {pair: known[pair] for pair in combinations(domain.names, 2)}
+
+
+def _of_prior(release: Release) -> list[str]:
+    """The columns of the public data that a run started from."""
+    prior = release.provenance.parameters.get("prior")
+    return [name for name in release.domain.names if isinstance(prior, Mapping) and name in prior["columns"]]
 
 
 def _is_whole(target: Measurable) -> bool:
@@ -182,9 +190,15 @@ def _association(
     if best is not None:
         noisy, noise = best
         most, gradient = dependence(noisy)
-        least = dependence(noisy, _BEYOND * noise)[0]
+        least = _surely_dependent(noisy, noise)
         apart = _within(apart.value, least, most, _radius(gradient, noise, width), 0.0)
     return Association(pair, apart, related, knowledge)
+
+
+def _surely_dependent(noisy: Floats, noise: float) -> float:
+    """The dependence that noise does not make, on average: of cells beyond it, less what noise alone puts there."""
+    alone = noisy.size * _ALONE * noise / max(float(noisy.sum()), 1.0)
+    return dependence(noisy, _BEYOND * noise)[0] - alone / 2.0
 
 
 def _radius(gradient: Floats, noise: float, width: float) -> float:

@@ -9,7 +9,9 @@ from typing import final
 
 from hedgerow.domain import Categorical
 from hedgerow.privacy import membership_guess
+from hedgerow.queries import Relation
 from hedgerow.release import (
+    DRAFT_ACCEPTED,
     MOST_LISTED,
     Association,
     ColumnSummary,
@@ -130,17 +132,20 @@ class Results:
     @property
     def guess(self) -> str:
         """The guarantee as odds."""
-        relation = self.release.budget.neighbours
+        release = self.release
         odds = (
             "who knows all records but one person's, and gives even odds to two candidates for that one"
-            if relation.public_total and relation.unfiltered.persons is None
+            if release.budget.neighbours.relation is Relation.REPLACE
             else "who knows the whole table but for one person, and gives even odds to this person being in it"
         )
-        right = self.share(membership_guess(self.release.budget))
-        return (
+        right = self.share(membership_guess(release.budget))
+        found = (
             f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
             f"of at most {right}; without the release it is 50%."
         )
+        if release.domain.draft:
+            found = f"{found} {DRAFT_ACCEPTED}"
+        return found if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {found}"
 
     def interval(self, column: ColumnSummary, found: Estimate) -> str:
         """The interval of a number of a column; empty where there is none."""

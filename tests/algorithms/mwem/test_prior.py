@@ -108,6 +108,17 @@ def test_the_release_says_so_and_can_be_read_again(tmp_path: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+def test_what_starts_from_a_release_that_is_not_private_is_stamped(tmp_path: Any) -> None:
+    seeded = MWEM().run(sample(500, 0), PAIRS, PureDP(1.0), noise=SeededNoise(0))
+    seeded.save(tmp_path / "s.release")
+    for source in (seeded, Release.load(tmp_path / "s.release")):
+        made = MWEM(prior=Prior.of(source)).run(sample(500, 1), PAIRS, PureDP(1.0))
+        assert made.provenance.stamp.startswith("NOT PRIVATE")
+        assert made.provenance.noise != seeded.provenance.noise
+    public = MWEM(prior=prior_of(sample(500, 2))).run(sample(500, 1), PAIRS, PureDP(1.0))
+    assert public.provenance.secure
+
+
 def test_trees_stay_within_their_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     # Levels, and as much budget as it takes to measure many tables beside those of the prior.
     without_histograms(monkeypatch)

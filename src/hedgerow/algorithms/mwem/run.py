@@ -343,6 +343,7 @@ class MWEMRun:
             measurements=[*self.bought_first, *self.learner.measurements],
             error_charge=self.charges.error,
             counted=counted,
+            secure=self.config.prior is None or self.config.prior.secure,
         )
 
     def _concluded(self, rule: Proximal) -> Model:

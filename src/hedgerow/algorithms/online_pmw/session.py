@@ -362,17 +362,15 @@ class OnlineSession:
         """
         asked = [each.target for each in self._history.measurements if isinstance(each.target, Conjunction)]
         workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
-        made = make_release(
+        return make_release(
             self._curator,
             workload,
             self.model,
             name="OnlinePMW",
             parameters={**self._basis.config.parameters(), "rules": self._basis.rules.to_dict()},
             measurements=self._history.measurements,
+            secure=self._basis.secure,
         )
-        if made.provenance.secure and not self._basis.secure:
-            made = replace(made, provenance=replace(made.provenance, secure=False))
-        return made
 
     def save(self, path: str | os.PathLike[str], *, secret: bool = True, hold: Hold | None = None) -> None:
         """Write the session to a file that only its owner may read, to continue with it later.

@@ -1,7 +1,7 @@
 """The algorithms that make a release: how they are called, what they report, and how a release is put together."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Protocol, final
 
@@ -326,6 +326,7 @@ def make_release(
     measurements: Sequence[Measurement] = (),
     error_charge: float = 0.0,
     counted: float | None = None,
+    secure: bool = True,
 ) -> Release:
     """Estimate the error of the workload, if that is to be paid for, and put the release together.
 
@@ -338,7 +339,9 @@ def make_release(
         measurements: Noisy answers, in the order in which they were bought.
         error_charge: epsilon or rho for the noisy error of the workload; 0 leaves it out.
         counted: The noisy number of records, where the mass of the model is an average of it and others.
+        secure: Whether all that the run started from is private, or public.
     """
+    made = Provenance.record(name, parameters, noise=curator.noise_source, violations=curator.violations)
     error = None
     if error_charge > 0.0:
         error = curator.workload_error(workload, workload.answers(model), error_charge)
@@ -350,7 +353,7 @@ def make_release(
         measurements=tuple(measurements),
         error=error,
         total=model.total,
-        provenance=Provenance.record(name, parameters, noise=curator.noise_source, violations=curator.violations),
+        provenance=replace(made, secure=made.secure and secure),
         counted=counted,
     )
 

@@ -24,6 +24,7 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Hypothesis, JunctionTree, Model, Proximal, hypothesis, refit
 from hedgerow.queries import Marginal, Measurement, NoiseKind, PublicData, Workload
+from hedgerow.release import Release
 
 _WIDEST = 3
 """Attributes of a public table, at most."""
@@ -45,6 +46,7 @@ class Prior:
     Attributes:
         public: The tables: records that were read as public ones, or the model of a release.
         records: Number of records that they are about; more let weaker patterns in.
+        secure: Whether they may be called public; not the model of a release whose noise was not secure.
 
     Example:
         >>> import hedgerow, pyarrow
@@ -56,6 +58,7 @@ class Prior:
 
     public: PublicData | Model = field(repr=False)
     records: float
+    secure: bool = True
 
     def __post_init__(self) -> None:
         """Check both.
@@ -77,6 +80,8 @@ class Prior:
     def of(cls, source: Any) -> Prior:
         """Take public records as a prior, or a release.
 
+        What starts from a release that is not private is not private either, and is stamped so.
+
         Args:
             source: Records from `read_public`, a release, or a model.
 
@@ -84,7 +89,9 @@ class Prior:
             ConfigError: It is none of these, as a table from `read_table`; or it has no records.
         """
         public = getattr(source, "model", source)
-        return cls(public, public.total if isinstance(public, PublicData | Model) else math.nan)
+        records = public.total if isinstance(public, PublicData | Model) else math.nan
+        release = source if isinstance(source, Release) else None
+        return cls(public, records, release is None or release.provenance.secure)
 
     def parameters(self) -> dict[str, Any]:
         """The prior in the parameters of a release: its columns and size."""
