@@ -255,6 +255,21 @@ def test_the_end_of_a_duration_has_the_type_of_its_start() -> None:
         domain_from_mapping(entries)
 
 
+def test_a_duration_in_a_zone_that_skips_hours_begins_at_a_type_without_a_zone(tmp_path: Path) -> None:
+    moments = {"min": "2024-03-30T00:00", "max": "2024-04-01T00:00", "step": "15min"}
+    stay = {"from": "seen", "to": "left", "min": 0, "max": 30, "unit": "h"}
+
+    def declared(zone: str, kind: str) -> Domain:
+        return domain_from_mapping({"seen": moments | {"zone": zone, "type": kind}, "stay": stay})
+
+    with pytest.raises(DomainError, match="'stay' would not add up"):
+        declared("Europe/Berlin", "timestamp[us, tz=Europe/Berlin]")
+    for domain in (declared("UTC", "timestamp[ms, tz=UTC]"), declared("Europe/Berlin", "timestamp[ms]")):
+        codes = np.stack([np.arange(193), np.arange(193) % 31], axis=1)
+        Records(codes, domain).write(tmp_path / "r.parquet")
+        assert np.array_equal(np.stack(read_table(tmp_path / "r.parquet", domain).columns, axis=1), codes)
+
+
 @pytest.mark.parametrize("edges", [[0, 0.1, 0.3, 0.7, 1], [0.7, 0.700001, 0.700002], [-3, -0.7, 0]])
 def test_narrow_floats_lie_in_their_bins(edges: list[float]) -> None:
     domain = domain_from_mapping({"x": {"edges": edges, "missing": True, "type": "float"}})
