@@ -17,7 +17,7 @@ import pytest
 from hedgerow.data.draft import draft_domain
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Categorical, IntegerRange
+from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain
@@ -258,6 +258,40 @@ def test_the_end_of_a_duration_has_the_type_of_its_start() -> None:
     }
     with pytest.raises(DomainError, match=r"'left': the type timestamp\[ns\] does not hold"):
         domain_from_mapping(entries)
+
+
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "UTC", "Asia/Kathmandu"])
+def test_times_in_a_zone_come_back_in_it(tmp_path: Path, zone: str) -> None:
+    moments = np.datetime64("2024-01-01T00:00", "ms") + 900_000 * np.random.default_rng(2).integers(0, 35_000, ROWS)
+    source = pa.table({"seen": pa.array(moments, pa.timestamp("ms", zone)), "sex": ["F", "M"] * (ROWS // 2)})
+    domain = drafted(source, tmp_path)
+    codes = np.stack(read_table(source, domain).columns, axis=1)
+    found = Records(codes, domain, seed=1).to_arrow()
+    assert found.schema.types == source.schema.types
+    assert np.array_equal(np.stack(read_table(found, domain).columns, axis=1), codes)
+
+
+def test_an_offset_is_no_zone(tmp_path: Path) -> None:
+    source = pa.table({"seen": pa.array([1_700_000_000, 1_710_000_900], pa.timestamp("s", "+05:30"))})
+    seen = drafted(source, tmp_path)["seen"]
+    assert isinstance(seen, IntegerRange | Binned)
+    assert seen.scale is not None
+    assert "UTC" in repr(seen.scale)
+
+
+def test_a_duration_in_a_zone_that_skips_hours_begins_at_a_type_without_a_zone(tmp_path: Path) -> None:
+    moments = {"min": "2024-03-30T00:00", "max": "2024-04-01T00:00", "step": "15min"}
+    stay = {"from": "seen", "to": "left", "min": 0, "max": 30, "unit": "h"}
+
+    def declared(zone: str, kind: str) -> Domain:
+        return domain_from_mapping({"seen": moments | {"zone": zone, "type": kind}, "stay": stay})
+
+    with pytest.raises(DomainError, match="'stay' would not add up"):
+        declared("Europe/Berlin", "timestamp[us, tz=Europe/Berlin]")
+    for domain in (declared("UTC", "timestamp[ms, tz=UTC]"), declared("Europe/Berlin", "timestamp[ms]")):
+        codes = np.stack([np.arange(193), np.arange(193) % 31], axis=1)
+        Records(codes, domain).write(tmp_path / "r.parquet")
+        assert np.array_equal(np.stack(read_table(tmp_path / "r.parquet", domain).columns, axis=1), codes)
 
 
 @pytest.mark.parametrize("edges", [[0, 0.1, 0.3, 0.7, 1], [0.7, 0.700001, 0.700002], [-3, -0.7, 0]])

@@ -6,9 +6,11 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from contextlib import suppress
 from typing import Any, final
 
 from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
+from hedgerow.errors import DomainError
 
 _LOOKS = re.compile(
     r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
@@ -61,6 +63,16 @@ class Spellings:
         }
         self._empty = True
         self._lengths: Counter[int] = Counter()
+
+    def prefer_zone(self, zone: str) -> None:
+        """Take times to be those of a zone, if it is known by a name, before any text is added.
+
+        Args:
+            zone: The zone that the source declares.
+        """
+        if self._empty:
+            with suppress(DomainError):  # an offset, say
+                self._found = {Moments(1, zone=zone): (0, 0, 0)} | self._found
 
     def add(self, text: str, count: int = 1) -> None:
         """Keep the scales that a text is on.

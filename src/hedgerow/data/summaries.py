@@ -69,6 +69,8 @@ class Summary:
     def declare(self, kind: pa.DataType) -> None:
         """Note the type that the source declares."""
         self.kind = type_name(kind)
+        if pa.types.is_timestamp(kind) and kind.tz is not None:
+            self.spellings.prefer_zone(kind.tz)
         self.are_texts = self.kind in {"string", "large_string", "dictionary"}
 
     def add(self, column: pa.Array[Any]) -> None:

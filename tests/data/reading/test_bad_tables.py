@@ -150,6 +150,19 @@ def test_dates_beyond_the_calendar_show_nothing(cells: pa.Array[Any]) -> None:
     assert read_table(table, other).columns[0].tolist() == [other["seen"].other_code, other["seen"].missing_code]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_bad_cells_in_every_kind_of_text(kind: pa.DataType) -> None:
+    domain, lenient = (Domain([Categorical("city", ("Bath", "York"), missing=text)]) for text in (None, "?"))
+    column = pa.array(["Bath", None, "York ", SECRET], kind)
+    frame = pl.DataFrame({"city": ["Bath", None, "York ", SECRET]})
+    for source in (pa.table({"city": column}), pa.table({"city": column.dictionary_encode()}), frame):
+        with pytest.raises(MissingValueError, match="first: 2"):
+            read_table(source, domain)
+        with pytest.raises(UnknownValueError, match=r"(?s)first: 3, 4.*1 rows fit without them") as caught:
+            read_table(source, lenient)
+        assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
 def test_columns_of_other_faults_are_named(tmp_path: Path) -> None:
     error = refused(OutOfRangeError, written(tmp_path, "Bath,120,99,3"))
     assert error.column == "age"

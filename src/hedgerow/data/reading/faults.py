@@ -104,7 +104,10 @@ class FaultLog:
             if rows.size:
                 faulty = self._found.setdefault((name, fault), Faulty())
                 faulty.note(rows, first_row)
-                self._look(faulty, column.take(pa.array(rows, type=pa.int64())), recode)
+                cells = (
+                    column.cast(pa.string()) if column.type == pa.string_view() else column
+                )  # which Arrow cannot take
+                self._look(faulty, cells.take(pa.array(rows, type=pa.int64())), recode)
 
     def _look(self, faulty: Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
         texts = [str(value) for value in _shown(cells)]

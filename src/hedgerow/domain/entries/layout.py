@@ -39,8 +39,19 @@ def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span]
             check_written(domain[str(name)], found[str(name)])
     for span in spans:
         if span.start in found:
+            _check_span(span, found[span.start])
             check_written(measure_of(span, domain[span.start], domain[span.length]).end, found[span.start])
     return found
+
+
+def _check_span(span: Span, written: Written) -> None:
+    """Refuse moments in a zone whose clocks skip hours: one of these would move, and its duration not add up."""
+    if written.type is not None and ", tz=" in written.type and not written.type.endswith(", tz=UTC]"):
+        raise attribute_error(
+            span.start,
+            f"the type {written.type} has no hours that its clocks skip, so that {span.length!r} would not add up",
+            "name a type without a zone, as in timestamp[us], or delete 'type'",
+        )
 
 
 def _written(name: str, given: Mapping[str, Any]) -> Written:
