@@ -38,7 +38,7 @@ def test_every_output_is_stamped(tmp_path: Path) -> None:
     assert "http" not in page.replace("http-equiv", "")
     assert title_of(found).startswith("NOT PRIVATE")
     assert all(len(row) == len(headings_of(found)) == 3 for row in rows_of(found))
-    assert "not private" in repr(found)
+    assert all("not private" in repr(each) for each in (found, *found.findings))
 
 
 def test_the_same_seed_gives_the_same_figures() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hedgerow import MWEM, ApproxDP, PureDP, SeededNoise, Table, Workload
 from hedgerow.domain import Binned, Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import ConfigError
+from hedgerow.queries import Boxes, Explicit
 from hedgerow.release import Estimate, Release, column_summaries
 from hedgerow.release.columns import MOST_VALUES, QUARTILES, _Numbers
 
@@ -105,6 +106,23 @@ def test_the_share_of_a_value_that_noise_chose_is_covered() -> None:
         found = column_summaries(released(domain, [np.arange(1000) % 200], seed, 0.2), confidence=0.9)[0]
         hits += covers(found.share, 5.0 / 1000.0)
     assert hits >= 17
+
+
+def test_a_weighted_sum_is_not_compared_with_every_condition(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain, seen = Domain((IntegerRange("x", 0, 99),)), list[int]()
+    table, workload = Table(domain, [np.arange(600) % 100]), Workload.parse("prefixes:x", domain)
+    made = MWEM(rounds=1).run(table, workload, PureDP(1.0), noise=SeededNoise(0))
+    candidate = Boxes.candidate
+
+    def counted(self: Boxes, index: int) -> object:
+        seen.append(index)
+        return candidate(self, index)
+
+    monkeypatch.setattr(Boxes, "candidate", counted)
+    for weights, compared in ((np.arange(100.0), False), (np.ones(100), True)):
+        seen.clear()
+        made.answer(Explicit.of(domain, ("x",), weights))
+        assert bool(seen) is compared
 
 
 def test_no_value_is_told_to_be_there_that_is_not() -> None:

@@ -43,3 +43,7 @@ class Finding:
             "value": value,
             "real": real,
         }
+
+    def __repr__(self) -> str:
+        """The figure, with the label."""
+        return f"Finding({self.label}: {self.measure}, {self.subject}, {self.file}: {self.value:.6g})"

@@ -21,6 +21,7 @@ from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
     Blocks,
     Conjunction,
+    Explicit,
     Family,
     LinearQuery,
     Marginal,
@@ -211,6 +212,8 @@ def _weight_of_cells(query: LinearQuery) -> float:
 def _is_candidate(query: LinearQuery, family: Family) -> bool:
     if query.scope not in family.scopes:
         return False
+    if family.conjunctive and isinstance(query, Explicit) and not np.isin(query.vector, (0.0, 1.0)).all():
+        return False  # which need not be compared with every condition
     alike = np.flatnonzero(family.scope_of == family.scopes.index(query.scope))
     candidates = (family.candidate(index) for index in alike[:_LARGEST_SEARCH].tolist())
     return any(isinstance(each, LinearQuery) and same_query(query, each) for each in candidates)

@@ -88,9 +88,9 @@ class Prior:
         Raises:
             ConfigError: It is none of these, as a table from `read_table`; or it has no records.
         """
-        public = getattr(source, "model", source)
-        records = public.total if isinstance(public, PublicData | Model) else math.nan
         release = source if isinstance(source, Release) else None
+        public = source if release is None else release.model
+        records = public.total if isinstance(public, PublicData | Model) else math.nan
         return cls(public, records, release is None or release.provenance.secure)
 
     def parameters(self) -> dict[str, Any]:
