@@ -320,3 +320,14 @@ def test_levels() -> None:
 def test_entries_that_are_refused(entry: dict[str, Any], error: str) -> None:
     with pytest.raises(DomainError, match=error):
         domain_from_mapping({"x": entry})
+
+
+def test_a_bound_that_native_durations_cannot_hold_is_refused() -> None:
+    longest = 2**63 // 10**6
+    scale = Durations(1)
+    assert scale.literal(f"PT{longest - 1}S") is None, "more than twelve digits are no duration"
+    days, seconds = divmod(longest - 1, 86_400)
+    assert scale.literal(f"P{days}DT{seconds}S") == longest - 1
+    assert scale.literal(f"P{days}DT{seconds + 1}S") is None
+    assert scale.literal(f"-P{days}DT{seconds + 1}S") is None
+    assert scale.values(np.array([longest - 1]))[0] > np.timedelta64(0)

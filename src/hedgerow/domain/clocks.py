@@ -31,6 +31,8 @@ SECONDS: dict[str, int] = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _DAY = SECONDS["d"]
 _ROUNDING = 10**11
 """Numbers of a unit are written with twelve digits."""
+_LONGEST = 2**63 // 10**6
+"""Seconds that native durations, of microseconds in 64 bits, can hold."""
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?")
 _ISO = re.compile(
     r"([+-])?P(?=.)(?:(\d{1,8})W)?(?:(\d{1,9})D)?(?:T(?=.)(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,12}(?:\.\d{1,9})?)S)?)?"
@@ -203,9 +205,10 @@ class Durations(Scale):
         return self._of_text(cell) if isinstance(cell, str) else None
 
     def literal(self, text: str) -> Fraction | None:
-        """Exact place of a duration in the form of cells, or as PT1H30M."""
+        """Exact place of a duration in the form of cells, or as PT1H30M; none beyond 292,000 years (64 bits)."""
         found = self.position(text)
-        return Durations(self.seconds).position(text) if found is None else found
+        found = Durations(self.seconds).position(text) if found is None else found
+        return found if found is not None and abs(found * self.seconds) < _LONGEST else None
 
     def _of_text(self, text: str) -> Fraction | None:
         if self.form is None:
