@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -63,12 +64,14 @@ def on_pre_build(config: Any) -> None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take the drawings of the experiments into the site."""
+    """Take the drawings of the experiments into the site, and the page where a visitor moves epsilon."""
     from mkdocs.structure.files import File
 
     for drawing in sorted((DOCS.parent / "experiments").rglob("*.svg")):
         place = DRAWINGS + drawing.relative_to(DOCS.parent / "experiments").as_posix()
         files.append(File.generated(config, place, abs_src_path=str(drawing)))
+    teaching = runpy.run_path(str(DOCS.parent / "examples" / "teaching" / "make_page.py"))
+    files.append(File.generated(config, "move-epsilon.html", content=teaching["page"](teaching["content"]())))
     return files
 
 
