@@ -12,11 +12,12 @@ import pytest
 from hedgerow.audit import audit_files
 from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.models import Histogram
-from hedgerow.privacy import Curator, PureDP, SeededNoise
-from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Workload
+from hedgerow.privacy import Curator, PureDP, SeededNoise, WorkloadError
+from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.queries import Conjunction, Marginal, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from hedgerow.release.content import measurements_from_list, measurements_to_list
-from hedgerow.release.evidence import measured
+from hedgerow.release.evidence import from_workload_error, measured
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables
 from tests.release.made import DOMAIN, TABLE, make_release
@@ -56,6 +57,9 @@ def test_measurements_of_levels_and_parts_are_stored() -> None:
         ({"sex": [1], "age.2": [3]}, [0, 2]),
         ({"sex": [0, 1], "age.2": [3]}, [0]),
         ({"age": [5]}, []),
+        ({"age": [6]}, [0]),
+        ({"age": [6], "sex": [1]}, [0, 2]),
+        ({"age": [2, 3]}, [0, 1]),
     ],
 )
 def test_a_finer_measurement_is_evidence_where_it_tells_the_answer(codes: dict[str, list[int]], by: list[int]) -> None:
@@ -116,3 +120,32 @@ def test_a_release_of_levels_is_saved_and_audited(tmp_path: Path) -> None:
     (audited,) = audit_files([tmp_path / "people.release"]).files
     findings = {each.check: each.severity.name for each in audited.findings}
     assert findings["measurements"] == findings["sensitivities"] == "HOLDS"
+
+
+def test_a_condition_is_seen_over_a_level_if_it_holds_for_whole_classes_only() -> None:
+    noisy = Measurement(Marginal(NESTED, ("age.2",)), np.array([1.0, 10.0, 100.0, 1000.0]), NoiseKind.LAPLACE, 1.0)
+    classes = ({0, 1}, {2, 3}, {4, 5}, {6})
+    for chosen in range(1, 2**7 - 1):
+        ages = {age for age in range(7) if chosen >> age & 1}
+        pieces = list(measured(Conjunction.where(NESTED, {"age": ages}), [noisy]))
+        if all(each <= ages or each.isdisjoint(ages) for each in classes):
+            (piece,) = pieces
+            assert piece.centre == sum(10.0**i for i, each in enumerate(classes) if each <= ages)
+        else:
+            assert pieces == []
+
+
+def test_the_error_of_a_workload_over_levels_bounds_conditions_that_they_tell() -> None:
+    workload = Workload.parse("marginals:age.2*sex", NESTED)
+    noise = LaplaceNoise(2.0)
+    error = WorkloadError(20.0, 20.0, noise, noise, n_candidates=1, unit=1.0)
+
+    def radius(codes: dict[str, list[int]]) -> float | None:
+        query = Conjunction.where(NESTED, codes)
+        found = from_workload_error(
+            query, 5.0, workload=workload, error=error, neighbours=Neighbours.REPLACE, total_slack=0.0
+        )
+        return None if found is None else found.radius(0.05)
+
+    assert radius({"age": [2, 3], "sex": [1]}) == radius({"age.2": [1], "sex": [1]}) is not None
+    assert radius({"age": [2, 4], "sex": [1]}) is None

@@ -8,15 +8,15 @@ for the jumps of the discrete tail. The tests compare with the exact discrete la
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy import special
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import spread_over
+from hedgerow.domain import Clique, CodeSet, spread_over
 from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
     Blocks,
@@ -69,16 +69,55 @@ def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterato
         >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [noisy])]
         [70.0]
     """
+    levels = _levels(query)
     for measurement in measurements:
         target = measurement.target
         if isinstance(target, Marginal):
-            if all(target.domain.determines(target.scope, name) for name in query.scope):
-                yield from _from_marginal(query, target, measurement)
+            if seen := _seen_over(query, levels, target.scope):
+                yield from _from_marginal(seen, target, measurement)
         elif isinstance(target, Blocks):
-            if all(target.domain.determines(target.scope, name) for name in query.scope):
-                yield from _from_blocks(query, target, measurement)
+            if seen := _seen_over(query, levels, target.scope):
+                yield from _from_blocks(seen, target, measurement)
         elif isinstance(target, LinearQuery) and same_query(query, target):
             yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
+
+
+def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
+    """For each attribute of a condition its levels that tell whether it holds, with the codes of those that do.
+
+    So a measurement of ages in steps of five has what "age >= 75" asks for.
+    """
+    if not isinstance(query, Conjunction):
+        return {}
+    found: dict[str, dict[str, CodeSet]] = {}
+    for name, codes in zip(query.scope, query.codes, strict=True):
+        found[name] = {}
+        for level in query.domain.coarser(name):
+            places: Any = query.domain.lookup(name, level)
+            inside = np.zeros(places.size, dtype=bool)
+            inside[np.asarray(codes, dtype=np.intp)] = True
+            whole = np.unique(places[inside & (places >= 0)])  # codes below 0 are those that no record has
+            if not np.isin(places[~inside], whole).any():
+                found[name][level] = CodeSet.of(whole.tolist())
+    return found
+
+
+def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], scope: Clique) -> LinearQuery | None:
+    """The query over variables that those of a scope determine: itself, or the same over levels; else None."""
+    domain = query.domain
+    missing = [name for name in query.scope if not domain.determines(scope, name)]
+    if not missing:
+        return query
+    if not isinstance(query, Conjunction):
+        return None
+    codes = dict(zip(query.scope, query.codes, strict=True))
+    for name in missing:
+        level = next((each for each in levels[name] if domain.determines(scope, each)), None)
+        if level is None:
+            return None
+        del codes[name]
+        codes[level] = levels[name][level]
+    return Conjunction.where(domain, codes)
 
 
 def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurement) -> Iterator[Evidence]:
@@ -189,6 +228,7 @@ def _reaches(
     """Pairs (factor, offset): the answer is off by at most ``factor * maximum + offset``."""
     low, high = query.bounds
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
+    levels = _levels(query)
     for family in workload.families:
         single = float(family.sensitivities(neighbours.single).max())
         unit = (single + GRID) * _UNIT_ROUNDING
@@ -196,12 +236,16 @@ def _reaches(
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID
             continue
-        containing = [scope for scope in family.scopes if set(query.scope) <= set(scope)]
-        sizes = [math.prod(workload.domain.shape_of(scope)) for scope in containing]
+        seen = ((_seen_over(query, levels, scope), scope) for scope in family.scopes)
+        containing = [(each, scope) for each, scope in seen if each is not None and set(each.scope) <= set(scope)]
+        sizes = [math.prod(workload.domain.shape_of(scope)) for _, scope in containing]
         if family.whole and containing:
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
         elif containing:
-            cells = _weight_of_cells(query) * min(sizes) / query.domain.project(query.scope).size
+            cells = min(
+                _weight_of_cells(each) * size / each.domain.project(each.scope).size
+                for (each, _), size in zip(containing, sizes, strict=True)
+            )
             yield cells * unit, 1.5 * cells * GRID  # the answers are rounded to the nearest, the error down
 
 
