@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.learning import learn_bins
+from hedgerow.algorithms.learning import learn_domain
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.audit import Severity
 from hedgerow.data.table import Table
@@ -93,7 +93,7 @@ def test_cuts_of_bins_are_looked_at(
     with monkeypatch.context() as patch:
         if forgetful:
             patch.setattr("hedgerow.queries.core.query.of_marginal", lambda each: of_marginal(each.single))
-        domain = learn_bins(curator, wanted)
+        domain = learn_domain(curator, wanted)
     codes = np.searchsorted(domain["x"].edges, values, side="right") - 1
     table = Table(domain, [np.clip(codes, 0, domain["x"].size - 1), values % 2], persons=persons)
     workload = Workload.parse("marginals:2", domain)

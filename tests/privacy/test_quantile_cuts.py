@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from scipy.special import logsumexp
 
 import hedgerow.privacy.curator as curator_module
-from hedgerow.algorithms.learning import learn_bins
+from hedgerow.algorithms.learning import learn_domain
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import BudgetExceededError, QueryError, UnpaidNoiseError
@@ -202,7 +202,7 @@ WANTED = OpenDomain({"x": {"min": 0, "max": 5, "whole": True, "points": [0], "bi
 def learning(relation: Neighbours) -> object:
     def run(source: DenseCounts, noise: NoiseSource) -> tuple[str, ...]:
         curator = Curator(source, PureDP(1.0, relation.unfiltered), noise=noise)
-        domain = learn_bins(curator, WANTED, 0.9)
+        domain = learn_domain(curator, WANTED, share=0.9)
         assert curator.ledger.spent <= 0.9
         return domain["x"].labels
 
@@ -230,7 +230,7 @@ def test_each_regime_has_its_own_charge() -> None:
     spent = []
     for budget in (PureDP(1.0), ZCDP(1.0), GDP(math.sqrt(2.0))):
         curator = Curator(DenseCounts(WANTED.fine, [1, 1] * 6), budget, noise=SeededNoise(0))
-        learn_bins(curator, WANTED, 0.25)
+        learn_domain(curator, WANTED, share=0.25)
         spent.append(curator.ledger.spent)
         assert curator.ledger.events[0].values == 1
     assert spent == pytest.approx([0.25] * 3)

@@ -143,6 +143,7 @@ class _Checking:
         yield "charges", lambda: ledger_checks.check_charges(entries)
         yield "sum", lambda: ledger_checks.check_sum(entries, ledger)
         yield "limit", self._check_limit
+        yield "thresholds", lambda: ledger_checks.check_thresholds(entries, ledger, self._budget)
         yield "hash chain", lambda: ledger_checks.check_head(ledger, version)
         yield "sentence", self._check_sentence
         yield "public numbers", lambda: ledger_checks.check_public(entries)
@@ -212,8 +213,13 @@ class _Checking:
     def _second_opinion(self) -> Finding | None:
         inner = (self._budget or {}).get("inner", self._budget or {})
         stated = inner.get("delta")
-        delta = exact(stated) if self._delta is None and stated is not None else self._delta
+        delta = exact(stated) - self._kept if self._delta is None and stated is not None else self._delta
         return None if delta is None else ledger_checks.second_opinion(self._entries, delta)
+
+    @property
+    def _kept(self) -> Fraction:
+        """The delta that the ledger may spend on thresholds."""
+        return exact(self._ledger.get("thresholds", 0))
 
     def facts(self) -> dict[str, Any]:
         """Facts that were read, for showing."""
@@ -249,6 +255,7 @@ class _Checking:
                 domain="" if domain is None else hashlib.sha256(json.dumps(domain).encode()).hexdigest(),
                 unit={unit: unit for unit in UNITS}[self._ledger["unit"]],
                 limit=exact(self._ledger["limit"]),
+                thresholds=self._kept,
                 holds=holds,
             )
         except _SHAPES:

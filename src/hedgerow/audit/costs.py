@@ -11,14 +11,19 @@ With sensitivity s, scale b and n values, draws or fires:
 | exponential mechanism | 2 s / b | x | x^2 / 8 | g(x / 2) |
 | permute-and-flip | 2 s / b | x | x tanh(x / 2) | g(x) |
 | exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 | n g(x / 2) |
+| discrete Laplace or Gaussian above a threshold | | as the noise alone | | |
 | sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) | g(x) |
 | public | | 0 | 0 | 0 |
+
+Counts above a threshold T cost a delta beside that: ``max(Pr(Z >= T - m), m Pr(Z >= T - 1))``, where one person has m
+records at most.
 
 g(x) is 2 z^2 with Phi(z) = 1 / (1 + e^-x), in `gaussian`; the proofs for GDP are in docs/theory.md section 12.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +31,7 @@ from typing import Any, final
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
-from hedgerow.audit.relations import check_relation
+from hedgerow.audit.relations import check_relation, records_of_person
 
 _TEXTS = ("label", "mechanism", "target", "unit", "neighbours")
 _NUMBERS = ("sensitivity", "scale", "charge")
@@ -35,6 +40,13 @@ _THRESHOLD = "threshold_scale"
 UNITS = ("epsilon", "rho", "mu^2/2")
 """Units that ledgers count in."""
 _SPARSE_VECTOR = "sparse vector"
+THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
+"""Mechanisms that tell labels which many records have."""
+_SUMMED = 1024
+"""Largest sigma whose tail is summed up."""
+_SIGMAS = 40
+_SLACK = Fraction(1) + Fraction(1, 2**30)
+"""More than the rounding of these sums."""
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
 _OLD = ("earlier release", "interrupted")
 """Mechanisms of files of format 1 that stand for others, which are not in the file."""
@@ -56,7 +68,8 @@ class Entry:
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation.
         values: Number of values, draws or fires.
-        threshold_scale: Scale of a sparse vector's threshold noise; None in files that do not say it.
+        threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts; None in files that do
+            not say it.
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
@@ -146,7 +159,7 @@ def cost(entry: Entry) -> Bounds:
         raise UnknownCostError("an event that stands for others, which the file does not hold")
     if entry.mechanism not in _COSTS:
         raise ValueError(f"no mechanism is called {entry.mechanism!r}")
-    if entry.threshold_scale and entry.mechanism != _SPARSE_VECTOR:
+    if entry.threshold_scale and entry.mechanism not in (_SPARSE_VECTOR, *THRESHOLDED):
         raise ValueError(f"{entry.mechanism} has no threshold")
     return _COSTS[entry.mechanism](entry)
 
@@ -195,12 +208,54 @@ _COSTS: Mapping[str, Callable[[Entry], Bounds]] = {
     "public": _free,
     "discrete Laplace": _laplace,
     "discrete Gaussian": _gaussian,
+    THRESHOLDED[0]: _laplace,
+    THRESHOLDED[1]: _gaussian,
     "exponential mechanism": _exponential,
     "permute-and-flip": _permute_and_flip,
     "exponential mechanism, one draw": _draws,
     "exponential mechanism, independent draws": _draws,
     _SPARSE_VECTOR: _sparse_vector,
 }
+
+
+def delta_of(entry: Entry) -> Fraction:
+    """The probability, rounded up, that an event tells a label which only one of two neighbouring tables has.
+
+    Raises:
+        ValueError: Its noise or its threshold is none.
+
+    Example:
+        >>> event = {"label": "learn", "mechanism": "discrete Gaussian above a threshold", "target": "labels of job",
+        ...     "sensitivity": 1.0, "scale": 10.0, "charge": 0.005, "unit": "rho", "neighbours": "add-remove",
+        ...     "values": 1, "threshold_scale": 63.0}
+        >>> round(float(delta_of(Entry.of(1, event))) * 1e10, 3)
+        3.291
+    """
+    if entry.mechanism not in THRESHOLDED:
+        return Fraction(0)
+    threshold, most = entry.threshold_scale or Fraction(0), records_of_person(entry.neighbours)
+    if threshold.denominator != 1 or threshold < 1 or not entry.scale > 0:
+        raise ValueError("a threshold of counts is a whole number from 1 on")
+    if threshold < most:
+        return Fraction(1)
+    tail = _laplace_tail if entry.mechanism == THRESHOLDED[0] else _gaussian_tail
+    together, alone = (tail(float(entry.scale), int(threshold) - count) for count in (most, 1))
+    return min(Fraction(1), max(together, most * alone))
+
+
+def _laplace_tail(scale: float, least: int) -> Fraction:
+    """Pr(Z >= k) = p^k / (1 + p), where p = exp(-1 / scale)."""
+    return Fraction(math.exp(-least / scale) / (1.0 + math.exp(-1.0 / scale))) * _SLACK
+
+
+def _gaussian_tail(scale: float, least: int) -> Fraction:
+    """A sum of its terms, by that of all; for wide noise, that of the continuous law one step before."""
+    if scale > _SUMMED:
+        return Fraction(math.erfc((least - 1) / scale / math.sqrt(2.0)) / 2.0) * _SLACK
+    wide = math.ceil(_SIGMAS * scale) + 1
+    above = math.fsum(math.exp(-k * k / (2.0 * scale * scale)) for k in range(least, least + wide))
+    whole = math.fsum(math.exp(-k * k / (2.0 * scale * scale)) for k in range(-wide, wide + 1))
+    return Fraction(above) / Fraction(whole) * _SLACK
 
 
 def _ratio(sensitivity: Fraction, scale: Fraction) -> Fraction:

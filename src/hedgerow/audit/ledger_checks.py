@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
-from hedgerow.audit.costs import Entry, UnknownCostError, cost
+from hedgerow.audit.costs import Entry, UnknownCostError, cost, delta_of
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.relations import is_public
@@ -111,11 +111,40 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
         promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
         told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
-    delta, promised = exact(inner["delta"]), exact(inner["epsilon"])
+    kept = exact(inner.get("thresholds", 0))
+    delta, promised = exact(inner["delta"]) - kept, exact(inner["epsilon"])
     found = epsilon_of(limit, unit, delta)
     told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"
     return Finding("limit", Severity.HOLDS if found <= promised else Severity.FAILS, told)
+
+
+def check_thresholds(
+    entries: Sequence[Entry], ledger: Mapping[str, Any], budget: Mapping[str, Any] | None
+) -> Finding | None:
+    """Whether thresholds of counts spend no more delta than the budget keeps for them; None where nobody asks.
+
+    Args:
+        entries: The ledger's events.
+        ledger: The ledger as the file holds it.
+        budget: The budget; None if the file has none.
+    """
+    wrong, spent = [], Fraction(0)
+    for entry in entries:
+        try:
+            spent += delta_of(entry)
+        except ValueError as error:
+            wrong.append(f"{entry.name}: {error}")
+    inner = {} if budget is None else budget.get("inner", budget)
+    allowed, limit = exact(inner.get("thresholds", 0)), exact(ledger.get("thresholds", 0))
+    if not (spent or wrong or allowed or limit):
+        return None
+    if budget is not None and limit > allowed:
+        wrong.append(f"the ledger may hold {float(limit):.3g}, and the budget keeps {float(allowed):.3g}")
+    if spent > limit:
+        wrong.append(f"they spend {float(spent):.3g}, and the ledger may hold {float(limit):.3g}")
+    text = f"{float(spent):.3g} of the {float(limit):.3g} of delta that is kept for them"
+    return gathered("thresholds", wrong, [], text)
 
 
 def check_public(entries: Sequence[Entry]) -> Finding | None:
@@ -141,8 +170,9 @@ def head_of(ledger: Mapping[str, Any]) -> str:
         >>> head_of({"limit": 1.0, "unit": "rho", "events": []})[:16]
         '0dca3d6c594b6797'
     """
-    head = "hedgerow ledger"
-    for link in ({"limit": ledger["limit"], "unit": ledger["unit"]}, *ledger["events"]):
+    head, kept = "hedgerow ledger", ledger.get("thresholds")
+    limits = {"limit": ledger["limit"], "unit": ledger["unit"]} | ({"thresholds": kept} if kept else {})
+    for link in (limits, *ledger["events"]):
         text = json.dumps(link, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         head = hashlib.sha256(head.encode() + b"\n" + text.encode()).hexdigest()
     return head
@@ -172,6 +202,8 @@ def budget_faults(budget: Mapping[str, Any]) -> str:
         unit_of(inner)
         if any(exact(inner[name]) <= 0 for name in names) or ("delta" in names and exact(inner["delta"]) >= 1):
             return "a number of the budget is out of its range"
+        if not 0 <= exact(inner.get("thresholds", 0)) <= exact(inner.get("delta", 0)):
+            return "more of its delta is kept for thresholds than there is"
     except _SHAPES as error:
         return str(error) if isinstance(error, TypeError | ValueError) else f"it has no {error}"
     return ""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.audit.costs import Entry
+from hedgerow.audit.costs import THRESHOLDED, Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.relations import (
@@ -216,6 +216,8 @@ def _of_target(entry: Entry, families: Sequence[Mapping[str, Any]], bounds: Sequ
     """The square of the least sensitivity that the words of an event tell; None where they tell none."""
     if entry.mechanism in MECHANISMS.values():
         return _of_noise(entry)
+    if entry.mechanism in THRESHOLDED:
+        return squared_of_marginal(entry.neighbours, gaussian="Gaussian" in entry.mechanism)
     if entry.mechanism == "sparse vector":
         return None if bounds is None else squared_of_values(entry.neighbours, *map(exact, bounds))
     return _of_choice(entry, families)

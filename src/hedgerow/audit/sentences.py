@@ -48,7 +48,9 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
             epsilon, delta = budget["epsilon"], budget["delta"]
             told = f"of at most {_factor(epsilon)}, apart from a probability of at most {delta:.3g} (differential "
             told += f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, accounted as "
-            told += f"{_accounted(budget, limit)})"
+            kept = budget.get("thresholds")
+            apart = f", and {kept:.3g} of delta kept for thresholds" if kept else ""
+            told += f"{_accounted(budget, limit)}{apart})"
         case "subsampled":
             epsilon, delta = of_a_sample(budget, limit)
             apart = f", apart from a probability of at most {delta:.3g}" if delta else ""

@@ -24,6 +24,7 @@ class Share:
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         limit: Limit of its ledger, which is its promise: what is left unspent makes the promise no smaller.
         holds: Whether its own audit found nothing wrong.
+        thresholds: The delta that its ledger may spend on thresholds.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Share:
     unit: str
     limit: Fraction
     holds: bool = True
+    thresholds: Fraction = Fraction(0)
 
     @property
     def rho(self) -> Fraction:
@@ -54,6 +56,8 @@ class Total:
         converted: The epsilon at that delta: the smallest of what zCDP gives for all, and what it gives for those that
             are not pure, with the pure epsilons added; where none is in rho, also of what GDP gives for the same.
         remarks: Remarks needed to read the sum.
+        thresholds: Sum of the deltas of thresholds. They are a part of delta where one is given; a rho or an epsilon
+            holds but for them.
     """
 
     relation: str
@@ -63,10 +67,12 @@ class Total:
     delta: Fraction | None
     converted: Fraction | None
     remarks: tuple[str, ...]
+    thresholds: Fraction = Fraction(0)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        numbers = {name: getattr(self, name) for name in ("epsilon", "rho", "delta", "converted")}
+        names = ("epsilon", "rho", "delta", "converted", *(["thresholds"] if self.thresholds else []))
+        numbers = {name: getattr(self, name) for name in names}
         return {
             "neighbours": self.relation,
             "files": list(self.files),
@@ -80,6 +86,8 @@ class Total:
         amounts.append(f"rho = {float(self.rho):.6g}")
         if self.converted is not None and self.delta is not None:
             amounts.append(f"epsilon = {float(self.converted):.6g} at delta = {float(self.delta):.3g}")
+        if self.thresholds:
+            amounts.append(f"{float(self.thresholds):.3g} of delta for thresholds")
         counted = f"{len(self.files)} file{'' if len(self.files) == 1 else 's'}"
         return f"{counted} under {self.relation!r}: {', '.join(amounts)}"
 
@@ -103,15 +111,17 @@ def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta
     epsilon = sum((share.limit for share in added if share.unit == "epsilon"), Fraction(0))
     rest = sum((share.limit for share in added if share.unit != "epsilon"), Fraction(0))
     rho = sum((share.rho for share in added), Fraction(0))
+    thresholds = sum((share.thresholds for share in added), Fraction(0))
+    left = None if delta is None else delta - thresholds
     converted = None
-    if delta is not None:
-        converted = min(epsilon_of_rho(rho, delta), epsilon + epsilon_of_rho(rest, delta))
+    if left is not None and left > 0:
+        converted = min(epsilon_of_rho(rho, left), epsilon + epsilon_of_rho(rest, left))
         if all(share.unit != "rho" for share in added):
             pure = sum((cost_of_pure(share.limit).high for share in added if share.unit == "epsilon"), Fraction(0))
-            converted = min(converted, epsilon_of_half_square(pure + rest, delta))
-            converted = min(converted, epsilon + epsilon_of_half_square(rest, delta))
+            converted = min(converted, epsilon_of_half_square(pure + rest, left))
+            converted = min(converted, epsilon + epsilon_of_half_square(rest, left))
     paths, remarks = tuple(share.path for share in added), tuple(_remarks(relation, added, shares))
-    return Total(relation, paths, None if rest else epsilon, rho, delta, converted, remarks)
+    return Total(relation, paths, None if rest else epsilon, rho, delta, converted, remarks, thresholds)
 
 
 def _remarks(relation: str, added: Sequence[Share], shares: Sequence[Share]) -> list[str]:

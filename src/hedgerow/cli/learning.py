@@ -1,4 +1,4 @@
-"""Domains with bins to be learnt: what may be asked of them, and the run's first part, which learns them."""
+"""Domains with bins or values to be learnt: what may be asked of them, and the run's first part, which learns them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def outline_of(wanted: Domain | OpenDomain, text: str | None = None) -> Domain:
 
     if isinstance(wanted, Domain):
         return wanted
-    for name in wanted.bins:
+    for name in (*wanted.bins, *wanted.values):
         named = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(rf"\bwhere\b[^;]*{named}|{named}\.", text or ""):
             raise typer.BadParameter(
-                f"--workload names values or levels of {name!r}, whose bins are to be learnt: give its bins in the "
-                "domain file"
+                f"--workload names values or levels of {name!r}, of which bins or values are to be learnt: give these "
+                "in the domain file"
             )
     return wanted.outline
 
@@ -52,18 +52,41 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
         wanted: The domain.
         budget: Budget of the whole release.
     """
-    from hedgerow.algorithms.learning import SHARE, budget_after, learning_charges
+    from hedgerow.algorithms.learning import budget_after, learning_charges, learning_share, threshold_of
     from hedgerow.domain import Domain
 
     if isinstance(wanted, Domain):
         return [], budget
-    charges = learning_charges(wanted, SHARE * budget.limit)
+    share = learning_share(wanted)
+    charges = learning_charges(wanted, share * budget.limit)
     told = [
         f"{name} in {bins:,} bins, in {len(charges[name])} rounds at {charges[name][0]:.6g} {budget.unit}"
         for name, bins in wanted.bins.items()
     ]
-    lines = [("learn", f"{SHARE:.0%} of the budget: {'; '.join(told)}")]
-    return lines, budget_after(budget, SHARE)
+    for name, most in wanted.values.items():
+        noise = threshold_of(budget, wanted, name)
+        told.append(
+            f"{name} in up to {most:,} values, with noise of {noise.scale:.3g} counts: labels that fewer than about "
+            f"{noise.threshold:,} records have become {wanted.fine[name].other!r}"
+        )
+    lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
+    return lines, budget_after(budget, share)
+
+
+def budget_for(wanted: Domain | OpenDomain, budget: Budget) -> Budget:
+    """The budget, with a part of its delta kept for thresholds if values are to be learnt.
+
+    Args:
+        wanted: The domain.
+        budget: The budget that was asked for.
+
+    Raises:
+        ConfigError: Values are to be learnt, and the budget has no delta.
+    """
+    from hedgerow.algorithms.learning import budget_with_thresholds
+    from hedgerow.domain import Domain
+
+    return budget if isinstance(wanted, Domain) else budget_with_thresholds(budget, wanted)
 
 
 @final
@@ -116,25 +139,26 @@ class Opening:
         return Opened(table, workload, self.budget)
 
     def learn(self, wanted: OpenDomain, text: str | None, before_rows: Callable[[], object]) -> Opened:
-        """Read a table in fine cells, learn its bins, and read it again in these.
+        """Read a table in fine cells, and its labels; learn bins and values, and read it again in these.
 
         All that can be wrong with its cells shows before anything is spent.
 
         Args:
-            wanted: The domain with bins to be learnt.
+            wanted: The domain with bins or values to be learnt.
             text: The workload; None for the usual one.
             before_rows: Called when the columns are in order, before the first row is read.
         """
-        from hedgerow.algorithms.learning import learn_bins
+        from hedgerow.algorithms.learning import learn_domain
         from hedgerow.privacy import Curator, budget_of_filtered
         from hedgerow.queries import Workload
 
-        columns = Workload.parse(f"marginals:{','.join(wanted.bins)}", wanted.fine)
-        table = self._table(replace(self.reading, domain=wanted.fine), columns, before_rows)
+        looked = Workload.parse(f"marginals:{','.join(wanted.bins or wanted.values)}", wanted.fine)
+        table = self._table(replace(self.reading, domain=wanted.fine), looked, before_rows)
+        labels = self.reading.read_labels(self.output, self.data, wanted) if wanted.values else None
         budget = budget_of_filtered(self.budget) if self.reading.filtered else self.budget
         curator = Curator(table, budget, noise=self.noise)
         with accounted(self.output, curator):
-            domain = learn_bins(curator, wanted)
+            domain = learn_domain(curator, wanted, labels)
             asked = options.workload_over(domain, text)
             table = self._table(replace(self.reading, domain=domain), asked, None)
         return Opened(table, asked, budget, curator.ledger.events)

@@ -16,8 +16,8 @@ from hedgerow.cli.console import Output, showing_counting
 from hedgerow.errors import BrokenRuleError, HedgerowError, SessionError, UndeclaredColumnError
 
 if TYPE_CHECKING:
-    from hedgerow.data import ScannedTable, Table
-    from hedgerow.domain import Domain
+    from hedgerow.data import Labels, ScannedTable, Table
+    from hedgerow.domain import Domain, OpenDomain
     from hedgerow.queries import Persons, Workload
 
 PLACES = (
@@ -164,14 +164,7 @@ class Reading:
         """
         from hedgerow.data import is_place, read_table, scan_table
 
-        how: dict[str, Any] = {
-            "count_column": self.count_column,
-            "coded": self.coded,
-            "extra_columns": "ignore" if self.some_columns else "error",
-            "show_values": show_values,
-            "violations": self.violations,
-            **{name: getattr(self, name) for name in _OF_PERSONS},
-        }
+        how = self._how(show_values=show_values)
         with _naming_options(self.domain.names):
             if self.where is None and not is_place(data) and not _is_large(Path(data)):
                 if before_rows is not None:
@@ -187,6 +180,33 @@ class Reading:
             with showing_counting(output) as progress:
                 table.count(progress)
             return table
+
+    def read_labels(self, output: Output, data: str, wanted: OpenDomain) -> Labels:
+        """Read the labels of columns whose values are to be learnt, for handing on.
+
+        Args:
+            output: Shows progress.
+            data: Place of the table.
+            wanted: The domain with values to be learnt.
+
+        Raises:
+            DataError: The table does not fit the domain.
+        """
+        from hedgerow.data import read_labels
+
+        with _naming_options(self.domain.names), showing_counting(output) as progress:
+            return read_labels(data, wanted, where=self.where, progress=progress, **self._how())
+
+    def _how(self, *, show_values: bool = False) -> dict[str, Any]:
+        """Arguments of the functions that read tables."""
+        return {
+            "count_column": self.count_column,
+            "coded": self.coded,
+            "extra_columns": "ignore" if self.some_columns else "error",
+            "show_values": show_values,
+            "violations": self.violations,
+            **{name: getattr(self, name) for name in _OF_PERSONS},
+        }
 
 
 def inputs_of(data: str) -> list[Path]:

@@ -1,4 +1,5 @@
 from .draft import draft_domain as draft_domain
+from .labels import Labels as Labels, LabelSource as LabelSource, read_labels as read_labels
 from .linked import read_linked as read_linked
 from .public import read_public as read_public
 from .reading.columns import check_apart as check_apart, select_columns as select_columns

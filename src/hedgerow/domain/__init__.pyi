@@ -23,6 +23,7 @@ from .encoding import (
     Encoder as Encoder,
     Fault as Fault,
     UnsupportedTypeError as UnsupportedTypeError,
+    distinct_texts as distinct_texts,
     encoder as encoder,
     plain as plain,
     plain_durations as plain_durations,

@@ -205,6 +205,7 @@ class Categorical(Attribute):
 
     values: tuple[Value, ...]
     spelling: Spelling
+    learnt: bool
 
     def __init__(
         self,
@@ -212,6 +213,7 @@ class Categorical(Attribute):
         values: Iterable[Value],
         *,
         spelling: Spelling = AS_WRITTEN,
+        learnt: bool = False,
         missing: str | None = None,
         other: str | None = None,
     ) -> None:
@@ -221,6 +223,7 @@ class Categorical(Attribute):
             name: Column name.
             values: Ordinary values: texts, whole numbers, numbers or booleans.
             spelling: Rules by which cells that are written differently are the same value.
+            learnt: Whether the values were learnt from private data, under a budget, and are public by that alone.
             missing: Text of the missing value. If it is also among the values it is moved out of them.
             other: Text of the other value, likewise.
 
@@ -239,7 +242,7 @@ class Categorical(Attribute):
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        self._set(name=name, missing=missing, other=other, values=kept, spelling=spelling)
+        self._set(name=name, missing=missing, other=other, values=kept, spelling=spelling, learnt=learnt)
         try:
             _ = self.codes_by_spelling if spelling != AS_WRITTEN else None
         except DomainError as error:

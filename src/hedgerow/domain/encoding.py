@@ -382,6 +382,23 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     raise UnsupportedTypeError(str(kind))
 
 
+def distinct_texts(column: pa.Array[Any]) -> list[str]:
+    """The different texts of the cells of a column that are not empty, as those of listed values are compared.
+
+    Raises:
+        UnsupportedTypeError: The column holds neither texts nor numbers.
+
+    Example:
+        >>> distinct_texts(pa.array([2.0, 0.5, None, 2.0])), distinct_texts(pa.array(["a", "", "a"]))
+        (['2', '0.5'], ['a'])
+    """
+    values = plain(column)
+    found: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    cells: Any = plain(found.dictionary)
+    held: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
+    return [text for cell in held if (text := value_text(cell))]
+
+
 def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
     """Durations as texts, in whole seconds; other values as they are.
 

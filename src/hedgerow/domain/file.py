@@ -24,6 +24,8 @@ Bounds and edges may be dates and times, or numbers with a step; the column is t
 left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [0, 99999]`` gives whole numbers or steps
 bins of their own; in ``edges`` a last edge that is there twice does. ``bins: {learn: 20}`` has the edges learnt from
 the private data, as a part of the budget (``learning.py``); the domain of a release then has ``learnt: true``.
+``values: {learn: 500}`` has the values of a column learnt, at most so many; labels that few records have become the
+other value.
 
 Listed values may have rules by which texts that are written differently are one value (``spelling.py``): ``trim: true``
 leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)

@@ -1,24 +1,29 @@
-"""Domains some of whose bins are to be learnt from the private data, under a budget.
+"""Domains some of whose bins and values are to be learnt from the private data, under a budget.
 
 What is public about such an attribute is its range: ``{min: 0, max: 99999, bins: {learn: 20}}``. It is cut into fine
 cells first, and the bins that are learnt are runs of these. A range of at most `FINE` whole numbers or steps has a cell
 for each; a larger one, or one with fractions, has the cells between two public grids: one of equal widths, and one
 whose distances from the smallest number have equal ratios, for numbers most of which are small.
+
+Of a column of labels that nobody can list, ``{values: {learn: 500}}``, nothing is public but how a cell is read as a
+label: the rules of its spelling, and the texts of the missing and the other value, which such a column always has. As
+long as its values are not known, all labels are the other value.
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow.domain.attribute import Attribute, Binned, attribute_error, closed
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, attribute_error, closed
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, points_of
+from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, learnt_values, points_of
 from hedgerow.domain.file import check_public, domain_of, of_file
+from hedgerow.domain.spelling import Spelling
 
 FINE = 4096
 """Most cells that bins are learnt from; half of them on each grid where there are two."""
@@ -30,7 +35,7 @@ _DIGITS = 5
 
 @final
 class OpenDomain:
-    """A domain file with bins that are to be learnt; `open_domain` reads it.
+    """A domain file with bins or values that are to be learnt; `open_domain` reads it.
 
     Args:
         content: The content of the file.
@@ -39,6 +44,7 @@ class OpenDomain:
 
     Attributes:
         bins: The number of bins to be learnt of each attribute, by name; those of points come to them.
+        values: The largest number of values to be learnt of each attribute, by name.
         points: The codes of the fine cells that are declared points, by name.
 
     Raises:
@@ -59,52 +65,99 @@ class OpenDomain:
         self._content, self._folder = content, folder
         self._columns = None if columns is None else tuple(columns)
         nested = content.get("attributes")
-        entries: Mapping[str, Any] = nested if isinstance(nested, Mapping) and not _is_wish(nested) else content
-        wishes = {str(name): entry for name, entry in entries.items() if _is_wish(entry)}
+        whole = isinstance(nested, Mapping) and not any(_is_wish(nested, part) for part in ("bins", "values"))
+        entries: Mapping[str, Any] = nested if isinstance(nested, Mapping) and whole else content
+        wishes = {str(name): entry for name, entry in entries.items() if _is_wish(entry, "bins")}
+        listed = {str(name): entry for name, entry in entries.items() if _is_wish(entry, "values")}
         self._cells = {name: _fine(name, entry) for name, entry in wishes.items()}
+        self._unlisted = {name: _unlisted(name, entry) for name, entry in listed.items()}
         points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
         self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
         self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
-        kept = set(wishes) if self._columns is None else set(self._columns)
+        kept = {*wishes, *listed} if self._columns is None else set(self._columns)
         numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
         self.bins = {name: number for name, number in numbers.items() if number is not None}
-        self._check_apart(domain_of(content, folder, self._cells))
+        most = {name: learnt_values(name, entry["values"]) for name, entry in listed.items() if name in kept}
+        self.values = {name: number for name, number in most.items() if number is not None}
+        self._check_apart(domain_of(content, folder, self._open))
+
+    @property
+    def _open(self) -> dict[str, Attribute]:
+        """The attributes of which something is to be learnt, as long as it is not known."""
+        unlisted = {name: _listing(each, ()) for name, each in self._unlisted.items()}
+        return {**self._cells, **unlisted}
 
     def _check_apart(self, whole: Domain) -> None:
         """Refuse what is made from bins that are not known yet."""
         used = [each.sources for each in whole.declared] + [each.scope for each in whole.constraints]
         for names in used:
             for name in names:
-                if name in self._cells:
-                    remedy = "give its bins, or take it out of levels, derived columns and constraints"
-                    raise attribute_error(name, "its bins are to be learnt, and something is made from them", remedy)
+                if name in self._open:
+                    part = "bins" if name in self._cells else "values"
+                    remedy = f"give its {part}, or take it out of levels, derived columns and constraints"
+                    raise attribute_error(name, f"its {part} are to be learnt, and something is made from them", remedy)
 
     @cached_property
     def fine(self) -> Domain:
-        """The domain that bins are learnt in, with fine cells."""
-        return self._with(self._cells)
+        """The domain that bins are learnt in, with fine cells; all labels of open columns are the other value."""
+        return self._with(self._open)
 
     @cached_property
     def outline(self) -> Domain:
-        """The domain with bins of equally many fine cells: what can be planned for before they are known."""
+        """The domain with bins of equally many fine cells, and the most values: what can be planned for."""
         cuts = {}
         for name, bins in self.bins.items():
             cells = self.fine[name].ordinary
             cuts[name] = [place for i in range(1, bins) if (place := round(i * cells / bins))]
-        return self.with_bins(cuts)
+        return self.with_bins(cuts, {name: [f"value {i}" for i in range(most)] for name, most in self.values.items()})
 
-    def with_bins(self, cuts: Mapping[str, Sequence[int]]) -> Domain:
-        """The domain with bins that begin at some of the fine cells, beside declared points.
+    def label_of(self, name: str) -> Callable[[str], str | None]:
+        """The rule that reads the text of a cell of an open column as a label; None where it is no label of its own.
+
+        Args:
+            name: A name in ``values``.
+
+        Example:
+            >>> wanted = OpenDomain({"job": {"values": {"learn": 9}, "trim": True, "synonyms": {"RN": "nurse"}}})
+            >>> [wanted.label_of("job")(text) for text in (" nurse", "RN", "", "?")]
+            ['nurse', 'nurse', None, None]
+        """
+        declared = self._unlisted[name]
+        normal, synonyms = declared.spelling.normal, dict(declared.spelling.synonyms)
+        stands = {normal(text): normal(label) for text, label in synonyms.items()}
+        apart = {normal(text) for text in (declared.missing, declared.other) if text is not None}
+
+        def label(text: str) -> str | None:
+            found = normal(text)
+            found = stands.get(found, found)
+            return found if found and found not in apart else None
+
+        return label
+
+    def labelled(self, labels: Mapping[str, Sequence[str]]) -> Domain:
+        """The domain that labels are counted in, with fine cells in place of bins. As private as the labels are.
+
+        Args:
+            labels: For each name in ``values``, labels that the table has, in order.
+        """
+        listed = {name: _listing(self._unlisted[name], found) for name, found in labels.items()}
+        return self._with({**self._open, **listed})
+
+    def with_bins(self, cuts: Mapping[str, Sequence[int]], values: Mapping[str, Sequence[str]] | None = None) -> Domain:
+        """The domain with bins that begin at some of the fine cells, beside declared points, and with values.
 
         Args:
             cuts: For each name in ``bins``, codes of fine cells that bins begin with; the first one always does.
+            values: For each name in ``values``, its values in order; none unless given.
         """
         made: dict[str, Attribute] = {}
         for name in self.bins:
             fine = self._cells[name]
             starts = {fine.edges[start] for start in (0, *cuts[name])} | self._forced[name]
             made[name] = _binned(fine, sorted(starts), learnt=True)
-        return self._with({**self._cells, **made})
+        for name in self.values:
+            made[name] = _listing(self._unlisted[name], (values or {}).get(name, ()), learnt=True)
+        return self._with({**self._open, **made})
 
     def _with(self, attributes: Mapping[str, Attribute]) -> Domain:
         whole = domain_of(self._content, self._folder, attributes)
@@ -114,7 +167,7 @@ class OpenDomain:
 def open_domain(
     path: str | os.PathLike[str], columns: Iterable[str] | None = None, *, accept_draft: bool = False
 ) -> Domain | OpenDomain:
-    """Read a domain file, some of whose bins may be to be learnt.
+    """Read a domain file, some of whose bins or values may be to be learnt.
 
     Args:
         path: The file: YAML or JSON, in UTF-8.
@@ -125,7 +178,7 @@ def open_domain(
         A domain if there is nothing to be learnt of these columns.
 
     Raises:
-        DomainError: See `read_domain`; or something is made from bins that are not known yet.
+        DomainError: See `read_domain`; or something is made from bins or values that are not known yet.
 
     Example:
         >>> import tempfile
@@ -140,14 +193,39 @@ def open_domain(
         wanted = OpenDomain(content if isinstance(content, Mapping) else {}, folder, columns)
         if not accept_draft:
             check_public(wanted.fine)
-        return wanted if wanted.bins else wanted.fine
+        return wanted if wanted.bins or wanted.values else wanted.fine
 
     return of_file(path, made)
 
 
-def _is_wish(entry: object) -> bool:
-    """Whether an entry of a file asks for bins to be learnt."""
-    return isinstance(entry, Mapping) and isinstance(bins := entry.get("bins"), Mapping) and "learn" in bins
+def _is_wish(entry: object, part: str) -> bool:
+    """Whether an entry of a file asks for its bins, or its values, to be learnt."""
+    return isinstance(entry, Mapping) and isinstance(found := entry.get(part), Mapping) and "learn" in found
+
+
+def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
+    """What is declared of a column whose values are to be learnt."""
+    learnt_values(name, entry["values"])
+    for option in ("levels", "learnt"):
+        if entry.get(option, NONE) not in (NONE, False):
+            raise attribute_error(name, f"{option!r} of values that are to be learnt", "delete it, or list the values")
+    declared = {option: True for option in ("missing", "other") if entry.get(option) in (None, False)}
+    targets = entry.get("synonyms") or {}
+    labels = sorted({str(label) for label in targets.values()}) if isinstance(targets, Mapping) else []
+    found = attribute_of(name, {**entry, **declared, "values": labels})
+    if not isinstance(found, Categorical):
+        raise attribute_error(name, "its values are to be learnt, and it has none", "list its values")
+    return found
+
+
+def _listing(declared: Categorical, values: Sequence[str], *, learnt: bool = False) -> Categorical:
+    """The column with values; synonyms of others are read as the other value, like these."""
+    spelling = declared.spelling
+    ends = {spelling.normal(text) for text in (*values, declared.missing, declared.other) if text is not None}
+    synonyms = {text: label for text, label in spelling.synonyms if spelling.normal(label) in ends}
+    kept = Spelling(trim=spelling.trim, fold=spelling.fold, unicode=spelling.unicode, synonyms=synonyms)
+    ends_of = {"missing": declared.missing, "other": declared.other}
+    return Categorical(declared.name, values, spelling=kept, learnt=learnt, **ends_of)
 
 
 def _fine(name: str, entry: Mapping[str, Any]) -> Binned:

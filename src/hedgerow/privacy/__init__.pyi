@@ -43,6 +43,7 @@ from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_
 from .mechanisms.events import cost_of as cost_of
 from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law
 from .mechanisms.sparse_vector import SparseVector as SparseVector
+from .mechanisms.thresholds import ThresholdedCounts as ThresholdedCounts
 from .randomness.draws import SLACK as SLACK
 from .randomness.source import (
     SECURE_SOURCE as SECURE_SOURCE,

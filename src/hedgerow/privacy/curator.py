@@ -16,10 +16,18 @@ from typing import Never, TypeVar, final
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.data import CountSource, PreparedSource, RuledSource
+from hedgerow.data import CountSource, LabelSource, PreparedSource, RuledSource
 from hedgerow.domain import Categorical, Clique, Domain
 from hedgerow.errors import BudgetError, ConfigError, QueryError
-from hedgerow.privacy.budgets import Budget, Regime, Subsampled, budget_for, secret_sample
+from hedgerow.privacy.budgets import (
+    Budget,
+    Regime,
+    Subsampled,
+    budget_for,
+    budget_of_filtered,
+    budget_of_persons,
+    secret_sample,
+)
 from hedgerow.privacy.exact import (
     GRID,
     EqualUnits,
@@ -40,6 +48,7 @@ from hedgerow.privacy.mechanisms import (
     Law,
     Mechanism,
     SparseVector,
+    ThresholdedCounts,
     selection_by,
 )
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
@@ -88,7 +97,7 @@ class Curator:
                 remedy="start again under this relation; what was spent under the other one stays spent",
             )
         check_mass(source.total())
-        ledger = Ledger(budget.limit, budget.unit, events)
+        ledger = Ledger.of(budget, events)
         paid = PaidNoise(OpenDPNoise() if noise is None else noise, ledger)
         if isinstance(budget, Subsampled):
             if events:  # the sample that they were spent on is not known any more
@@ -298,6 +307,57 @@ class Curator:
         chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)
         return [run.low + 1 + place for run, place in zip(runs, chosen, strict=True)]
 
+    def labels(
+        self, name: str, source: LabelSource, charge: float, *, delta: float, at_most: int, label: str = "learn"
+    ) -> list[str]:
+        """The labels of a column that many records have: those whose noisy count passes a threshold.
+
+        Noise is added to the count of each label that occurs, and only to these (theory.md section 16). A label that
+        few records have is told with a small probability; one that only one person has, with at most delta.
+
+        Args:
+            name: Name of a column of listed values.
+            source: Labels of the column and their counts, in the same table as the curator's.
+            charge: The amount to be spent, as the budget counts.
+            delta: Largest probability that a label gives a person away.
+            at_most: Largest number of labels; those with the largest noisy counts are kept.
+            label: Purpose, as the ledger shows it.
+
+        Returns:
+            The labels, in order.
+
+        Raises:
+            BudgetExceededError: The budget does not cover the charge, or keeps no such delta for thresholds; nothing
+                was touched.
+            QueryError: The column has no listed values.
+            ConfigError: The charge or delta is not positive, or the source bounds other persons, or was filtered
+                otherwise.
+        """
+        self._check_whole()
+        if not isinstance(self.domain[name], Categorical):
+            raise QueryError(f"{name!r} has no labels", remedy="name a column of listed values")
+        within = budget_of_persons(self.__budget, source.persons)
+        if (budget_of_filtered(within) if source.filtered else within) != self.__budget:
+            raise ConfigError(
+                "the labels are of a table with other persons, or with a filter",
+                remedy="read them as the table of the curator was read",
+            )
+        sensitivity = Marginal(self.domain, (name,)).sensitivity(self.neighbours)
+        mechanism = ThresholdedCounts.for_charge(
+            self.regime,
+            charge,
+            delta=delta,
+            l1=sensitivity.l1,
+            l2=sensitivity.l2,
+            records=self.neighbours.records,
+        )
+        event = self._event(label, f"labels of {name}", mechanism)
+        self.__noise.pay(event)
+        labels, counts = source.counts(name)
+        places, noisy = self.__noise.told(counts, event)
+        first = places[np.lexsort((places, -noisy))][:at_most]
+        return [labels[place] for place in sorted(first.tolist())]
+
     def draw(self, workload: Workload, answers: Floats, scale: float, size: int, *, label: str = "draw") -> Ints:
         """Independent draws of queries that the hypothesis answers too low, from the workload and all complements.
 
@@ -477,7 +537,7 @@ class Curator:
             unit=self.__budget.unit,
             neighbours=self.neighbours.value,
             values=values,
-            threshold_scale=mechanism.threshold_scale if isinstance(mechanism, SparseVector) else 0.0,
+            threshold_scale=_threshold_of(mechanism),
         )
 
     def _perturb(self, units: Ints, event: Event, step: float) -> Floats:
@@ -516,6 +576,16 @@ class Curator:
     def __reduce_ex__(self, protocol: object) -> Never:
         """Refuse to be copied or written: both would double the budget or carry exact answers away."""
         raise TypeError("a curator cannot be copied or pickled: it holds exact answers and a budget to be spent once")
+
+
+def _threshold_of(mechanism: Mechanism) -> float:
+    """The scale of a threshold's noise, or the threshold itself, as an event holds it."""
+    match mechanism:
+        case SparseVector():
+            return mechanism.threshold_scale
+        case ThresholdedCounts():
+            return float(mechanism.threshold)
+    return 0.0
 
 
 def _same_watch(held: Event, wanted: Event) -> bool:

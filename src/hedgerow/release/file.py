@@ -38,7 +38,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
     workload, workload_arrays = workload_to_dict(release.workload)
     measurements, measurement_arrays = measurements_to_list(release.measurements)
     model, model_arrays = model_to_dict(release.held)
-    ledger = Ledger(release.budget.limit, release.budget.unit, release.events)
+    ledger = Ledger.of(release.budget, release.events)
     content = {
         "guarantee": release.guarantee(),
         "domain": domain_to_mapping(release.domain),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.learning import budget_after, learn_bins, learning_charges
+from hedgerow.algorithms.learning import budget_after, learn_domain, learning_charges
 from hedgerow.data import Table
 from hedgerow.domain import Binned, OpenDomain
 from hedgerow.errors import ConfigError
@@ -20,7 +20,7 @@ def wanted_of(bins: int, most: int = 99, points: tuple[int, ...] = ()) -> OpenDo
 
 def learnt(wanted: OpenDomain, values: list[int], budget: Budget) -> tuple[float, ...]:
     curator = Curator(Table(wanted.fine, [np.array(values)]), budget, noise=SeededNoise(0))
-    found = learn_bins(curator, wanted, 0.5)["x"]
+    found = learn_domain(curator, wanted, share=0.5)["x"]
     assert isinstance(found, Binned)
     return found.edges
 
@@ -85,7 +85,7 @@ def test_rounds_of_all_columns_share_the_amount() -> None:
 def test_the_rest_of_the_budget_is_left() -> None:
     wanted = wanted_of(8)
     curator = Curator(Table(wanted.fine, [np.arange(100)]), ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
-    learn_bins(curator, wanted, 0.2)
+    learn_domain(curator, wanted, share=0.2)
     limit = curator.ledger.limit
     assert 0.8 * limit <= curator.ledger.remaining < 0.8 * limit * (1 + 1e-9)
     assert [event.values for event in curator.ledger.events] == [1, 2, 4]
@@ -103,11 +103,11 @@ def test_a_share_is_between_nothing_and_all(share: float) -> None:
     wanted = wanted_of(4)
     curator = Curator(Table(wanted.fine, [np.arange(100)]), PureDP(1.0), noise=SeededNoise(0))
     with pytest.raises(ConfigError, match="share"):
-        learn_bins(curator, wanted, share)
+        learn_domain(curator, wanted, share=share)
     assert not curator.ledger.events
 
 
 def test_a_table_in_other_cells_is_refused() -> None:
     curator = Curator(Table(wanted_of(4, 98).fine, [np.arange(99)]), PureDP(1.0))
     with pytest.raises(ConfigError, match="fine cells"):
-        learn_bins(curator, wanted_of(4))
+        learn_domain(curator, wanted_of(4))

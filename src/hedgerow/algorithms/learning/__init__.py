@@ -1,6 +1,7 @@
 """Learning a domain: what is not public about it is released under the budget, before a mechanism runs.
 
-`bins` learns edges of bins as quantiles. May import ``algorithms.shared`` and everything below it, but no mechanism.
+`learning` learns edges of bins as quantiles, and values as labels that many records have.
+May import ``algorithms.shared`` and everything below it, but no mechanism.
 """
 
 import lazy_loader

@@ -1,6 +1,10 @@
-from .bins import (
-    SHARE as SHARE,
+from .learning import (
+    BINS_SHARE as BINS_SHARE,
+    VALUES_SHARE as VALUES_SHARE,
     budget_after as budget_after,
-    learn_bins as learn_bins,
+    budget_with_thresholds as budget_with_thresholds,
+    learn_domain as learn_domain,
     learning_charges as learning_charges,
+    learning_share as learning_share,
+    threshold_of as threshold_of,
 )

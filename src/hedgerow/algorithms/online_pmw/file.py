@@ -328,7 +328,7 @@ class SessionFile:
             "config": opening.config.parameters(),
             "budget": budget.to_dict(),
             "domain": domain_to_mapping(opening.domain),
-            "ledger": Ledger(budget.limit, budget.unit, opening.lost).to_dict(),
+            "ledger": Ledger.of(budget, opening.lost).to_dict(),
             "warm": opening.warm,
         }
         self._reached("prepared")

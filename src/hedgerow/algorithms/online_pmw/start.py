@@ -113,7 +113,7 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
     """
     _check(config, domain, budget, warm)
     events = () if warm is None else earlier_events(warm, budget, domain)
-    Ledger(budget.limit, budget.unit, events)
+    Ledger.of(budget, events)
     return events
 
 

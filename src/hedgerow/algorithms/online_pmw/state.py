@@ -153,7 +153,7 @@ def save_session(
         "notes": dict(notes),
         **basis.to_dict(state.model.domain),
         "noise": noise,
-        "ledger": Ledger(basis.budget.limit, basis.budget.unit, state.events).to_dict(),
+        "ledger": Ledger.of(basis.budget, state.events).to_dict(),
         "model": entry,
         "measurements": len(history.measurements),
         "known": len(known),

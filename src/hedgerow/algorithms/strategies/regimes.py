@@ -43,7 +43,8 @@ def with_least_error(budget: Budget, workload: Workload, allowed: Callable[[Stra
     """An (epsilon, delta) budget in the regime where the best fixed strategy errs least.
 
     Laplace noise under pure accounting has the whole epsilon, which few measurements divide; many measurements want
-    Gaussian noise. Where no strategy is allowed, the regime is one of Gaussian noise.
+    Gaussian noise. Where no strategy is allowed, or values are learnt with thresholds, which are several times as high
+    for Laplace noise, the regime is one of Gaussian noise.
 
     Args:
         budget: Budget of the run; others than (epsilon, delta) stay as they are.
@@ -60,7 +61,8 @@ def with_least_error(budget: Budget, workload: Workload, allowed: Callable[[Stra
     if not isinstance(budget, ApproxDP):
         return budget
     errors: dict[Regime, float] = {}
-    counted = {each.regime: each for each in _counted(budget, *Regime)}
+    regimes = [each for each in Regime if each is not Regime.PURE or not budget.for_thresholds]
+    counted = {each.regime: each for each in _counted(budget, *regimes)}
     for regime, each in counted.items():
         best = next(filter(allowed, predicted(workload, each)), None)
         if best is not None:

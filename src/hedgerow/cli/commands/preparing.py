@@ -12,7 +12,7 @@ import typer
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
-from hedgerow.cli.learning import learning_of, outline_of
+from hedgerow.cli.learning import budget_for, learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -101,14 +101,15 @@ def _show_draft(shown: Output, text: str, output: Path | None) -> None:
 
 
 def _check(shown: Output, file: Path) -> None:
-    from hedgerow.domain import MOST_CELLS, Domain, check_domain
+    from hedgerow.domain import MOST_CELLS, Categorical, Domain, check_domain
 
     wanted = options.opened(file, None, accept_draft=True)
     described = outline_of(wanted)
     found = check_domain(described)
-    learnt = {} if isinstance(wanted, Domain) else wanted.bins
-    for name, bins in learnt.items():
-        shown.say(f"learn        {name}: {bins:,} bins, which a run learns as a part of its budget")
+    learnt: dict[str, int] = {} if isinstance(wanted, Domain) else {**wanted.bins, **wanted.values}
+    for name, number in learnt.items():
+        part = f"up to {number:,} values" if isinstance(described[name], Categorical) else f"{number:,} bins"
+        shown.say(f"learn        {name}: {part}, which a run learns as a part of its budget")
     shown.say(f"records      {found.records:,} combinations of values")
     if found.feasible is None:
         shown.say(
@@ -246,7 +247,7 @@ def plan(
     relation = options.between(neighbours, reading.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return options.budget_of(epsilon, delta, rho, relation, mu)
+        return budget_for(wanted, options.budget_of(epsilon, delta, rho, relation, mu))
 
     wish = wish_of((target_error, target_interval), like, solve_for, (epsilon, rho, mu), budget_of)
     known_budget = None if wish else budget_of(epsilon, rho, mu)

@@ -10,7 +10,7 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_records
-from hedgerow.cli.learning import Opening, outline_of
+from hedgerow.cli.learning import Opening, budget_for, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import run_accounted, save_first, signing_key
@@ -149,16 +149,16 @@ def synth(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
     between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
-    budget = options.budget_of(epsilon, delta, rho, between, mu)
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = signing_key(shown, sign)
     wanted = options.opened(domain, columns, accept_draft=accept_draft)
+    budget = budget_for(wanted, options.budget_of(epsilon, delta, rho, between, mu))
     asked = options.workload_over(outline_of(wanted, workload), workload)
     if asked.domain is not wanted and (prior is not None or coded):
-        raise typer.BadParameter("--prior and --coded need a domain file that gives all bins, and learns none")
+        raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)

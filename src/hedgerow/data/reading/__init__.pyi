@@ -7,6 +7,7 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
+from .labels import labels_of as labels_of
 from .persons import bounded as bounded
 from .places import open_place as open_place
 from .readers import Reader as Reader, open_table as open_table

@@ -218,7 +218,7 @@ class Encoding:
         """Read a column that says something of the rows of a batch, and is none of the records'."""
         if column is None:
             return None
-        with _spelled(self._reader.file, column.column):
+        with spelled(self._reader.file, column.column):
             return column.read(batch.column(column.column), self._next_row)
 
     @property
@@ -235,7 +235,7 @@ class Encoding:
         return None
 
     def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
-        with _spelled(self._reader.file, name):
+        with spelled(self._reader.file, name):
             codes = column_encoder.codes(column)
             self.faults.check(name, codes, column, self._next_row, column_encoder.codes)
         return codes.astype(column_encoder.dtype)
@@ -311,7 +311,7 @@ def encoded(reader: Reader, coding: Coding) -> Iterator[Part]:
 
 
 @contextmanager
-def _spelled(file: str, name: str) -> Iterator[None]:
+def spelled(file: str, name: str) -> Iterator[None]:
     """Refuse what Arrow cannot hand over as texts or numbers; Python's own words about a text show some of it."""
     try:
         yield

@@ -195,7 +195,7 @@ def scan_table(
         violations=violations,
         persons=persons_of(person, at_most, weight, largest_weight),
     )
-    frame = _spark_frame(source)
+    frame = spark_frame(source)
     if frame is not None:
         from hedgerow.data.scanning.spark import scan_spark
 
@@ -215,7 +215,7 @@ def scan_table(
     )
 
 
-def _spark_frame(source: Any) -> DataFrame | None:
+def spark_frame(source: Any) -> DataFrame | None:
     """A Spark data frame, or the Spark table that a text names; None for all other sources."""
     if isinstance(source, str) and source.startswith(SPARK):
         from hedgerow.data.scanning.spark import spark_table

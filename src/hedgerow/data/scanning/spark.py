@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
@@ -100,6 +100,29 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
         violations=coding.violations,
         persons=coding.persons,
     )
+
+
+def readers_of_distinct(frame: DataFrame, names: Sequence[str], where: str | None) -> dict[str, Reader]:
+    """For each of some columns a table of its different cells (private), collected on the driver.
+
+    Args:
+        frame: The table.
+        names: Names of columns.
+        where: A condition that its rows meet.
+    """
+    file, present = "the Spark table", tuple(frame.columns)
+    condition = None if where is None else row_filter(where, file, present, dialect="spark")
+    chosen = frame if condition is None else _filtered(frame, condition)
+
+    def reader(name: str) -> Reader:
+        def batches(_: Sequence[str], __: Collection[str]) -> Iterator[pa.RecordBatch]:
+            with _withheld(file):
+                cells = [row[0] for row in chosen.select(f"`{name.replace('`', '``')}`").distinct().collect()]
+            yield pa.RecordBatch.from_arrays([pa.array(cells)], names=[name])
+
+        return Reader(file, present, batches, numbered=False)
+
+    return {name: reader(name) for name in names}
 
 
 def _filtered(frame: DataFrame, condition: str) -> DataFrame:

@@ -1,4 +1,9 @@
-from .attributes import are_options as are_options, attribute_entry as attribute_entry, attribute_of as attribute_of
+from .attributes import (
+    are_options as are_options,
+    attribute_entry as attribute_entry,
+    attribute_of as attribute_of,
+    learnt_values as learnt_values,
+)
 from .bins import learnt_bins as learnt_bins, points_of as points_of
 from .constraints import constraint_entry as constraint_entry, constraint_of as constraint_of
 from .functions import derived_entry as derived_entry, derived_of as derived_of

@@ -19,6 +19,9 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
+MOST_VALUES = 100_000
+"""Most values of an attribute that are learnt."""
+
 _FREE = ("whole", "missing", "other", "learnt", "levels", *SPAN, *WRITTEN, *OPTIONS, *SPELLING_OPTIONS)
 """Options of any form."""
 _OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
@@ -58,7 +61,8 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     other = _declared(name, "other", options.get("other"), OTHER_TEXT)
     if "values" in options:
         values, spelling = _values(name, options["values"]), spelling_of(name, options)
-        return Categorical(name, values, spelling=spelling, missing=missing, other=other)
+        learnt = bool(options.get("learnt", False))
+        return Categorical(name, values, spelling=spelling, learnt=learnt, missing=missing, other=other)
     declared = {"missing": missing, "other": other}
     whole, learnt = bool(options.get("whole", False)), bool(options.get("learnt", False))
     if "edges" in options:
@@ -105,8 +109,8 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     for option in ("whole", "learnt"):
         if not isinstance(options.get(option, False), bool):
             raise attribute_error(name, f"{option!r} is neither true nor false", f"write '{option}: true'")
-    if options.get("learnt") and "edges" not in options:
-        raise attribute_error(name, "'learnt' has no meaning without 'edges'", "delete it")
+    if options.get("learnt") and not {"edges", "values"} & set(options):
+        raise attribute_error(name, "'learnt' has no meaning without 'edges' or 'values'", "delete it")
     for option in ("whole", *OPTIONS):
         if options.get(option) and "values" in options:
             raise attribute_error(name, f"{option!r} has no meaning for listed values", "delete it")
@@ -125,7 +129,30 @@ def _declared(name: str, option: str, given: object, default: str) -> str | None
     raise attribute_error(name, f"{option!r} is neither true nor a text", f"write '{option}: true' or its text")
 
 
+def learnt_values(name: str, values: object) -> int | None:
+    """The largest number of values that are to be learnt from the data; None where ``values`` says something else.
+
+    Raises:
+        DomainError: It is no whole number from 1 to `MOST_VALUES`.
+
+    Example:
+        >>> learnt_values("job", {"learn": 500}), learnt_values("job", ["clerk", "nurse"])
+        (500, None)
+    """
+    if not (isinstance(values, Mapping) and "learn" in values):
+        return None
+    number = values["learn"]
+    if len(values) > 1:
+        raise attribute_error(name, "'values' has more options than 'learn'", "write 'values: {learn: 500}'")
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_VALUES:
+        raise attribute_error(name, f"{number!r} values to be learnt", f"give a whole number from 1 to {MOST_VALUES:,}")
+    return number
+
+
 def _values(name: str, values: object) -> list[Any]:
+    if learnt_values(name, values) is not None:
+        remedy = "'hedgerow synth' learns them; in Python open_domain reads the file, and learn_domain spends on it"
+        raise attribute_error(name, "its values are to be learnt from the data", remedy)
     if not isinstance(values, list | tuple):
         raise attribute_error(name, "'values' is not a list", "write 'values: [a, b]'")
     if any(value is None for value in values):
@@ -146,6 +173,7 @@ def attribute_entry(attribute: Attribute) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if isinstance(attribute, Categorical):
         entry |= {"values": list(attribute.values), **spelling_entry(attribute.spelling)}
+        entry |= {"learnt": True} if attribute.learnt else {}
     elif isinstance(attribute, IntegerRange):
         ends = {"min": attribute.minimum, "max": attribute.maximum}
         entry |= {end: bound_entry(number, attribute.scale) for end, number in ends.items()} | scale_entry(attribute)

@@ -122,7 +122,7 @@ def _starts(
             last -= 1
         return [low, *_log_edges(name, _count(name, bins["log"]), first, last, whole=whole)]
     if learnt_bins(name, bins) is not None:
-        remedy = "'hedgerow synth' learns them; in Python open_domain reads the file, and learn_bins spends on it"
+        remedy = "'hedgerow synth' learns them; in Python open_domain reads the file, and learn_domain spends on it"
         raise attribute_error(name, "its bins are to be learnt from the data", remedy)
     if isinstance(bins, str) and bins in UNITS[1:] and isinstance(scale, Calendar) and scale.unit == "day":
         calendar = Calendar(bins)

@@ -7,6 +7,8 @@ from .budget import (
     PureDP as PureDP,
     budget_for as budget_for,
     budget_from_dict as budget_from_dict,
+    budget_of_filtered as budget_of_filtered,
+    budget_of_persons as budget_of_persons,
     weaknesses as weaknesses,
 )
 from .charging import (

@@ -73,6 +73,11 @@ class _OfTables:
     """Regime of the charges."""
     neighbours: Neighbours
 
+    @property
+    def for_thresholds(self) -> float:
+        """The part of a delta that counts above thresholds may spend."""
+        return 0.0
+
     def _check(self, **numbers: float) -> None:
         for name, value in numbers.items():
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
@@ -266,6 +271,8 @@ class ApproxDP(_OfTables):
         regime: Regime that the charges are counted in. The promise is the same, or kept with delta = 0 under pure
             accounting, which serves few measurements best. GDP needs 5 to 8 % less Gaussian noise than zCDP, and 16 to
             19 % more noise for selections.
+        thresholds: Part of delta that is kept for counts above thresholds, by which values of a column are learnt; the
+            rest is for the conversion (theory.md section 16).
 
     Example:
         >>> [f"{ApproxDP(1.0, 1e-6, regime=regime).limit:.6f}" for regime in Regime]
@@ -277,6 +284,7 @@ class ApproxDP(_OfTables):
     delta: float
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     regime: Regime = field(default=Regime.ZCDP, repr=False)  # what is promised is in the others
+    thresholds: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -294,6 +302,12 @@ class ApproxDP(_OfTables):
             raise ConfigError(
                 f"delta must be below 1, not {self.delta!r}", remedy="give a delta far below 1 / (number of records)"
             )
+        most = self.delta if self.regime is Regime.PURE else math.nextafter(self.delta, 0.0)
+        if isinstance(self.thresholds, bool) or not 0.0 <= self.thresholds <= most:
+            raise ConfigError(
+                f"{self.thresholds!r} of a delta of {self.delta!r} cannot be kept for thresholds",
+                remedy="give a part of delta: half of it, say",
+            )
         if self.regime is Regime.GDP and not self.limit > 0.0:
             raise ConfigError("epsilon and delta are too small to be counted", remedy="give larger ones, or 'zcdp'")
 
@@ -304,12 +318,23 @@ class ApproxDP(_OfTables):
             case Regime.PURE:
                 return float(self.epsilon)
             case Regime.ZCDP:
-                return rho_of(float(self.epsilon), self.delta)
+                return rho_of(float(self.epsilon), self._converted)
             case Regime.GDP:
-                return half_square(mu_of(float(self.epsilon), self.delta))
+                return half_square(mu_of(float(self.epsilon), self._converted))
+
+    @property
+    def for_thresholds(self) -> float:
+        """The part of delta that counts above thresholds may spend."""
+        return float(self.thresholds)
+
+    @property
+    def _converted(self) -> float:
+        """The delta of the conversion: what thresholds leave, rounded down."""
+        return math.nextafter(self.delta - self.thresholds, 0.0) if self.thresholds else self.delta
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
+        apart = f", and {self.thresholds:.3g} of delta kept for thresholds" if self.thresholds else ""
         accounted = {
             Regime.PURE: f"pure differential privacy with epsilon = {self.limit:.6g}",
             Regime.ZCDP: f"zCDP with rho = {self.limit:.6g}",
@@ -319,13 +344,14 @@ class ApproxDP(_OfTables):
             f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
             f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
-            f"accounted as {accounted})."
+            f"accounted as {accounted}{apart})."
         )
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `budget_from_dict` reads it."""
         accounted = {} if self.regime is Regime.ZCDP else {"regime": self.regime.value}
-        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted
+        kept = {"thresholds": self.thresholds} if self.thresholds else {}
+        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted | kept
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta)."""

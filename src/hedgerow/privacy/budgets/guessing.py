@@ -8,6 +8,7 @@ two laws of the release (Neyman and Pearson), which is delta at epsilon 0:
 - GDP: its trade-off function at epsilon 0 (Dong, Roth and Su 2022);
 - zCDP, whose limit at order 1 bounds the relative entropy by rho: at most ``sqrt(rho / 2)`` (Pinsker),
   ``sqrt(1 - exp(-rho))`` (Bretagnolle and Huber 1979), and what its conversion gives;
+- counts above thresholds: their delta more;
 - a secret sample: its share of the distance, as the sample holds the person or does not.
 """
 
@@ -34,7 +35,7 @@ def membership_guess(budget: Budget) -> float:
         >>> [round(membership_guess(each), 3) for each in (PureDP(1.0), ZCDP(0.1), GDP(0.2))]
         [0.731, 0.612, 0.54]
     """
-    return 0.5 + 0.5 * _distance(budget)
+    return 0.5 + 0.5 * min(1.0, _distance(budget) + budget.for_thresholds)
 
 
 def _distance(budget: Budget) -> float:

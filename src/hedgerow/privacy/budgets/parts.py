@@ -30,6 +30,8 @@ def parts_of(budget: Budget, share: float) -> tuple[Part, Part]:
         raise ConfigError(f"a share of {share!r}", remedy="give a number between 0 and 1")
     if isinstance(budget, Subsampled):
         raise ConfigError("a budget for a sample of the records is not divided", remedy="give one for all records")
+    if budget.for_thresholds:
+        raise ConfigError("a delta that is kept for thresholds is not divided", remedy="leave 'thresholds' out")
     first = budget.limit * share
     second = budget.limit - first
     if Fraction(first) + Fraction(second) > Fraction(budget.limit):
@@ -60,6 +62,8 @@ def together(first: Budget, second: Budget) -> Part:
         )
     if first.regime is not second.regime:
         raise ConfigError("two releases are counted in different units", remedy="release both from one budget")
+    if first.for_thresholds or second.for_thresholds:
+        raise ConfigError("values that are learnt have a delta of their own", remedy="list the values of both tables")
     amount = math.nextafter(first.limit + second.limit, math.inf)
     return _of_amount(first.regime, amount, second.neighbours, rounding=math.inf)
 

@@ -93,6 +93,11 @@ class Subsampled:
         return self.inner.unit
 
     @property
+    def for_thresholds(self) -> float:
+        """The part of the inner delta that counts above thresholds may spend."""
+        return self.inner.for_thresholds
+
+    @property
     def limit(self) -> float:
         """Limit for the sum of the charges on the sample."""
         return self.inner.limit

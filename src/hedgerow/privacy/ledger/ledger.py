@@ -19,8 +19,16 @@ from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.budgets import Regime
-from hedgerow.privacy.mechanisms import AdditiveNoise, Mechanism, check_charge, mechanism_of, upgraded
+from hedgerow.privacy.budgets import Budget, Regime
+from hedgerow.privacy.mechanisms import (
+    THRESHOLDED,
+    AdditiveNoise,
+    Mechanism,
+    ThresholdedCounts,
+    check_charge,
+    mechanism_of,
+    upgraded,
+)
 from hedgerow.queries import Neighbours
 from hedgerow.system import head_of, start_of
 
@@ -47,7 +55,8 @@ class Event:
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation that the sensitivity refers to.
         values: Number of values that were released: cells, draws, or fires of a sparse vector.
-        threshold_scale: Scale of a sparse vector's threshold noise, in counts; 0 for all other mechanisms.
+        threshold_scale: Scale of a sparse vector's threshold noise, in counts; or the threshold of counts that are told
+            above one. 0 for all other mechanisms.
 
     Example:
         >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
@@ -118,6 +127,15 @@ class Event:
         )
 
     @property
+    def delta(self) -> float:
+        """The probability that it gives a table away, beside its charge: of counts above a threshold; else 0."""
+        if self.mechanism not in THRESHOLDED:
+            return 0.0
+        mechanism = self.of_mechanism
+        records = Neighbours.of(self.neighbours).records
+        return mechanism.delta(records) if isinstance(mechanism, ThresholdedCounts) else 0.0
+
+    @property
     def noise(self) -> AdditiveNoise | None:
         """The noise that was added to each value; None where none was, as in selections and in public numbers.
 
@@ -157,6 +175,7 @@ class Ledger:
         limit: The amount that may be spent.
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         events: Events so far; they must fit.
+        thresholds: The amount that the deltas of counts above thresholds may add up to.
 
     Example:
         >>> ledger = Ledger(1.0, "epsilon")
@@ -165,17 +184,38 @@ class Ledger:
         (0.5, 0.5)
     """
 
-    def __init__(self, limit: float, unit: str, events: Sequence[Event] = ()) -> None:
+    def __init__(self, limit: float, unit: str, events: Sequence[Event] = (), *, thresholds: float = 0.0) -> None:
         """Start with the events given."""
         if not 0.0 < limit < math.inf:
             raise BudgetError(f"the limit of a ledger must be positive and finite, not {limit!r}")
+        if isinstance(thresholds, bool) or not 0.0 <= thresholds < 1.0:
+            raise BudgetError(f"the delta of thresholds lies between 0 and 1, not {thresholds!r}")
         self._limit = float(limit)
+        self._thresholds = float(thresholds)
         self._unit = unit
         self._events: list[Event] = []
-        self._linked = (0, start_of("ledger", {"limit": self._limit, "unit": unit}))
-        self._sum = Fraction(0)
+        self._linked = (0, start_of("ledger", self._limits))
+        self._sum = self._deltas = Fraction(0)
         self._lock = threading.Lock()
         self.charge(*events)
+
+    @classmethod
+    def of(cls, budget: Budget, events: Sequence[Event] = ()) -> Ledger:
+        """The ledger of a budget.
+
+        Args:
+            budget: The budget.
+            events: Events so far; they must fit.
+
+        Raises:
+            BudgetExceededError: They do not.
+
+        Example:
+            >>> from hedgerow import ZCDP
+            >>> Ledger.of(ZCDP(0.5)).limit
+            0.5
+        """
+        return cls(budget.limit, budget.unit, events, thresholds=budget.for_thresholds)
 
     def charge(self, *events: Event) -> None:
         """Record events, or refuse them all and change nothing.
@@ -193,7 +233,12 @@ class Ledger:
                 raise BudgetExceededError(
                     requested=math.fsum(requested), spent=self.spent, limit=self._limit, unit=self._unit
                 )
+            deltas = sum((Fraction(event.delta) for event in events), Fraction(0))
+            if self._deltas + deltas > Fraction(self._thresholds):
+                spent, limit = float(self._deltas), self._thresholds
+                raise BudgetExceededError(requested=float(deltas), spent=spent, limit=limit, unit="delta of thresholds")
             self._sum += sum(map(Fraction, requested))  # first: an interrupt in between must not make it free
+            self._deltas += deltas
             self._events.extend(events)
 
     def covers(self, *charges: float) -> bool:
@@ -214,6 +259,17 @@ class Ledger:
     def unit(self) -> str:
         """``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self._unit
+
+    @property
+    def thresholds(self) -> float:
+        """The amount that the deltas of counts above thresholds may add up to."""
+        return self._thresholds
+
+    @property
+    def _limits(self) -> dict[str, Any]:
+        """What may be spent; the delta of thresholds where there is one."""
+        beside = {"thresholds": self._thresholds} if self._thresholds else {}
+        return {"limit": self._limit, "unit": self._unit, **beside}
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -244,7 +300,7 @@ class Ledger:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         events = [event.to_dict() for event in self._events]
-        return {"limit": self._limit, "unit": self._unit, "events": events, "head": self.head}
+        return {**self._limits, "events": events, "head": self.head}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Ledger:
@@ -260,7 +316,8 @@ class Ledger:
         """
         try:
             listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
-            found = cls(mapping["limit"], mapping["unit"], [Event.from_dict(event) for event in listed])
+            events = [Event.from_dict(event) for event in listed]
+            found = cls(mapping["limit"], mapping["unit"], events, thresholds=mapping.get("thresholds", 0.0))
             if version > 1 and mapping["head"] != found.head:
                 raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -297,6 +354,11 @@ class LedgerView:
     def unit(self) -> str:
         """``"epsilon"``, ``"rho"`` or ``"mu^2/2"``."""
         return self.__ledger.unit
+
+    @property
+    def thresholds(self) -> float:
+        """The amount that the deltas of counts above thresholds may add up to."""
+        return self.__ledger.thresholds
 
     @property
     def events(self) -> tuple[Event, ...]:

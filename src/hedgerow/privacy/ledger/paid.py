@@ -11,12 +11,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Never, final
 
+import numpy as np
+
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetError, UnpaidNoiseError
 from hedgerow.privacy.budgets import TOLERANCE, Budget
 from hedgerow.privacy.exact import GRID
 from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.mechanisms import DRAWS, EXPONENTIAL, GAUSSIAN, LAPLACE, ONE_DRAW, PERMUTE_AND_FLIP, SPARSE_VECTOR
+from hedgerow.privacy.mechanisms import (
+    DRAWS,
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    ONE_DRAW,
+    PERMUTE_AND_FLIP,
+    SPARSE_VECTOR,
+    THRESHOLDED,
+    LaplaceNoise,
+)
 from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.queries import Measurement, Neighbours, NoiseKind
@@ -96,6 +108,25 @@ class PaidNoise:
             raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
         draw = self.__source.laplace if event.mechanism == LAPLACE else self.__source.gaussian
         return draw(values, event.scale / step)
+
+    def told(self, counts: Ints, event: Event) -> tuple[Ints, Ints]:
+        """Counts that pass a threshold with their noise.
+
+        Args:
+            counts: Exact counts, all above 0. Private, and so is their number.
+            event: The event that was charged.
+
+        Returns:
+            Their places, and their noisy values.
+
+        Raises:
+            UnpaidNoiseError: The event is not for counts above a threshold, or was used.
+        """
+        self._use(event, *THRESHOLDED)
+        draw = self.__source.laplace if THRESHOLDED[event.mechanism] is LaplaceNoise else self.__source.gaussian
+        noisy = draw(counts, event.scale)
+        places = np.flatnonzero(noisy >= event.threshold_scale)
+        return places, noisy[places]
 
     def choice(self, scores: Floats, event: Event) -> int:
         """One index, by the selection that was charged.
@@ -218,6 +249,11 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
     if ledger.unit != budget.unit or ledger.limit > budget.limit * (1.0 + TOLERANCE):
         raise BudgetError(
             f"the ledger may hold {ledger.limit:.6g} {ledger.unit}, its budget is {budget.limit:.6g} {budget.unit}"
+        )
+    if ledger.thresholds > budget.for_thresholds:
+        raise BudgetError(
+            f"the ledger may hold a delta of {ledger.thresholds:.6g} of thresholds, its budget is "
+            f"{budget.for_thresholds:.6g}"
         )
 
 

@@ -19,3 +19,4 @@ from .selection import (
     selection_by as selection_by,
 )
 from .sparse_vector import SPARSE_VECTOR as SPARSE_VECTOR, SparseVector as SparseVector
+from .thresholds import THRESHOLDED as THRESHOLDED, ThresholdedCounts as ThresholdedCounts

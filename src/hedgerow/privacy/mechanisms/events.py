@@ -19,10 +19,13 @@ from hedgerow.privacy.budgets import TOLERANCE, Regime, epsilon_of_pure_rho
 from hedgerow.privacy.mechanisms import selection
 from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.sparse_vector import SPARSE_VECTOR, SparseVector
+from hedgerow.privacy.mechanisms.thresholds import THRESHOLDED, ThresholdedCounts
 
-Mechanism = AdditiveNoise | selection.Selection | SparseVector
+Mechanism = AdditiveNoise | selection.Selection | SparseVector | ThresholdedCounts
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
+
+_ADDITIVE: dict[str, type[LaplaceNoise] | type[GaussianNoise]] = {LAPLACE: LaplaceNoise, GAUSSIAN: GaussianNoise}
 
 _SHORT = 1.0 - 2.0**-51
 """Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
@@ -47,7 +50,7 @@ def mechanism_of(
         sensitivity: Sensitivity in counts, or in units of score.
         scale: Scale in the same unit; for a sparse vector, that of its tests.
         values: Number of values that were released: draws, or fires of a sparse vector.
-        threshold_scale: Scale of a sparse vector's threshold noise, in counts.
+        threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts that are told.
 
     Raises:
         BudgetError: There is no such mechanism, or it cannot have these numbers.
@@ -58,10 +61,8 @@ def mechanism_of(
     """
     try:
         match name:
-            case _ if name == LAPLACE:
-                return LaplaceNoise(scale, sensitivity)
-            case _ if name == GAUSSIAN:
-                return GaussianNoise(scale, sensitivity)
+            case _ if name in _ADDITIVE:
+                return _ADDITIVE[name](scale, sensitivity)
             case selection.EXPONENTIAL:
                 return selection.ExponentialMechanism(scale, sensitivity)
             case selection.PERMUTE_AND_FLIP:
@@ -70,6 +71,9 @@ def mechanism_of(
                 return selection.IndependentDraws(scale, sensitivity, values)
             case _ if name == SPARSE_VECTOR:
                 return SparseVector(threshold_scale, scale, sensitivity, values)
+            case _ if name in THRESHOLDED:
+                whole = int(threshold_scale) if threshold_scale == int(threshold_scale) else 0
+                return ThresholdedCounts(THRESHOLDED[name](scale, sensitivity), whole)
     except ConfigError as error:
         raise BudgetError(f"a {name} cannot have sensitivity {sensitivity!r} and scale {scale!r}") from error
     raise BudgetError(f"there is no mechanism {name!r}")

@@ -15,6 +15,7 @@ that divergence is jointly quasi-convex (van Erven and Harremoes 2014, theorem 1
 has no rho, and is not counted.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -165,6 +166,12 @@ def charge_of(budget: Budget, limit: Limit) -> float:
             f"{asked.value!r}",
             remedy=_agreeing(asked, kept),
         )
+    if budget.for_thresholds > limit.for_thresholds:
+        raise ConfigError(
+            "values of a column that are learnt spend a delta of their own, and the register's limit has none, or a "
+            "smaller one, for thresholds",
+            remedy="list the values, or make a register in Python whose limit is ApproxDP(..., thresholds=...)",
+        )
     if budget.regime is Regime.PURE:
         return limit.regime.of_pure(budget.approximate()[0])
     if limit.regime is Regime.PURE:
@@ -256,9 +263,12 @@ class Contents:
         """The rest of the limit."""
         return float(Fraction(self.amount) - self._sum())
 
-    def covers(self, *charges: float) -> bool:
-        """Whether so much more may be charged."""
-        return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount)
+    def covers(self, *charges: float, thresholds: float = 0.0) -> bool:
+        """Whether so much more may be charged, and so much delta of thresholds be spent."""
+        deltas = sum((Fraction(entry.budget.for_thresholds) for entry in self.entries), Fraction(thresholds))
+        return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount) and deltas <= Fraction(
+            self.limit.for_thresholds
+        )
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """Sum of the entries as (epsilon, delta).
@@ -275,14 +285,18 @@ class Contents:
             (0.0, 1e-09)
         """
         if self.limit.regime is Regime.PURE:
-            return self.spent, 0.0
+            return self.spent, self.limit.for_thresholds
         if delta is None and isinstance(self.limit, ApproxDP):
             delta = self.limit.delta
         if delta is None:
             raise ConfigError("a sum of rhos means another epsilon at each delta", remedy="give the delta")
+        kept = self.limit.for_thresholds
+        if not delta > kept:
+            raise ConfigError(f"{kept:.3g} of delta is kept for thresholds", remedy="give a larger delta")
+        converted = math.nextafter(delta - kept, 0.0) if kept else delta
         if self.limit.regime is Regime.GDP:
-            return epsilon_of_half_square(self.spent, delta), delta
-        return epsilon_of(self.spent, delta), delta
+            return epsilon_of_half_square(self.spent, converted), delta
+        return epsilon_of(self.spent, converted), delta
 
     def _sum(self) -> Fraction:
         return sum((Fraction(entry.charge) for entry in self.entries), Fraction(0))

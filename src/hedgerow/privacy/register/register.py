@@ -136,7 +136,7 @@ class Register:
             ConfigError: The budget is of another neighbouring relation, or has no charge in the register's unit.
         """
         charge = charge_of(budget, self._limit)
-        self._refuse(self.contents(), charge)
+        self._refuse(self.contents(), charge, budget)
         return charge
 
     def charge(self, budget: Budget, *, kind: str = "release", name: str = "", attributes: Iterable[str] = ()) -> Entry:
@@ -170,7 +170,7 @@ class Register:
         """
         amount = charge_of(budget, self._limit)
         with self._file.adding() as (contents, new):
-            self._refuse(contents, amount)
+            self._refuse(contents, amount, budget)
             entry = Entry(
                 number=len(contents.entries) + 1,
                 at=now(),
@@ -226,8 +226,8 @@ class Register:
 
     # Inside
 
-    def _refuse(self, contents: Contents, amount: float) -> None:
-        if not contents.covers(amount):
+    def _refuse(self, contents: Contents, amount: float, budget: Budget) -> None:
+        if not contents.covers(amount, thresholds=budget.for_thresholds):
             raise RegisterExceededError(
                 place=str(self.path), requested=amount, spent=contents.spent, limit=contents.amount, unit=self.unit
             )

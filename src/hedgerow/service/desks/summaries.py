@@ -91,4 +91,4 @@ def _statement(data_set: DataSet) -> str:
 
 def _ledger(data_set: DataSet, progress: Progress) -> Ledger:
     budget = budget_from_dict(data_set.registration.budget)
-    return Ledger(budget.limit, budget.unit, () if progress.step is None else progress.step.events)
+    return Ledger.of(budget, () if progress.step is None else progress.step.events)

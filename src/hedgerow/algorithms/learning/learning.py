@@ -1,0 +1,201 @@
+"""Bins and values of columns, learnt from the private data under a part of the budget.
+
+**Bins** hold about equally many records each, by recursive halving (Kaplan, Schnapp and Stemmer 2022). A column is cut
+at its median, both parts at theirs, and so on: bins are cut ``log2(bins)`` times, and a record is in one of the parts
+each time, so that all cuts of a round cost what one does (theory.md section 14). Cuts are chosen by the exponential
+mechanism among fine public cells. A value that very many records share ends in a bin of its own, and its part has fewer
+bins: they hold at least one fine cell each. Records at declared points, which have bins in any case, are left out of
+the quantiles.
+
+Measured against one noisy tree of counts over the same cells, with consistent sums: quantiles of 1,000 to 50,000
+records in 10 and 30 bins, on smooth, skewed and two-peaked columns, are off by two to four times less (in ranks).
+
+**Values** of a column that nobody can list are the labels whose noisy counts pass a threshold (theory.md section 16);
+all others become the other value. That a threshold fails has a probability, which is a part of delta.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hedgerow.algorithms.shared import check_fraction
+from hedgerow.domain import Domain, OpenDomain
+from hedgerow.errors import ConfigError
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, Run, Subsampled, ThresholdedCounts
+from hedgerow.queries import Marginal
+
+BINS_SHARE = 0.05
+"""Share of a budget that bins are learnt with; chosen on Adult, from this and twice it."""
+VALUES_SHARE = 0.05
+"""Share of a budget that values are learnt with."""
+THRESHOLDS = 0.5
+"""Share of delta that is kept for thresholds; the rest is for the conversion."""
+
+
+def learning_share(wanted: OpenDomain) -> float:
+    """The share of a budget that is spent on a domain, unless another is given.
+
+    Example:
+        >>> learning_share(OpenDomain({"age": {"min": 0, "max": 99, "bins": {"learn": 4}}, "sex": 2}))
+        0.05
+    """
+    return (BINS_SHARE if wanted.bins else 0.0) + (VALUES_SHARE if wanted.values else 0.0)
+
+
+def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]]:
+    """The charges of each column: of its rounds of cuts, the same for every round of every column; or of its labels.
+
+    Args:
+        wanted: The domain with bins or values to be learnt.
+        amount: The amount for all of them, as the budget counts.
+
+    Example:
+        >>> wanted = OpenDomain({"age": {"min": 0, "max": 99, "bins": {"learn": 4}}, "sex": 2})
+        >>> learning_charges(wanted, 0.5)
+        {'age': [0.25, 0.25]}
+    """
+    whole = learning_share(wanted)
+    of_bins = amount * BINS_SHARE / whole if wanted.bins else 0.0
+    rounds = {name: (bins - 1).bit_length() for name, bins in wanted.bins.items()}
+    each = of_bins / max(1, sum(rounds.values()))
+    of_values = (amount - of_bins) / max(1, len(wanted.values))
+    return {name: [each] * number for name, number in rounds.items()} | {name: [of_values] for name in wanted.values}
+
+
+def budget_with_thresholds(budget: Budget, wanted: OpenDomain) -> Budget:
+    """The budget with a part of its delta kept for thresholds, if values are to be learnt.
+
+    Args:
+        budget: Budget of the whole release.
+        wanted: The domain with bins or values to be learnt.
+
+    Raises:
+        ConfigError: Values are to be learnt, and the budget has no delta.
+
+    Example:
+        >>> wanted = OpenDomain({"job": {"values": {"learn": 100}}, "sex": 2})
+        >>> budget_with_thresholds(ApproxDP(1.0, 1e-9), wanted).thresholds
+        5e-10
+    """
+    if not wanted.values or budget.for_thresholds:
+        return budget
+    if not isinstance(budget, ApproxDP):
+        names = ", ".join(wanted.values)
+        raise ConfigError(
+            f"the values of {names} are to be learnt, which cannot be done without a delta",
+            remedy="give an epsilon and a delta far below 1 / (number of records): --delta 1e-9; or list the values",
+        )
+    return replace(budget, thresholds=THRESHOLDS * budget.delta)
+
+
+def threshold_of(budget: Budget, wanted: OpenDomain, name: str, share: float | None = None) -> ThresholdedCounts:
+    """The noise and the threshold that a column's values are learnt with; public.
+
+    Args:
+        budget: Budget of the whole release, with a delta that is kept for thresholds.
+        wanted: The domain with values to be learnt.
+        name: A column whose values are to be learnt.
+        share: Share of the budget that is spent on the domain.
+    """
+    amount = (learning_share(wanted) if share is None else share) * budget.limit
+    sensitivity = Marginal(wanted.fine, (name,)).sensitivity(budget.neighbours)
+    return ThresholdedCounts.for_charge(
+        budget.regime,
+        learning_charges(wanted, amount)[name][0],
+        delta=budget.for_thresholds / len(wanted.values),
+        l1=sensitivity.l1,
+        l2=sensitivity.l2,
+        records=budget.neighbours.records,
+    )
+
+
+def budget_after(budget: Budget, share: float) -> Budget:
+    """The budget that is left when a share was spent, in the regime that it is counted in: to plan the rest with.
+
+    Args:
+        budget: Budget of the whole release.
+        share: Share that is spent on the domain.
+
+    Raises:
+        ConfigError: The budget is for a sample of the records.
+
+    Example:
+        >>> from hedgerow import ZCDP
+        >>> budget_after(ZCDP(1.0), 0.05).rho
+        0.95
+    """
+    left = budget.limit * (1.0 - share)
+    if isinstance(budget, Subsampled):
+        raise ConfigError("a domain is not learnt from a sample of the records", remedy="give bins and values")
+    match budget.regime:
+        case Regime.PURE:
+            return PureDP(left, budget.neighbours)
+        case Regime.ZCDP:
+            return ZCDP(left, budget.neighbours)
+        case Regime.GDP:
+            return GDP(math.sqrt(2.0 * left), budget.neighbours)
+
+
+def learn_domain(curator: Curator, wanted: OpenDomain, labels: Any = None, share: float | None = None) -> Domain:
+    """Learn bins and values of a domain, with a share of what a curator may still spend.
+
+    The events stay in the curator's ledger. A curator before the table in the learnt domain continues it:
+    ``Curator(table, budget, events=curator.ledger.events)``.
+
+    Args:
+        curator: Curator before the private table, read in ``wanted.fine``.
+        wanted: The domain with bins or values to be learnt.
+        labels: Labels of the same table, from `read_labels`; None where no values are to be learnt.
+        share: Share of the remaining budget that is spent; `learning_share` unless given.
+
+    Returns:
+        The domain with its bins and values; these are marked as learnt.
+
+    Raises:
+        ConfigError: The table is over another domain, the share is not between 0 and 1, the budget is too small, or it
+            has no delta for thresholds.
+        BudgetExceededError: The budget does not cover it.
+
+    Example:
+        >>> import numpy as np
+        >>> from hedgerow import PureDP, SeededNoise, Table
+        >>> wanted = OpenDomain({"age": {"min": 0, "max": 99, "whole": True, "bins": {"learn": 4}}})
+        >>> table = Table(wanted.fine, [np.arange(10_000) % 80])
+        >>> curator = Curator(table, PureDP(10.0), noise=SeededNoise(0))
+        >>> learn_domain(curator, wanted)["age"].labels
+        ('[0, 20)', '[20, 40)', '[40, 60)', '[60, 99]')
+    """
+    part = learning_share(wanted) if share is None else share
+    check_fraction("share", part)
+    if curator.domain != wanted.fine:
+        raise ConfigError("the table is not in the fine cells that bins are learnt from", remedy="read it in .fine")
+    if wanted.values and labels is None:
+        raise ConfigError("values are to be learnt, and there are no labels", remedy="give read_labels(...)")
+    delta = curator.ledger.thresholds / max(1, len(wanted.values))
+    if wanted.values and not delta:
+        raise ConfigError(
+            "values are to be learnt, and the budget keeps no delta for thresholds",
+            remedy="give budget_with_thresholds(ApproxDP(epsilon, delta), wanted)",
+        )
+    charges = learning_charges(wanted, part * curator.ledger.remaining)
+    cuts = _cuts(curator, wanted, charges)
+    values = {
+        name: curator.labels(name, labels, charges[name][0], delta=delta, at_most=most)
+        for name, most in wanted.values.items()
+        if labels is not None
+    }
+    return wanted.with_bins(cuts, values)
+
+
+def _cuts(curator: Curator, wanted: OpenDomain, charges: Mapping[str, list[float]]) -> dict[str, list[int]]:
+    """The codes of fine cells that bins begin with."""
+    found: dict[str, list[int]] = {}
+    for name, number in wanted.bins.items():
+        runs, found[name] = [Run(0, curator.domain[name].ordinary, number)], []
+        for charge in charges[name]:
+            open_ = [run for run in runs if run.divisible]
+            cuts = curator.cut(name, open_, charge, apart=wanted.points[name]) if open_ else []
+            found[name] += cuts
+            runs = [half for run, cut in zip(open_, cuts, strict=True) for half in run.halves(cut)]
+    return found

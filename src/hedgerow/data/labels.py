@@ -1,0 +1,134 @@
+"""Labels of columns whose values nobody listed, and how many records have each.
+
+Both are private, and so is the domain that they are counted in: it is made of the labels that occur. A first pass looks
+for these, a second one reads the table as any other, with the same persons, filters, rules and weights.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from hedgerow.arrays import Ints
+from hedgerow.data.reading import labels_of, open_place, open_table
+from hedgerow.data.scanning.chunks import scan_table, spark_frame
+from hedgerow.data.scanning.scan import ScannedTable
+from hedgerow.data.table import Table, read_table
+from hedgerow.domain import OpenDomain
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Persons, Workload
+
+
+class LabelSource(Protocol):
+    """Labels and their counts, private. Only ``privacy/`` may look at them."""
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows were left out by what they hold."""
+        ...
+
+    @property
+    def persons(self) -> Persons | None:
+        """The persons of whom at most so many records are counted."""
+        ...
+
+    def counts(self, name: str) -> tuple[list[str], Ints]:
+        """The labels that records have in a column, in order, and the number of these records, all above 0."""
+        ...
+
+
+@final
+class Labels:
+    """Labels and their counts in a table; only the curator may look at them.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> wanted = OpenDomain({"job": {"values": {"learn": 9}}})
+        >>> read_labels(pa.table({"job": ["nurse", "clerk", "nurse"]}), wanted)
+        Labels(of job)
+    """
+
+    def __init__(self, table: Table | ScannedTable, names: tuple[str, ...]) -> None:
+        """Keep a table whose domain lists all labels."""
+        self._table = table
+        self._names = names
+
+    @property
+    def filtered(self) -> bool:
+        """Whether rows were left out by what they hold."""
+        return self._table.filtered
+
+    @property
+    def persons(self) -> Persons | None:
+        """The persons of whom at most so many records are counted."""
+        return self._table.persons
+
+    def counts(self, name: str) -> tuple[list[str], Ints]:
+        """The labels that records have in a column, in order, and the number of these records, all above 0 (private).
+
+        Raises:
+            ConfigError: It is no column whose labels were read.
+        """
+        if name not in self._names:
+            raise ConfigError(f"the labels of {name!r} were not read", remedy="name a column whose values are learnt")
+        attribute = self._table.domain[name]
+        counts = self._table.marginals([(name,)])[0][: attribute.ordinary].astype(np.int64)
+        places = np.flatnonzero(counts)
+        return [attribute.labels[place] for place in places.tolist()], counts[places]
+
+    def __repr__(self) -> str:
+        """Names of the columns: these are public."""
+        return f"Labels(of {', '.join(self._names)})"
+
+
+def read_labels(
+    source: Any,
+    wanted: OpenDomain,
+    *,
+    where: str | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    **how: Any,
+) -> Labels:
+    """Read the labels of the columns whose values are to be learnt, and count them.
+
+    Args:
+        source: The table, as for `read_table` or `scan_table`; it is read twice.
+        wanted: The domain with values to be learnt.
+        where: A condition on its columns, as for `scan_table`.
+        progress: Called with the part of the second pass that is done, where the table is counted in passes.
+        how: The other arguments of `scan_table`.
+
+    Raises:
+        ConfigError: The table holds codes, which are not those of labels.
+        DataError: See `read_table`.
+        QueryError: The condition may look at more than one row.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> wanted = OpenDomain({"job": {"values": {"learn": 9}}})
+        >>> read_labels(pa.table({"job": ["nurse", "clerk", "nurse"]}), wanted).counts("job")
+        (['clerk', 'nurse'], array([1, 2]))
+    """
+    if how.get("coded"):
+        raise ConfigError("values are learnt from labels, and not from codes", remedy="list the values")
+    rules = {name: wanted.label_of(name) for name in wanted.values}
+    frame = spark_frame(source)
+    if frame is not None:
+        from hedgerow.data.scanning.spark import readers_of_distinct
+
+        found: dict[str, list[str]] = {}
+        for name, reader in readers_of_distinct(frame, list(rules), where).items():
+            found |= labels_of(reader, {name: rules[name]})
+    else:
+        placed = isinstance(source, str | os.PathLike)
+        found = labels_of(open_place(source, where) if placed else open_table(source), rules)
+    domain = wanted.labelled(found)
+    if frame is None and not isinstance(source, str | os.PathLike):
+        return Labels(read_table(source, domain, **how), tuple(rules))
+    table = scan_table(source, domain, where=where, **how)
+    table.prepare(Workload.parse(f"marginals:{','.join(rules)}", domain))
+    table.count(progress)
+    return Labels(table, tuple(rules))
