@@ -98,7 +98,7 @@ MISTAKES = [
     Mistake("gaussian", "power *= -half / n", "power *= half / n"),
     Mistake("ledger_checks", 'exact(inner["mu"]) ** 2 / 2 if', 'exact(inner["mu"]) ** 2 if'),
     Mistake("conversion", 'epsilon_of_half_square(amount, delta) if unit == "mu^2/2"', "amount if not unit"),
-    Mistake("totals", "epsilon + epsilon_of_half_square(rest, delta)", "epsilon_of_half_square(rest, delta)"),
+    Mistake("totals", "epsilon + epsilon_of_half_square(rest, left)", "epsilon_of_half_square(rest, left)"),
     Mistake("totals", 'all(share.unit != "rho" for share in added)', "added"),
     Mistake(
         "costs",
@@ -174,7 +174,26 @@ MISTAKES = [
     Mistake("looks", "return (records_of_person(entry.neighbours) + _GRID) ** 2", "return Fraction(0)"),
     Mistake("looks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
     Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
-    Mistake("totals", "epsilon + epsilon_of_rho(rest, delta)", "epsilon_of_rho(rest, delta)"),
+    Mistake("totals", "epsilon + epsilon_of_rho(rest, left)", "epsilon_of_rho(rest, left)"),
+    Mistake("totals", "else delta - thresholds", "else delta"),
+    Mistake(
+        "costs",
+        "together, alone = (tail(float(entry.scale), int(threshold) - count)",
+        "together, alone = (tail(float(entry.scale), int(threshold) + 1 - count)",
+    ),
+    Mistake("costs", "max(together, most * alone)", "together"),
+    Mistake("costs", "max(together, most * alone)", "most * alone"),
+    Mistake("costs", "max(together, most * alone)", "max(together, alone)"),
+    Mistake("costs", "if threshold < most:", "if threshold < 0:"),
+    Mistake("costs", "return Fraction(above) / Fraction(whole)", "return Fraction(2 * above) / Fraction(whole)"),
+    Mistake("costs", "/ (1.0 + math.exp(-1.0 / scale)))", ")"),
+    Mistake("ledger_checks", "if deltas > most:", "if deltas > 2 * most:"),
+    Mistake("ledger_checks", "if budget is not None and most > allowed:", "if budget is None and most > allowed:"),
+    Mistake("ledger_checks", "not (deltas or wrong or allowed or most)", "not (allowed or most)"),
+    Mistake("ledger_checks", 'exact(inner["delta"]) - kept', 'exact(inner["delta"])'),
+    Mistake("ledger_checks", '{"thresholds": kept} if kept else {}', "{}"),
+    Mistake("ledger_checks", '<= exact(inner.get("delta", 0)):', "<= 1:"),
+    Mistake("looks", "if entry.mechanism in THRESHOLDED:", "if not entry.mechanism:"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
     Mistake(
         "totals",
@@ -428,6 +447,57 @@ def sensitivities_are_right(load: Load) -> None:
         assert found.severity.value == wanted, changes
 
 
+def thresholds_are_right(load: Load) -> None:
+    """Deltas of counts above thresholds, worked out by hand for noise of scale 1; what a budget and a ledger keep."""
+    checks, costs, looks = load("ledger_checks"), load("costs"), load("looks")
+    laplace, gaussian = (f"discrete {kind} above a threshold" for kind in ("Laplace", "Gaussian"))
+    of_two = "add-remove of persons (id), at most 2 records"
+
+    def read(threshold: float, mechanism: str = laplace, **changes: object) -> Any:
+        told = {"mechanism": mechanism, "target": "labels of job", "scale": 1.0, "charge": 2.0, "sensitivity": 2.0}
+        return costs.Entry.of(1, event(**{**told, "threshold_scale": threshold, **changes}))
+
+    def near(found: Fraction, wanted: Any) -> bool:
+        return bool(wanted <= mpmath.mpf(found.numerator) / found.denominator <= wanted * (1 + 1e-8))
+
+    base, wide = mpmath.exp(-1), mpmath.exp(mpmath.mpf(-1) / 8)
+    assert near(costs.delta_of(read(5.0)), base**4 / (1 + base))
+    assert near(costs.delta_of(read(5.0, neighbours=of_two)), base**3 / (1 + base)), "both on one label"
+    assert near(costs.delta_of(read(5.0, neighbours=of_two, scale=8.0)), 2 * wide**4 / (1 + wide)), "each on its own"
+    whole = mpmath.fsum(mpmath.exp(-mpmath.mpf(k * k) / 2) for k in range(-40, 41))
+    above = mpmath.fsum(mpmath.exp(-mpmath.mpf(k * k) / 2) for k in range(4, 41))
+    assert near(costs.delta_of(read(5.0, gaussian)), above / whole)
+    of_three = "add-remove of persons (id), at most 3 records"
+    assert costs.delta_of(read(2.0, gaussian, neighbours=of_three)) == 1, "below the records of a person"
+    assert 0 < float(costs.delta_of(read(2.0**14, gaussian, scale=2000.0))) < 1e-15
+    assert costs.delta_of(costs.Entry.of(1, event())) == 0
+
+    def says(finding: Any, wanted: str) -> None:
+        assert finding is not None
+        assert finding.severity.value == wanted, finding
+
+    one, delta = read(20.0), float(costs.delta_of(read(20.0)))
+    kept = {"kind": "approximate", "epsilon": 3.0, "delta": 1e-6, "neighbours": "replace", "thresholds": delta}
+    ledger = {"limit": 0.1, "unit": "rho", "thresholds": delta * 1.001, "events": []}
+    says(checks.check_thresholds([one], ledger, None), "holds")
+    says(checks.check_thresholds([one], ledger, kept), "fails")
+    says(checks.check_thresholds([one], ledger, kept | {"thresholds": delta * 1.01}), "holds")
+    says(checks.check_thresholds([one], ledger | {"thresholds": delta * 0.999}, None), "fails")
+    says(checks.check_thresholds([one], {}, None), "fails")
+    says(checks.check_thresholds([read(2.5)], {}, None), "fails")
+    assert checks.check_thresholds([], {}, None) is None
+    half = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace", "thresholds": 5e-7}
+    says(checks.check_limit(half, {"limit": 0.0243, "unit": "rho"}), "fails")
+    says(checks.check_limit(half, {"limit": 0.0225, "unit": "rho"}), "holds")
+    assert checks.budget_faults(half) == ""
+    assert checks.budget_faults(half | {"thresholds": 2e-6})
+    heads = {checks.head_of({"limit": 1.0, "unit": "rho", "events": [], **each}) for each in ({}, {"thresholds": 1e-9})}
+    assert len(heads) == 2
+    for sensitivity, wanted in ((2.0, "holds"), (1.9, "fails")):
+        found = [read(20.0, sensitivity=sensitivity)]
+        assert looks.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
+
+
 def totals_are_right(load: Load) -> None:
     """Two pure epsilons, one rho, and a table that a filter chose."""
     totals = load("totals")
@@ -448,6 +518,11 @@ def totals_are_right(load: Load) -> None:
     assert f"{float(total.converted):.6f}" == "2.659979"
     (total,) = totals.totals_of([one, gaussian], Fraction(1, 10**6))
     assert f"{float(total.converted):.6f}" == "2.060702"
+    kept = [totals.Share(each, each, "replace", "d", "rho", Fraction(1, 32), True, Fraction(1, 4000)) for each in "xy"]
+    (total,) = totals.totals_of(kept, delta + Fraction(1, 2000))
+    (plain,) = totals.totals_of([share("x", "replace", "rho", Fraction(1, 16))], delta)
+    assert total.converted == plain.converted
+    assert total.thresholds == Fraction(1, 2000)
 
 
 CHECKS = [
@@ -460,5 +535,6 @@ CHECKS = [
     looks_are_right,
     origins_are_right,
     sensitivities_are_right,
+    thresholds_are_right,
     totals_are_right,
 ]

@@ -129,21 +129,21 @@ def check_thresholds(
         ledger: The ledger as the file holds it.
         budget: The budget; None if the file has none.
     """
-    wrong, spent = [], Fraction(0)
+    wrong, deltas = [], Fraction(0)
     for entry in entries:
         try:
-            spent += delta_of(entry)
+            deltas += delta_of(entry)
         except ValueError as error:
             wrong.append(f"{entry.name}: {error}")
     inner = {} if budget is None else budget.get("inner", budget)
-    allowed, limit = exact(inner.get("thresholds", 0)), exact(ledger.get("thresholds", 0))
-    if not (spent or wrong or allowed or limit):
+    allowed, most = exact(inner.get("thresholds", 0)), exact(ledger.get("thresholds", 0))
+    if not (deltas or wrong or allowed or most):
         return None
-    if budget is not None and limit > allowed:
-        wrong.append(f"the ledger may hold {float(limit):.3g}, and the budget keeps {float(allowed):.3g}")
-    if spent > limit:
-        wrong.append(f"they spend {float(spent):.3g}, and the ledger may hold {float(limit):.3g}")
-    text = f"{float(spent):.3g} of the {float(limit):.3g} of delta that is kept for them"
+    if budget is not None and most > allowed:
+        wrong.append(f"the ledger may hold {float(most):.3g}, and the budget keeps {float(allowed):.3g}")
+    if deltas > most:
+        wrong.append(f"they spend {float(deltas):.3g}, and the ledger may hold {float(most):.3g}")
+    text = f"{float(deltas):.3g} of the {float(most):.3g} of delta that is kept for them"
     return gathered("thresholds", wrong, [], text)
 
 
