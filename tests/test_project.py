@@ -119,8 +119,15 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+MADE_WITH_THE_SITE = {"move-epsilon.html"}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     links = [(page, target) for page in pages for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text())]
     assert len(links) > 8
-    assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
+    assert [
+        (page.name, target)
+        for page, target in links
+        if not (page.parent / target).exists() and target not in MADE_WITH_THE_SITE
+    ] == []

@@ -21,6 +21,7 @@ OPENERS = {
     "draft_domain",
     "read_public",
     "read_linked",
+    "read_labels",
 }
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {

@@ -17,6 +17,7 @@ import pyarrow.parquet
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.file import domain_from_mapping
+from hedgerow.domain.learning import OpenDomain
 from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
 DOMAIN = Domain(
@@ -106,6 +107,39 @@ def spans_of(n_rows: int, seed: int) -> pa.Table:
     table = scales_of(n_rows, seed)
     ends = pyarrow.compute.add(table.column("seen"), table.column("wait"))
     return table.append_column("left", ends)
+
+
+OPEN = OpenDomain(
+    {
+        "attributes": {
+            "job": {"values": {"learn": 9}, "trim": True, "case": "fold", "synonyms": {"rn": "nurse"}},
+            "ward": {"values": {"learn": 9}, "missing": "none"},
+            "sex": ["F", "M"],
+        }
+    }
+)
+"""Two columns whose values are to be learnt: texts in several spellings, and whole numbers."""
+
+
+def labelled_of(n_rows: int, seed: int) -> tuple[pa.Table, dict[str, dict[str, int]]]:
+    """Records of `OPEN` with some of each patient's, and how many have each label."""
+    draw = np.random.default_rng(seed)
+    spelled = {"nurse": ("nurse", " Nurse", "RN"), "clerk": ("clerk", "CLERK"), "é": ("é",), "": ("", "?", "other")}
+    jobs = [list(spelled)[i] for i in draw.choice(4, n_rows, p=[0.4, 0.3, 0.1, 0.2])]
+    wards = draw.integers(1, 4, n_rows)
+    empty = draw.random(n_rows) < 0.1
+    table = pa.table(
+        {
+            "job": [spelled[job][i % len(spelled[job])] for i, job in enumerate(jobs)],
+            "ward": pa.array(wards, mask=empty),
+            "sex": np.array(["F", "M"])[draw.integers(2, size=n_rows)],
+            "patient": draw.integers(0, n_rows // 3, n_rows),
+            "answer": np.array(["yes", "no"])[draw.integers(2, size=n_rows)],
+            "region": np.array(["north", "south"])[draw.integers(2, size=n_rows)],
+        }
+    )
+    counts = {job: jobs.count(job) for job in ("clerk", "nurse", "é")}
+    return table, {"job": counts, "ward": {str(i): int(np.sum(wards[~empty] == i)) for i in (1, 2, 3)}}
 
 
 def visits_of(n_rows: int, seed: int) -> pa.Table:

@@ -68,12 +68,15 @@ def test_columns(tmp_path: Path) -> None:
     )
     text = draft_domain(frame, name="t")
     for line in (
-        "  # \"id\": 60 distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'.",
         '  # "constant": has a single value; leave it out, or list all values that could occur.',
         '  # "empty": has no values; left out.',
         '  # "nested": holds neither texts nor numbers; left out.',
     ):
         assert line in text.splitlines()
+    assert (
+        "\"id\": 60 distinct texts, perhaps an identifier; leave it out, or list values and 'other: true', or have "
+        "those learnt that many rows hold: {'values': {'learn': 500}}."
+    ) in text.replace("\n  # ", " ")
     assert 'Fewer than 10 rows each: "b"' in text.replace("\n  # ", " ")
     assert 'The texts "NA" look missing too' in text.replace("\n  # ", " ")
     domain = drafted(tmp_path, frame)

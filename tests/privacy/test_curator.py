@@ -314,7 +314,7 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
     public = {name for name in dir(made) if not name.startswith("_")}
     properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source", "violations"}
     selections = {"select", "select_database", "cut", "draw", "watch", "resume_watch"}
-    assert public == properties | selections | {"total", "noise_for", "measure", "workload_error"}
+    assert public == properties | selections | {"total", "noise_for", "measure", "workload_error", "labels"}
     assert not isinstance(made.ledger, Ledger)
     assert not hasattr(made, "__dict__") or all(name.startswith("_Curator__") for name in vars(made))
 

@@ -229,7 +229,7 @@ def delta_of(entry: Entry) -> Fraction:
         ...     "sensitivity": 1.0, "scale": 10.0, "charge": 0.005, "unit": "rho", "neighbours": "add-remove",
         ...     "values": 1, "threshold_scale": 63.0}
         >>> round(float(delta_of(Entry.of(1, event))) * 1e10, 3)
-        3.291
+        3.812
     """
     if entry.mechanism not in THRESHOLDED:
         return Fraction(0)

@@ -185,7 +185,10 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
     many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
-    return f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true'."
+    return (
+        f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true', or have those "
+        "learnt that many rows hold: {'values': {'learn': 500}}."
+    )
 
 
 def _numeric(name: str, summary: Summary) -> Proposal:

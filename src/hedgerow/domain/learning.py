@@ -204,7 +204,7 @@ def _is_wish(entry: object, part: str) -> bool:
 
 
 def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
-    """What is declared of a column whose values are to be learnt."""
+    """The declarations of a column whose values are to be learnt; its values are those that synonyms stand for."""
     learnt_values(name, entry["values"])
     for option in ("levels", "learnt"):
         if entry.get(option, NONE) not in (NONE, False):

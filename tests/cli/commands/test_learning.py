@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.domain import Binned
+from hedgerow.domain import Binned, Categorical
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 
@@ -66,6 +66,39 @@ def test_bins_are_learnt_from_the_same_budget(open_place: Place, kind: str, budg
     assert audited.exit_code == 0, audited.output
 
 
+@pytest.mark.parametrize("kind", ["csv", "duckdb", "parts"])
+def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) -> None:
+    entry = {"values": {"learn": 2}, "missing": True}
+    domain = {"attributes": {**DOMAIN["attributes"], "job": entry}}
+    (open_place / "people.yaml").write_text(json.dumps(domain))
+    call = ("synth", written(open_place, kind), "--domain", open_place / "people.yaml", "--workload", "marginals:1")
+    refused = open_place.call(*call, "--epsilon", 4, "-o", open_place / "out.csv")
+    assert refused.exit_code != 0
+    assert "--delta 1e-9" in " ".join(refused.output.split())
+    assert not (open_place / "out.release").exists()
+    result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
+    assert result.exit_code == 0, result.output
+    release = Release.load(open_place / "out.release")
+    job = release.domain["job"]
+    assert isinstance(job, Categorical)
+    assert job.learnt
+    assert 1 <= job.ordinary <= 2, "of three, each of which has more records than the threshold"
+    assert set(job.values) < {"clerk", "nurse", "teacher"}
+    deltas = [event.delta for event in release.events]
+    assert 0 < sum(deltas) <= 5e-5
+    assert "5e-05 of delta kept for thresholds" in release.guarantee()
+    assert 0.99 * release.budget.limit < release.spent <= release.budget.limit
+    audited = open_place.call("audit", open_place / "out.release")
+    assert audited.exit_code == 0, audited.output
+    assert "thresholds" in audited.output
+    plan = open_place.call(
+        "plan", "--domain", open_place / "people.yaml", "--total", 400, "--epsilon", 8, "--delta", 1e-4
+    )
+    assert "job in up to 2 values" in plan.stdout
+    check = open_place.call("domain", "--check", open_place / "people.yaml")
+    assert "learn        job: up to 2 values" in check.stdout
+
+
 def test_a_seed_is_that_of_the_whole_run(open_place: Place) -> None:
     texts = []
     for _ in range(2):
@@ -100,10 +133,10 @@ def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--workload", "marginals:2; where: age < 22"), "whose bins are to be learnt"),
-        (("--workload", "marginals:age.5*sex"), "whose bins are to be learnt"),
-        (("--coded",), "gives all bins"),
-        (("--prior", "people.csv"), "gives all bins"),
+        (("--workload", "marginals:2; where: age < 22"), "of which bins or values are to be learnt"),
+        (("--workload", "marginals:age.5*sex"), "of which bins or values are to be learnt"),
+        (("--coded",), "of which nothing is to be learnt"),
+        (("--prior", "people.csv"), "of which nothing is to be learnt"),
     ],
 )
 def test_what_needs_known_bins_is_refused(open_place: Place, arguments: tuple[str, ...], message: str) -> None:

@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.data.labels import read_labels
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
 from hedgerow.data.table import Table, read_table
@@ -29,9 +30,11 @@ from tests.data.ruled import RULED, left, ruled_table
 from tests.data.sources import (
     BAD,
     DOMAIN,
+    OPEN,
     SCALES,
     SPANS,
     SPELLED,
+    labelled_of,
     scales_of,
     spans_of,
     spelled_of,
@@ -103,6 +106,18 @@ def test_labels_are_normalised_as_in_memory(spark: SparkSession, tmp_path: Path)
     expected = read_table(table, SPELLED, extra_columns="ignore")
     for name in SPELLED.names:
         assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
+
+
+def test_labels_are_found_and_counted_as_in_memory(spark: SparkSession, tmp_path: Path) -> None:
+    table, expected = labelled_of(300, seed=5)
+    frame = frame_of(spark, table, tmp_path)
+    found = read_labels(frame, OPEN, extra_columns="ignore")
+    for name, counts in expected.items():
+        labels, there = found.counts(name)
+        assert dict(zip(labels, there.tolist(), strict=True)) == counts
+    assert read_labels(frame, OPEN, extra_columns="ignore", where="ward = 2").counts("ward")[0] == ["2"]
+    with pytest.raises(ColumnError, match="is not there"):
+        read_labels(frame.drop("job"), OPEN, extra_columns="ignore")
 
 
 def test_many_partitions_are_added_in_two_steps_and_empty_ones_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ class Ledger:
 
     @property
     def _limits(self) -> dict[str, Any]:
-        """What may be spent; the delta of thresholds where there is one."""
+        """The amounts that may be spent; the delta of thresholds where there is one."""
         beside = {"thresholds": self._thresholds} if self._thresholds else {}
         return {"limit": self._limit, "unit": self._unit, **beside}
 
