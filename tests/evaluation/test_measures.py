@@ -244,3 +244,11 @@ def test_a_grid_holds_every_cell_of_every_table() -> None:
     assert [axis.labels[-2:] for axis in grid.axes] == [("new", "missing")] * 3
     for table in (0, 1):
         assert all(codes.max() < size for codes, size in zip(grid.codes(table), grid.domain.shape, strict=True))
+
+
+def test_a_column_of_which_nearly_all_are_the_smallest_has_two_cells() -> None:
+    """No quantile of it is larger."""
+    numbers = pa.chunked_array([[0] * 980 + list(range(1, 21))])
+    axis = axis_of(joined("a", [numbers, pa.chunked_array([[0, 1, 9]])]), bins=10)
+    assert axis.labels == ("< 1", "\u2265 1")
+    assert [np.bincount(axis.codes(table)).tolist() for table in (0, 1)] == [[980, 20], [1, 2]]

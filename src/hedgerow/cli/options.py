@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import partial
@@ -39,6 +39,16 @@ DOMAIN_FILE = (
     "groups), derived columns, and rules that no record breaks."
 )
 DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
+OptionalDomainFile = Annotated[Path | None, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
+BoundsOption = Annotated[
+    list[str] | None,
+    table_option(
+        "--bounds",
+        metavar="NAME=LOW..HIGH",
+        help="Smallest and largest value of a column that could occur, known in public and not read off the table: "
+        "age=0..120, admitted=2015-01-01..2024-12-31. Once for each such column.",
+    ),
+]
 Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]
 CountColumn = Annotated[
     str | None,
@@ -274,6 +284,70 @@ def opened(domain_file: Path, columns: str | None, *, accept_draft: bool = False
     from hedgerow.domain import open_domain
 
     return open_domain(domain_file, split_names(columns), accept_draft=accept_draft)
+
+
+def wanted_of(
+    data: str,
+    domain_file: Path | None,
+    columns: str | None,
+    *,
+    automatic: bool,
+    bounds: Sequence[str],
+    apart: Iterable[str | None] = (),
+    accept_draft: bool = False,
+) -> Domain | OpenDomain:
+    """The domain in a file, or the one that follows from names and types of columns and from bounds.
+
+    Args:
+        data: Place of the table.
+        domain_file: Path of the domain file; None without one.
+        columns: Columns that ``--columns`` selects; None for all.
+        automatic: Whether ``--auto-domain`` is given.
+        bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
+        apart: Columns that say something of rows.
+        accept_draft: Whether the domain may be a draft.
+
+    Raises:
+        typer.BadParameter: Both are given, or neither; or bounds are none.
+        ConfigError: A column lacks bounds that are known in public.
+        DomainError: See `opened`.
+    """
+    if automatic == (domain_file is not None):
+        raise typer.BadParameter(
+            f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"
+        )
+    if domain_file is not None:
+        if bounds:
+            raise typer.BadParameter("--bounds go with --auto-domain; a domain file has its own")
+        return opened(domain_file, columns, accept_draft=accept_draft)
+    from hedgerow.domain import OpenDomain
+
+    wanted = OpenDomain(automatic_content(data, columns, bounds, apart))
+    return wanted if wanted.bins or wanted.values else wanted.fine
+
+
+def automatic_content(
+    data: str, columns: str | None, bounds: Sequence[str], apart: Iterable[str | None] = ()
+) -> dict[str, Any]:
+    """The content of a domain file that follows from public facts alone.
+
+    Args:
+        data: Place of the table.
+        columns: Columns that ``--columns`` selects; None for all.
+        bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
+        apart: Columns that say something of rows.
+    """
+    from hedgerow.data import automatic_domain
+
+    known: dict[str, tuple[str, str]] = {}
+    for text in bounds:
+        name, equals, ends = text.partition("=")
+        low, dots, high = ends.partition("..")
+        if not (equals and dots and name.strip() and low.strip() and high.strip()):
+            raise typer.BadParameter(f"--bounds {text!r} is not NAME=LOW..HIGH, as in age=0..120")
+        known[name.strip()] = low.strip(), high.strip()
+    kept = [name for name in apart if name is not None]
+    return automatic_domain(data, bounds=known, columns=split_names(columns), apart=kept)
 
 
 def workload_of(domain_file: Path, columns: str | None, text: str | None, *, accept_draft: bool = False) -> Workload:

@@ -1,3 +1,4 @@
+from .automatic import automatic_domain as automatic_domain
 from .draft import draft_domain as draft_domain
 from .labels import Labels as Labels, LabelSource as LabelSource, read_labels as read_labels
 from .linked import read_linked as read_linked

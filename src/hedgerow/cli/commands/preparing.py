@@ -31,6 +31,11 @@ _DRAFT = (
     "public: replace them by answer lists, legal ranges or code books, and do not publish the draft."
 )
 
+_PUBLIC = """\
+# Domain of {data}: names and types of its columns, and bounds that were given. Nothing else is read off the data:
+# values of labels and bins of numbers are learnt under the budget. List what is publicly known, which costs nothing.
+"""
+
 
 def domain(
     ctx: typer.Context,
@@ -49,6 +54,15 @@ def domain(
             "--output", "-o", metavar="FILE", help="Domain file to write (.yaml); printed if not given."
         ),
     ] = None,
+    public: Annotated[
+        bool,
+        typer.Option(
+            "--public",
+            help="Write what names and types of the columns and --bounds say, and nothing that the data hold: values "
+            "of labels and bins of numbers are then learnt under the budget. As 'synth --auto-domain' does by itself.",
+        ),
+    ] = False,
+    bounds: options.BoundsOption = None,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     force: options.Force = False,
@@ -69,13 +83,18 @@ def domain(
     Examples:
       hedgerow domain people.csv
       hedgerow domain people.parquet -o people.yaml
+      hedgerow domain people.parquet --public --bounds age=0..120 -o people.yaml
       hedgerow domain --check people.yaml
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (check is None):
         raise typer.BadParameter("give either the table DATA to draft from, or --check FILE")
+    if bounds and not public:
+        raise typer.BadParameter(
+            "--bounds go with --public; a draft is written with bounds of its own, to be corrected"
+        )
     if check is not None:
-        if output is not None or columns is not None or count_column is not None or force:
+        if public or output is not None or columns is not None or count_column is not None or force:
             raise typer.BadParameter("--check goes with --quiet and --json alone")
         _check(shown, check)
     if data is not None:
@@ -84,20 +103,29 @@ def domain(
 
             check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
             check_outputs({"--output": output}, inputs=files_of(data), force=force)
+        if public:
+            _show_file(shown, _public(data, columns, bounds or (), count_column), output, "domain")
+            return
         with shown.busy(f"reading {data}"):
             text = _draft(data, options.split_names(columns), count_column)
-        _show_draft(shown, text, output)
+        shown.warn(_DRAFT)
+        _show_file(shown, text, output, "draft")
 
 
-def _show_draft(shown: Output, text: str, output: Path | None) -> None:
-    shown.warn(_DRAFT)
+def _public(data: str, columns: str | None, bounds: Sequence[str], count_column: str | None) -> str:
+    from hedgerow.domain import yaml_text
+
+    return _PUBLIC.format(data=data) + yaml_text(options.automatic_content(data, columns, bounds, [count_column]))
+
+
+def _show_file(shown: Output, text: str, output: Path | None, what: str) -> None:
     if output is None:
         shown.say(text.rstrip())
     else:
         with replacing(output) as beside:
             beside.write_text(text, encoding="utf-8")
-        shown.say(f"draft in {output}")
-    shown.result({"draft": text, "file": None if output is None else str(output)})
+        shown.say(f"{what} in {output}")
+    shown.result({what: text, "file": None if output is None else str(output)})
 
 
 def _check(shown: Output, file: Path) -> None:

@@ -28,11 +28,20 @@ def synth(
     ctx: typer.Context,
     *,
     data: DataPlace,
-    domain: options.DomainFile,
     output: Annotated[
         str,
         options.output_option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}."),
     ],
+    domain: options.OptionalDomainFile = None,
+    auto_domain: Annotated[
+        bool,
+        options.table_option(
+            "--auto-domain",
+            help="Without a domain file: take names and types of the columns as public, and learn values of labels and "
+            "bins of numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
+        ),
+    ] = False,
+    bounds: options.BoundsOption = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
@@ -119,6 +128,8 @@ def synth(
 
     Examples:
       hedgerow synth people.csv --domain people.yaml --epsilon 1 -o synthetic.csv
+      hedgerow synth people.parquet --auto-domain --bounds age=0..120 \
+          --epsilon 1 --delta 1e-9 -o synthetic.parquet
       hedgerow synth people.csv --domain people.yaml --columns age,sex,income \
           --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
           -o synthetic.parquet --release people.release --report people.html
@@ -150,11 +161,19 @@ def synth(
         )
     between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
     options.check_public(prior, inputs_of(data))
-    inputs = [*inputs_of(data), domain, *(each for each in (register, prior) if each is not None)]
+    inputs = [*inputs_of(data), *(each for each in (domain, register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = signing_key(shown, sign)
-    wanted = options.opened(domain, columns, accept_draft=accept_draft)
+    wanted = options.wanted_of(
+        data,
+        domain,
+        columns,
+        automatic=auto_domain,
+        bounds=bounds or (),
+        apart=(count_column, person, weight),
+        accept_draft=accept_draft,
+    )
     budget = budget_for(wanted, options.budget_of(epsilon, delta, rho, between, mu))
     asked = options.workload_over(outline_of(wanted, workload), workload)
     if asked.domain is not wanted and (prior is not None or coded):
