@@ -16,7 +16,7 @@ import pyarrow as pa
 from hedgerow.data.reading import open_place, open_table
 from hedgerow.data.scanning.chunks import spark_frame
 from hedgerow.domain import attribute_of
-from hedgerow.errors import ConfigError, DomainError
+from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
 
 Bounds = tuple[str, str]
 
@@ -51,11 +51,12 @@ def automatic_domain(
     Raises:
         ConfigError: Columns of numbers or dates have no bounds, or bounds are given for a column that has none.
         DomainError: Bounds do not fit the type of their column.
+        UnreadableTableError: The table is not there, or holds no rows.
 
     Example:
         >>> table = pa.table({"job": ["nurse"], "age": [30], "well": [True]})
         >>> automatic_domain(table, bounds={"age": ("0", "120")})["attributes"]["age"]
-        {'min': 0, 'max': 120, 'missing': True, 'whole': True, 'bins': {'learn': 32}}
+        {'min': 0, 'max': 120, 'missing': True, 'whole': True, 'bins': {'learn': 32}, 'points': [0, 120]}
     """
     given = dict(bounds or {})
     kinds, typed = _kinds(source)
@@ -103,7 +104,9 @@ def _kinds(source: Any) -> tuple[dict[str, pa.DataType], bool]:
     batches: Any = reader.batches(names, ())
     with closing(batches):
         first = next(iter(batches), None)
-    if reader.texts or first is None:
+    if first is None:
+        raise UnreadableTableError("the table holds no rows", file=reader.file, remedy="check how it was made")
+    if reader.texts:
         return dict.fromkeys(names, pa.string()), False
     return dict(zip(first.schema.names, first.schema.types, strict=True)), True
 
@@ -162,6 +165,10 @@ def _of_dates(name: str, bounds: Bounds | None) -> dict[str, Any]:
     return _on_a_scale(name, {"min": low, "max": high, "missing": True, **stepped})
 
 
+def _of_lengths(name: str, bounds: Bounds | None) -> dict[str, Any]:
+    return _of_dates(name, bounds)
+
+
 def _of_times(name: str, bounds: Bounds | None) -> dict[str, Any]:
     low, high = bounds or ("", "")
     ends = {"min": low if "T" in low else f"{low}T00:00", "max": high if "T" in high else f"{high}T23:59"}
@@ -189,7 +196,7 @@ def _numbers(name: str, bounds: Bounds | None, number: Callable[[str], Any]) -> 
     return low, high
 
 
-_BOUNDED = (_of_whole, _of_numbers, _of_dates, _of_times)
+_BOUNDED = (_of_whole, _of_numbers, _of_dates, _of_times, _of_lengths)
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker], ...] = (
     (pa.types.is_boolean, _of_flags),
     (pa.types.is_integer, _of_whole),
@@ -197,7 +204,7 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker], ...] = (
     (pa.types.is_decimal, _of_numbers),
     (pa.types.is_date, _of_dates),
     (pa.types.is_timestamp, _of_times),
-    (pa.types.is_duration, _of_dates),
+    (pa.types.is_duration, _of_lengths),
     (pa.types.is_time, _of_clocks),
     (pa.types.is_string, _of_labels),
     (pa.types.is_large_string, _of_labels),
@@ -208,4 +215,5 @@ _EXAMPLES: dict[Any, str] = {
     _of_numbers: "LOW..HIGH",
     _of_dates: "YYYY-MM-DD..YYYY-MM-DD",
     _of_times: "YYYY-MM-DD..YYYY-MM-DD",
+    _of_lengths: "PT0H..P30D",
 }

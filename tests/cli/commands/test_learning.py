@@ -99,6 +99,36 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
     assert "learn        job: up to 2 values" in check.stdout
 
 
+def test_no_domain_file_is_needed(open_place: Place) -> None:
+    data = written(open_place, "parts")
+    call = ("synth", data, "--auto-domain", "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
+    lacking = open_place.call(*call)
+    assert lacking.exit_code != 0
+    assert "--bounds age=LOW..HIGH" in " ".join(lacking.output.split())
+    both = open_place.call(*call, "--domain", open_place / "people.yaml")
+    neither = open_place.call("synth", data, "--epsilon", 1, "-o", open_place / "out.csv")
+    assert both.exit_code == neither.exit_code == 2
+    assert "--auto-domain" in neither.output
+    wrong = open_place.call(*call, "--bounds", "age:0-63")
+    assert "NAME=LOW..HIGH" in wrong.output
+    unused = open_place.call(
+        "synth", data, "--domain", open_place / "people.yaml", "--bounds", "age=0..63", "-o", "o.csv"
+    )
+    assert "a domain file has its own" in " ".join(unused.output.replace("│", " ").split())
+    made = open_place.call(*call, "--bounds", "age=0..63")
+    assert made.exit_code == 0, made.output
+    domain = Release.load(open_place / "out.release").domain
+    assert {name for name in domain.names if isinstance(domain[name], Categorical) and domain[name].learnt} >= {"job"}
+    assert open_place.call("audit", open_place / "out.release").exit_code == 0
+    place = open_place / "public.yaml"
+    file = open_place.call("domain", data, "--public", "--bounds", "age=0..63", "-o", place)
+    assert file.exit_code == 0, file.output
+    assert "nurse" not in place.read_text()
+    planned = open_place.call("plan", "--domain", place, "--total", 400, "--epsilon", 8, "--delta", 1e-4)
+    assert "job in up to 500 values" in planned.stdout, planned.output
+    assert open_place.call("domain", data, "--bounds", "age=0..63").exit_code == 2
+
+
 def test_a_seed_is_that_of_the_whole_run(open_place: Place) -> None:
     texts = []
     for _ in range(2):

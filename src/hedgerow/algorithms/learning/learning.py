@@ -28,7 +28,9 @@ from hedgerow.queries import Marginal
 BINS_SHARE = 0.05
 """Share of a budget that bins are learnt with; chosen on Adult, from this and twice it."""
 VALUES_SHARE = 0.05
-"""Share of a budget that values are learnt with."""
+"""Share of a budget that the values of a column are learnt with ..."""
+MOST_SHARES = 4
+"""... and of four or more columns together so many times as much; chosen on Adult and ACS, from 1 to 10 times."""
 THRESHOLDS = 0.5
 """Share of delta that is kept for thresholds; the rest is for the conversion."""
 
@@ -40,7 +42,7 @@ def learning_share(wanted: OpenDomain) -> float:
         >>> learning_share(OpenDomain({"age": {"min": 0, "max": 99, "bins": {"learn": 4}}, "sex": 2}))
         0.05
     """
-    return (BINS_SHARE if wanted.bins else 0.0) + (VALUES_SHARE if wanted.values else 0.0)
+    return (BINS_SHARE if wanted.bins else 0.0) + VALUES_SHARE * min(MOST_SHARES, len(wanted.values))
 
 
 def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]]:

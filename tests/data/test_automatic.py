@@ -1,0 +1,148 @@
+"""Domains from names, types and bounds alone: no cell decides anything, and what is lacking is told at once."""
+
+from __future__ import annotations
+
+import decimal
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from hedgerow.data.automatic import BINS, MOST_VALUES, automatic_domain
+from hedgerow.data.table import read_table
+from hedgerow.domain import OpenDomain
+from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
+
+LABELS = {"values": {"learn": MOST_VALUES}}
+LEARNT = {"bins": {"learn": BINS}}
+TABLE = pa.table(
+    {
+        "job": ["nurse", None],
+        "kind": pa.array(["a", "b"]).dictionary_encode(),
+        "well": [True, None],
+        "age": pa.array([30, 40], pa.int16()),
+        "cost": [1.5, 2.5],
+        "price": [decimal.Decimal("1.50"), None],
+        "born": [date(1990, 1, 1), None],
+        "seen": [datetime(2020, 1, 1, 12), None],
+        "at": [time(12, 30), None],
+        "stay": [timedelta(hours=3), None],
+        "nested": [[1], [2]],
+    }
+)
+BOUNDS = {
+    "age": ("0", "120"),
+    "cost": ("0", "1e6"),
+    "price": ("0", "99.99"),
+    "born": ("1900-01-01", "2020-12-31"),
+    "seen": ("2020-01-01", "2020-12-31"),
+    "stay": ("PT0H", "P30D"),
+}
+EXPECTED: dict[str, Any] = {
+    "job": LABELS,
+    "kind": LABELS,
+    "well": {"values": [False, True], "missing": True},
+    "age": {"min": 0, "max": 120, "missing": True, "whole": True, **LEARNT, "points": [0, 120]},
+    "cost": {"min": 0.0, "max": 1e6, "missing": True, **LEARNT},
+    "price": {"min": 0.0, "max": 99.99, "missing": True, **LEARNT},
+    "born": {"min": "1900-01-01", "max": "2020-12-31", "missing": True, **LEARNT},
+    "seen": {"min": "2020-01-01T00:00", "max": "2020-12-31T23:59", "missing": True, "step": "1min", **LEARNT},
+    "at": {"min": "00:00", "max": "23:59", "missing": True, "step": "1min", **LEARNT},
+    "stay": {"min": "PT0H", "max": "P30D", "missing": True, "step": "1min", **LEARNT},
+}
+
+
+def test_each_type_has_its_entry_and_can_be_read() -> None:
+    content = automatic_domain(TABLE, bounds=BOUNDS)
+    assert content == {"attributes": EXPECTED, "ignore": ["nested"]}
+    wanted = OpenDomain(content)
+    assert list(wanted.values) == ["job", "kind"]
+    assert read_table(TABLE, wanted.fine).total() == 2
+
+
+def test_no_cell_decides_anything(tmp_path: Path) -> None:
+    """Tables of the same types, other rows and other numbers of rows."""
+    expected = automatic_domain(TABLE, bounds=BOUNDS)
+    for other in (TABLE.slice(1), pa.concat_tables([TABLE] * 50)):
+        pyarrow.parquet.write_table(other.drop(["nested", "stay"]), tmp_path / "people.parquet")
+        bounds = {name: ends for name, ends in BOUNDS.items() if name != "stay"}
+        found = automatic_domain(str(tmp_path / "people.parquet"), bounds=bounds)
+        wanted = {name: entry for name, entry in expected["attributes"].items() if name != "stay"}
+        assert found["attributes"] == wanted
+
+
+def test_databases_and_frames_declare_types_too(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"job": ["a"], "age": [3], "well": [True]})
+    bounds = {"age": ("0", "50")}
+    expected = {"job": LABELS, "age": {"min": 0, "max": 50, "missing": True}, "well": EXPECTED["well"]}
+    assert automatic_domain(frame, bounds=bounds)["attributes"] == expected
+    with duckdb.connect(str(tmp_path / "people.db")) as base:
+        base.execute("create table people (job varchar, age integer, well boolean)")
+        base.execute("create table filled as select 'a' as job, 3::integer as age, true as well")
+    with pytest.raises(UnreadableTableError, match="no rows"):
+        automatic_domain(f"duckdb:{tmp_path / 'people.db'}#people", bounds=bounds)
+    place = f"duckdb:{tmp_path / 'people.db'}#filled"
+    assert automatic_domain(place, bounds=bounds)["attributes"] == expected
+
+
+def test_columns_of_texts_are_labels_unless_bounds_say_more(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("age,cost,born,job\n3,1.5,2020-01-01,a\n")
+    assert automatic_domain(str(file))["attributes"] == dict.fromkeys(("age", "cost", "born", "job"), LABELS)
+    bounds = {"age": ("0", "9"), "cost": ("0.0", "9"), "born": ("2020-01-01", "2020-01-31")}
+    assert automatic_domain(str(file), bounds=bounds)["attributes"] == {
+        "age": {"min": 0, "max": 9, "missing": True},
+        "cost": {"min": 0.0, "max": 9.0, "missing": True, **LEARNT},
+        "born": {"min": "2020-01-01", "max": "2020-01-31", "missing": True},
+        "job": LABELS,
+    }
+
+
+def test_what_is_lacking_is_told_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        automatic_domain(TABLE, bounds={"age": ("0", "120")})
+    assert "cost, price, born, seen, stay" in caught.value.message
+    for words in ("--bounds cost=LOW..HIGH", "--bounds born=YYYY-MM-DD..YYYY-MM-DD", "--bounds stay=PT0H..P30D"):
+        assert words in (caught.value.remedy or "")
+    blank = pa.table({"two words": [1]})
+    with pytest.raises(ConfigError, match="two words"):
+        automatic_domain(blank)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({"agee": ("0", "1")}, "no column 'agee'"),
+        ({"well": ("0", "1")}, "true or false"),
+        ({"age": ("young", "old")}, "no bounds of whole numbers"),
+        ({"cost": ("1", "many")}, "no bounds of numbers"),
+        ({"born": ("1900-01-01", "1900-02-31")}, "no step of its scale"),
+        ({"nested": ("0", "1")}, "which has none"),
+    ],
+)
+def test_wrong_bounds_are_refused(bounds: dict[str, tuple[str, str]], message: str) -> None:
+    with pytest.raises((ConfigError, DomainError), match=message):
+        automatic_domain(TABLE, bounds={**BOUNDS, **bounds})
+
+
+def test_columns_are_chosen_and_those_about_rows_left_out() -> None:
+    found = automatic_domain(TABLE, bounds={"age": ("0", "9")}, columns=["age", "job"])
+    assert list(found["attributes"]) == ["age", "job"]
+    found = automatic_domain(TABLE, bounds={k: v for k, v in BOUNDS.items() if k != "age"}, apart=["age"])
+    assert "age" not in found["attributes"]
+    with pytest.raises(ConfigError, match="no column 'no'"):
+        automatic_domain(TABLE, columns=["no"])
+
+
+def test_bounds_of_numbers_around_nothing_have_a_point_there() -> None:
+    found = automatic_domain(pa.table({"x": np.arange(3)}), bounds={"x": ("-500", "500")})
+    assert found["attributes"]["x"]["points"] == [0, 500]
+    found = automatic_domain(pa.table({"x": np.arange(3)}), bounds={"x": ("5", "500")})
+    assert found["attributes"]["x"]["points"] == [500]
