@@ -35,7 +35,7 @@ def outline_of(wanted: Domain | OpenDomain, text: str | None = None) -> Domain:
 
     if isinstance(wanted, Domain):
         return wanted
-    for name in (*wanted.bins, *wanted.values):
+    for name in (*wanted.bins, *wanted.values, *wanted.listed):
         named = rf"(?<!\w){re.escape(name)}(?!\w)"
         if re.search(rf"\bwhere\b[^;]*{named}|{named}\.", text or ""):
             raise typer.BadParameter(
@@ -52,7 +52,13 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
         wanted: The domain.
         budget: Budget of the whole release.
     """
-    from hedgerow.algorithms.learning import budget_after, learning_charges, learning_share, threshold_of
+    from hedgerow.algorithms.learning import (
+        budget_after,
+        frequent_noise,
+        learning_charges,
+        learning_share,
+        threshold_of,
+    )
     from hedgerow.domain import Domain
 
     if isinstance(wanted, Domain):
@@ -68,6 +74,12 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
         told.append(
             f"{name} in up to {most:,} values, with noise of {noise.scale:.3g} counts: labels that fewer than about "
             f"{noise.threshold:,} records have become {wanted.fine[name].other!r}"
+        )
+    for name, most in wanted.listed.items():
+        least = frequent_noise(budget, wanted, name)
+        told.append(
+            f"{name} in up to {most:,} of its listed values, those that more than about {least:,.0f} records have; the "
+            f"others become {wanted.fine[name].other!r}"
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
     return lines, budget_after(budget, share)
@@ -152,7 +164,8 @@ class Opening:
         from hedgerow.privacy import Curator, budget_of_filtered
         from hedgerow.queries import Workload
 
-        looked = Workload.parse(f"marginals:{','.join(wanted.bins or wanted.values)}", wanted.fine)
+        names = [*wanted.bins, *wanted.listed] or list(wanted.values)
+        looked = Workload.parse(f"marginals:{','.join(names)}", wanted.fine)
         table = self._table(replace(self.reading, domain=wanted.fine), looked, before_rows)
         labels = self.reading.read_labels(self.output, self.data, wanted) if wanted.values else None
         budget = budget_of_filtered(self.budget) if self.reading.filtered else self.budget

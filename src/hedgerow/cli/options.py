@@ -323,7 +323,7 @@ def wanted_of(
     from hedgerow.domain import OpenDomain
 
     wanted = OpenDomain(automatic_content(data, columns, bounds, apart))
-    return wanted if wanted.bins or wanted.values else wanted.fine
+    return wanted if wanted.learns else wanted.fine
 
 
 def automatic_content(

@@ -25,7 +25,7 @@ left out), or of dates ``week``, ``month``, ``quarter`` or ``year``. ``points: [
 bins of their own; in ``edges`` a last edge that is there twice does. ``bins: {learn: 20}`` has the edges learnt from
 the private data, as a part of the budget (``learning.py``); the domain of a release then has ``learnt: true``.
 ``values: {learn: 500}`` has the values of a column learnt, at most so many; labels that few records have become the
-other value.
+other value; ``values: {learn: 50, of: [...]}`` keeps the frequent ones of a list.
 
 Listed values may have rules by which texts that are written differently are one value (``spelling.py``): ``trim: true``
 leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)

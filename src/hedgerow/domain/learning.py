@@ -8,6 +8,9 @@ whose distances from the smallest number have equal ratios, for numbers most of 
 Of a column of labels that nobody can list, ``{values: {learn: 500}}``, nothing is public but how a cell is read as a
 label: the rules of its spelling, and the texts of the missing and the other value, which such a column always has. As
 long as its values are not known, all labels are the other value.
+
+Of a public list of values many may be rare: ``{values: {learn: 50, of: [...]}}`` keeps those that many records have,
+and the others become the other value.
 """
 
 from __future__ import annotations
@@ -44,7 +47,8 @@ class OpenDomain:
 
     Attributes:
         bins: The number of bins to be learnt of each attribute, by name; those of points come to them.
-        values: The largest number of values to be learnt of each attribute, by name.
+        values: The largest number of values to be learnt of each attribute that lists none, by name.
+        listed: The largest number of values to be kept of each public list, by name.
         points: The codes of the fine cells that are declared points, by name.
 
     Raises:
@@ -71,21 +75,29 @@ class OpenDomain:
         listed = {str(name): entry for name, entry in entries.items() if _is_wish(entry, "values")}
         self._cells = {name: _fine(name, entry) for name, entry in wishes.items()}
         self._unlisted = {name: _unlisted(name, entry) for name, entry in listed.items()}
+        self._lists = {name for name, entry in listed.items() if "of" in entry["values"]}
         points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
         self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
         self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
         kept = {*wishes, *listed} if self._columns is None else set(self._columns)
         numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
         self.bins = {name: number for name, number in numbers.items() if number is not None}
-        most = {name: learnt_values(name, entry["values"]) for name, entry in listed.items() if name in kept}
-        self.values = {name: number for name, number in most.items() if number is not None}
+        found = {name: learnt_values(name, entry["values"]) for name, entry in listed.items() if name in kept}
+        most = {name: number for name, number in found.items() if number is not None}
+        self.values = {name: number for name, number in most.items() if name not in self._lists}
+        self.listed = {name: number for name, number in most.items() if name in self._lists}
         self._check_apart(domain_of(content, folder, self._open))
+
+    @property
+    def learns(self) -> bool:
+        """Whether anything is to be learnt of the columns that are wanted."""
+        return bool(self.bins or self.values or self.listed)
 
     @property
     def _open(self) -> dict[str, Attribute]:
         """The attributes of which something is to be learnt, as long as it is not known."""
-        unlisted = {name: _listing(each, ()) for name, each in self._unlisted.items()}
-        return {**self._cells, **unlisted}
+        known = {name: each.values if name in self._lists else () for name, each in self._unlisted.items()}
+        return {**self._cells, **{name: _listing(self._unlisted[name], values) for name, values in known.items()}}
 
     def _check_apart(self, whole: Domain) -> None:
         """Refuse what is made from bins that are not known yet."""
@@ -109,7 +121,10 @@ class OpenDomain:
         for name, bins in self.bins.items():
             cells = self.fine[name].ordinary
             cuts[name] = [place for i in range(1, bins) if (place := round(i * cells / bins))]
-        return self.with_bins(cuts, {name: [f"value {i}" for i in range(most)] for name, most in self.values.items()})
+        values = {name: [f"value {i}" for i in range(most)] for name, most in self.values.items()}
+        return self.with_bins(
+            cuts, values | {name: self._unlisted[name].values[:most] for name, most in self.listed.items()}
+        )
 
     def label_of(self, name: str) -> Callable[[str], str | None]:
         """The rule that reads the text of a cell of an open column as a label; None where it is no label of its own.
@@ -143,19 +158,19 @@ class OpenDomain:
         listed = {name: _listing(self._unlisted[name], found) for name, found in labels.items()}
         return self._with({**self._open, **listed})
 
-    def with_bins(self, cuts: Mapping[str, Sequence[int]], values: Mapping[str, Sequence[str]] | None = None) -> Domain:
+    def with_bins(self, cuts: Mapping[str, Sequence[int]], values: Mapping[str, Sequence[Any]] | None = None) -> Domain:
         """The domain with bins that begin at some of the fine cells, beside declared points, and with values.
 
         Args:
             cuts: For each name in ``bins``, codes of fine cells that bins begin with; the first one always does.
-            values: For each name in ``values``, its values in order; none unless given.
+            values: For each name in ``values`` and ``listed``, its values in order; none unless given.
         """
         made: dict[str, Attribute] = {}
         for name in self.bins:
             fine = self._cells[name]
             starts = {fine.edges[start] for start in (0, *cuts[name])} | self._forced[name]
             made[name] = _binned(fine, sorted(starts), learnt=True)
-        for name in self.values:
+        for name in (*self.values, *self.listed):
             made[name] = _listing(self._unlisted[name], (values or {}).get(name, ()), learnt=True)
         return self._with({**self._open, **made})
 
@@ -193,7 +208,7 @@ def open_domain(
         wanted = OpenDomain(content if isinstance(content, Mapping) else {}, folder, columns)
         if not accept_draft:
             check_public(wanted.fine)
-        return wanted if wanted.bins or wanted.values else wanted.fine
+        return wanted if wanted.learns else wanted.fine
 
     return of_file(path, made)
 
@@ -212,16 +227,20 @@ def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
     declared = {option: True for option in ("missing", "other") if entry.get(option) in (None, False)}
     targets = entry.get("synonyms") or {}
     labels = sorted({str(label) for label in targets.values()}) if isinstance(targets, Mapping) else []
+    if "of" in entry["values"]:
+        labels = entry["values"]["of"]
+        declared.pop("missing", None)
     found = attribute_of(name, {**entry, **declared, "values": labels})
     if not isinstance(found, Categorical):
         raise attribute_error(name, "its values are to be learnt, and it has none", "list its values")
     return found
 
 
-def _listing(declared: Categorical, values: Sequence[str], *, learnt: bool = False) -> Categorical:
+def _listing(declared: Categorical, values: Sequence[Any], *, learnt: bool = False) -> Categorical:
     """The column with values; synonyms of others are read as the other value, like these."""
     spelling = declared.spelling
-    ends = {spelling.normal(text) for text in (*values, declared.missing, declared.other) if text is not None}
+    texts = [*map(str, values), declared.missing, declared.other]
+    ends = {spelling.normal(text) for text in texts if text is not None}
     synonyms = {text: label for text, label in spelling.synonyms if spelling.normal(label) in ends}
     kept = Spelling(trim=spelling.trim, fold=spelling.fold, unicode=spelling.unicode, synonyms=synonyms)
     ends_of = {"missing": declared.missing, "other": declared.other}

@@ -3,6 +3,7 @@ from .learning import (
     VALUES_SHARE as VALUES_SHARE,
     budget_after as budget_after,
     budget_with_thresholds as budget_with_thresholds,
+    frequent_noise as frequent_noise,
     learn_domain as learn_domain,
     learning_charges as learning_charges,
     learning_share as learning_share,

@@ -11,7 +11,9 @@ Measured against one noisy tree of counts over the same cells, with consistent s
 records in 10 and 30 bins, on smooth, skewed and two-peaked columns, are off by two to four times less (in ranks).
 
 **Values** of a column that nobody can list are the labels whose noisy counts pass a threshold (theory.md section 16);
-all others become the other value. That a threshold fails has a probability, which is a part of delta.
+all others become the other value. That a threshold fails has a probability, which is a part of delta. Of a public list
+those values are kept whose noisy counts are large beside the noise: a value that fewer records have costs more in noise
+than it says. That takes no delta.
 """
 
 import math
@@ -19,10 +21,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from hedgerow.algorithms.shared import check_fraction
-from hedgerow.domain import Domain, OpenDomain
+from hedgerow.domain import Categorical, Domain, OpenDomain
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, Run, Subsampled, ThresholdedCounts
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    Curator,
+    PureDP,
+    Regime,
+    Run,
+    Subsampled,
+    ThresholdedCounts,
+    additive_noise,
+)
 from hedgerow.queries import Marginal
 
 BINS_SHARE = 0.05
@@ -31,6 +47,8 @@ VALUES_SHARE = 0.05
 """Share of a budget that the values of a column are learnt with ..."""
 MOST_SHARES = 4
 """... and of four or more columns together so many times as much; chosen on Adult and ACS, from 1 to 10 times."""
+KEPT = 3.0
+"""Standard deviations of the noise that the noisy count of a listed value must have, to be kept."""
 THRESHOLDS = 0.5
 """Share of delta that is kept for thresholds; the rest is for the conversion."""
 
@@ -42,7 +60,9 @@ def learning_share(wanted: OpenDomain) -> float:
         >>> learning_share(OpenDomain({"age": {"min": 0, "max": 99, "bins": {"learn": 4}}, "sex": 2}))
         0.05
     """
-    return (BINS_SHARE if wanted.bins else 0.0) + VALUES_SHARE * min(MOST_SHARES, len(wanted.values))
+    return (BINS_SHARE if wanted.bins else 0.0) + VALUES_SHARE * min(
+        MOST_SHARES, len(wanted.values) + len(wanted.listed)
+    )
 
 
 def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]]:
@@ -61,8 +81,9 @@ def learning_charges(wanted: OpenDomain, amount: float) -> dict[str, list[float]
     of_bins = amount * BINS_SHARE / whole if wanted.bins else 0.0
     rounds = {name: (bins - 1).bit_length() for name, bins in wanted.bins.items()}
     each = of_bins / max(1, sum(rounds.values()))
-    of_values = (amount - of_bins) / max(1, len(wanted.values))
-    return {name: [each] * number for name, number in rounds.items()} | {name: [of_values] for name in wanted.values}
+    labels = [*wanted.values, *wanted.listed]
+    of_values = (amount - of_bins) / max(1, len(labels))
+    return {name: [each] * number for name, number in rounds.items()} | {name: [of_values] for name in labels}
 
 
 def budget_with_thresholds(budget: Budget, wanted: OpenDomain) -> Budget:
@@ -110,6 +131,22 @@ def threshold_of(budget: Budget, wanted: OpenDomain, name: str, share: float | N
         l2=sensitivity.l2,
         records=budget.neighbours.records,
     )
+
+
+def frequent_noise(budget: Budget, wanted: OpenDomain, name: str, share: float | None = None) -> float:
+    """The noisy count that a value of a public list must have to be kept; public.
+
+    Args:
+        budget: Budget of the whole release.
+        wanted: The domain with values to be kept.
+        name: A column of which frequent values are kept.
+        share: Share of the budget that is spent on the domain.
+    """
+    amount = (learning_share(wanted) if share is None else share) * budget.limit
+    sensitivity = Marginal(wanted.fine, (name,)).sensitivity(budget.neighbours)
+    charge = learning_charges(wanted, amount)[name][0]
+    noise = additive_noise(budget.regime, charge, l1=sensitivity.l1, l2=sensitivity.l2, step=1.0, kind=None)
+    return KEPT * noise.std
 
 
 def budget_after(budget: Budget, share: float) -> Budget:
@@ -187,7 +224,19 @@ def learn_domain(curator: Curator, wanted: OpenDomain, labels: Any = None, share
         for name, most in wanted.values.items()
         if labels is not None
     }
-    return wanted.with_bins(cuts, values)
+    kept = {name: _frequent(curator, name, charges[name][0], most) for name, most in wanted.listed.items()}
+    return wanted.with_bins(cuts, {**values, **kept})
+
+
+def _frequent(curator: Curator, name: str, charge: float, most: int) -> list[Any]:
+    """The values of a public list whose noisy counts are large beside the noise, at least one."""
+    attribute = curator.domain[name]
+    measured = curator.measure(Marginal(curator.domain, (name,)), charge, label="learn")
+    counts = measured.values[: attribute.ordinary]
+    first = np.argsort(-counts, kind="stable")[:most]
+    chosen = [place for place in first.tolist() if counts[place] >= KEPT * measured.std] or first[:1].tolist()
+    values = attribute.values if isinstance(attribute, Categorical) else ()
+    return [values[place] for place in sorted(chosen)]
 
 
 def _cuts(curator: Curator, wanted: OpenDomain, charges: Mapping[str, list[float]]) -> dict[str, list[int]]:

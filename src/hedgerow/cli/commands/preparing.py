@@ -134,7 +134,7 @@ def _check(shown: Output, file: Path) -> None:
     wanted = options.opened(file, None, accept_draft=True)
     described = outline_of(wanted)
     found = check_domain(described)
-    learnt: dict[str, int] = {} if isinstance(wanted, Domain) else {**wanted.bins, **wanted.values}
+    learnt: dict[str, int] = {} if isinstance(wanted, Domain) else {**wanted.bins, **wanted.values, **wanted.listed}
     for name, number in learnt.items():
         part = f"up to {number:,} values" if isinstance(described[name], Categorical) else f"{number:,} bins"
         shown.say(f"learn        {name}: {part}, which a run learns as a part of its budget")

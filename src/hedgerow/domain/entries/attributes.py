@@ -138,12 +138,17 @@ def learnt_values(name: str, values: object) -> int | None:
     Example:
         >>> learnt_values("job", {"learn": 500}), learnt_values("job", ["clerk", "nurse"])
         (500, None)
+        >>> learnt_values("job", {"learn": 1, "of": ["clerk", "nurse"]})
+        1
     """
     if not (isinstance(values, Mapping) and "learn" in values):
         return None
     number = values["learn"]
-    if len(values) > 1:
-        raise attribute_error(name, "'values' has more options than 'learn'", "write 'values: {learn: 500}'")
+    if set(values) - {"learn", "of"}:
+        remedy = (
+            "write 'values: {learn: 500}', or 'values: {learn: 50, of: [...]}' for the frequent ones of a public list"
+        )
+        raise attribute_error(name, "'values' has other options than 'learn' and 'of'", remedy)
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_VALUES:
         raise attribute_error(name, f"{number!r} values to be learnt", f"give a whole number from 1 to {MOST_VALUES:,}")
     return number
