@@ -46,7 +46,7 @@ def automatic_domain(
         apart: Names of columns that say something of rows, and are none of the records'.
 
     Returns:
-        What `OpenDomain` reads. Columns that hold neither texts nor numbers are ignored.
+        The content that `OpenDomain` reads. Columns that hold neither texts nor numbers are ignored.
 
     Raises:
         ConfigError: Columns of numbers or dates have no bounds, or bounds are given for a column that has none.
@@ -115,7 +115,7 @@ Maker = Callable[[str, "Bounds | None"], dict[str, Any]]
 
 
 def _maker(kind: pa.DataType) -> Maker | None:
-    """What makes the entry of a column of a type; None for types that cannot be read."""
+    """The function that makes the entry of a column of a type; None for types that cannot be read."""
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     for fits, make in _MAKERS:
         if fits(inner):
