@@ -345,7 +345,7 @@ def sensitivity_to_the_nearest_step(patch: pytest.MonkeyPatch) -> None:
 
 def answers_to_the_nearest_even_step(patch: pytest.MonkeyPatch) -> None:
     """Half a step becomes 0, one and a half become 2: moved by 1, counted as 2."""
-    patch.setattr(watch_module, "_grid_units", lambda units, step: round(units * step / GRID))
+    patch.setattr(watch_module, "_grid_units", lambda units, step: np.rint(units * step / GRID).astype(np.int64))
 
 
 def unchecked_sensitivity(patch: pytest.MonkeyPatch) -> None:
