@@ -7,6 +7,7 @@ which questions were corrected and at the question: at public things alone.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast, final
 
 from hedgerow.algorithms.online_pmw.answer import Basis
@@ -17,7 +18,16 @@ from hedgerow.errors import QuestionTooLargeError
 from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
 from hedgerow.models.choice import domain_of_sizes, may_be_dense, suited, trees_of
 from hedgerow.models.trees import Markov, cells_bytes
-from hedgerow.queries import Conjunction, LinearQuery, Measurable, Measurement, attribute_codes
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Measurable,
+    Measurement,
+    attribute_codes,
+    canonical,
+)
 
 _REFIT = Proximal(adapted=True)
 _FORMS: dict[str, type[Hypothesis]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
@@ -73,6 +83,7 @@ class OnlineHypothesis:
         self._model = model
         self._answering = Answering(model)
         self._needed: dict[tuple[Clique | int, ...], int] = {}
+        self._split: dict[Measurement, Sequence[Measurement]] = {}
 
     @property
     def model(self) -> Hypothesis:
@@ -132,11 +143,12 @@ class OnlineHypothesis:
                 refit alone.
             basis: Configuration and rules, which say how.
         """
+        learnt = [part for measured in measurements for part in self._parts(measured)]
         if may_be_dense(self._model.domain):
-            self._model = suited(self._model, [measured.target for measured in measurements])
+            self._model = suited(self._model, [measured.target for measured in learnt])
         self._needed.clear()
         if basis.rules.step == "refit":
-            refit(self._model, measurements, _REFIT)
+            refit(self._model, learnt, _REFIT)
             self.settle()
         else:
             self._model.update(*_step(measurements[-1], float(before[0]), basis))
@@ -148,6 +160,18 @@ class OnlineHypothesis:
         self._answering.replace(self._model)
 
     # Inside
+
+    def _parts(self, measured: Measurement) -> Sequence[Measurement]:
+        """A measurement as the model learns from it: counts of blocks of cells one by one, as fits take them."""
+        target = measured.target
+        if not isinstance(target, Blocks):
+            return (measured,)
+        if measured not in self._split:  # the same objects each time: a fit to them is not repeated
+            places, values = target.places, measured.values.reshape(-1, 1)
+            counts = (Explicit.of(target.domain, target.scope, places == block) for block in range(target.size))
+            parts = zip(map(canonical, counts), values, strict=True)
+            self._split[measured] = [replace(measured, target=count, values=value) for count, value in parts]
+        return self._split[measured]
 
     def _start_scopes(self) -> Sequence[Clique]:
         return list(self._model.start) if isinstance(self._model, Markov) else ()

@@ -21,6 +21,7 @@ from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, On
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History, SessionState, explaining, read_session, save_session
 from hedgerow.algorithms.shared import make_release
@@ -29,14 +30,22 @@ from hedgerow.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.models import Hypothesis
 from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
-from hedgerow.queries import Blocks, Conjunction, LinearQuery, Marginal, Measurable, Workload, query_key
-from hedgerow.release import Answer, Release, check_confidence
+from hedgerow.queries import (
+    MOST_GROUPS,
+    Blocks,
+    Conjunction,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Selection,
+    Workload,
+    parse_select,
+    query_key,
+)
+from hedgerow.release import Answer, Release, Selected, check_confidence, select
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
-MOST_GROUPS = 10_000
-"""Counts that are answered together, at most."""
-
 Group = Marginal | Blocks
 """Disjoint counts: a record is in one of them at most."""
 Numbers = TypeVar("Numbers", float, Floats)
@@ -281,6 +290,40 @@ class OnlineSession:
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell_group(found, origin, confidence, self._spent - before)
 
+    def select(self, statement: str | Selection, confidence: float = 0.95) -> Selected:
+        """Answer a statement: counts by groups, sums, means and quantiles, from as few questions as it needs.
+
+        All counts of the groups are one question; a sum or a mean is one more for each group, a quantile a search of
+        some. Those that a session knows already, or answers from its hypothesis, cost nothing.
+
+        Args:
+            statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+                name; or what was read from one.
+            confidence: Confidence of each interval on its own.
+
+        Raises:
+            QueryError: The statement is not supported (the error names what is), or leads to too many questions.
+            QuestionTooLargeError: See `ask`; what was found out before stays known.
+            ConfigError: See `ask`.
+
+        Example:
+            >>> import hedgerow
+            >>> import pyarrow as pa
+            >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+            >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
+            >>> table = hedgerow.read_table(people, domain)
+            >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.02)
+            >>> session = online.start(table, hedgerow.PureDP(2.0), noise=hedgerow.SeededNoise(1))
+            >>> found = session.select("SELECT a, COUNT(*), AVG(b) FROM people GROUP BY a")
+            >>> [(row["a"], round(row["AVG(b)"], 1)) for row in found.to_dicts()]
+            [('0', 0.0), ('1', 1.7)]
+        """
+        check_confidence(confidence)
+        read = parse_select(statement, self._domain) if isinstance(statement, str) else statement
+        before = self._spent
+        found = select(read, Asking(self.ask, self.ask_groups, self.guess), confidence)
+        return replace(found, charged=self._spent - before)
+
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
 
@@ -300,6 +343,14 @@ class OnlineSession:
         key, asked = self._questions.read(query)
         told = self._tell_known(key, asked, confidence)
         return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
+
+    def guess(self, query: LinearQuery) -> float:
+        """The hypothesis' own answer, in counts, whatever else is known: free, and consistent with all others.
+
+        Raises:
+            QueryError: It is no linear query over the domain.
+        """
+        return self._hypothesis.value(self._questions.read(query)[1])
 
     # Looking at the data
 
