@@ -43,6 +43,7 @@ from .selection import (
     check_selection as check_selection,
     estimates as estimates,
     select as select,
+    select_from as select_from,
 )
 from .spark_records import check_folder as check_folder, is_local as is_local
 from .words import (

@@ -28,9 +28,10 @@ import pyarrow as pa
 from hedgerow.arrays import Floats
 from hedgerow.domain import Decimals, Domain, Ordered, ends_of
 from hedgerow.errors import QueryError
-from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection
+from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, parse_select
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.columns import Estimate
+from hedgerow.release.release import Release
 
 MOST_QUESTIONS = 2_000
 """Questions that one statement may lead to, all counts of its groups being one of them."""
@@ -165,6 +166,51 @@ def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
 
 
 @final
+class _Release:
+    """A release as one who answers counting questions."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
+        found = self._release.answer(query, confidence)
+        return Estimate(found.value, found.low, found.high), "release"
+
+    def guess(self, query: LinearQuery) -> float:
+        return self._release.value(query)
+
+    def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
+        return [self.count(groups.cell(row), confidence)[0] for row in range(groups.size)], "release"
+
+
+def select_from(release: Release, statement: str | Selection, confidence: float = 0.95) -> Selected:
+    """Answer a statement from a release: counts by groups, sums, means and quantiles. It costs no budget.
+
+    Args:
+        release: The release.
+        statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+            name; or what was read from one.
+        confidence: Confidence of each interval on its own.
+
+    Raises:
+        QueryError: The statement is not supported (the error names what is), or leads to too many questions.
+        ConfigError: The confidence is not between 0 and 1.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 9)))
+        >>> table = hedgerow.Table(domain, [np.arange(5000) % 2, np.arange(5000) % 10])
+        >>> mechanism, workload = hedgerow.MWEM(rounds=2), hedgerow.Workload.marginals(domain, 2)
+        >>> release = mechanism.run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
+        >>> found = select_from(release, "SELECT sex, AVG(age) FROM people GROUP BY sex")
+        >>> [(row["sex"], round(row["AVG(age)"], 1)) for row in found.to_dicts()]
+        [('F', 4.0), ('M', 5.0)]
+    """
+    read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
+    return select(read, _Release(release), confidence)
+
+
+@final
 class _Selecting:
     """One statement while it is answered."""
 
@@ -190,8 +236,10 @@ class _Selecting:
         """The number of records of a group; all groups are asked for together."""
         if risk not in self._counts:
             if self.groups.names:
+                again = bool(self._counts)
                 self._counts[risk], source = self.asked.counts(self.groups, 1.0 - risk)
-                self.sources[source] += not len(self._counts) - 1
+                if not again:  # the same question with another confidence
+                    self.sources[source] += 1
             else:
                 self._counts[risk] = [self.weighted(self.groups.cell(0), risk)]
         return self._counts[risk][row]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, final
 
-from hedgerow.domain import Decimals, Domain, IntegerRange, Ordered
+from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
 from hedgerow.domain.conditions import did_you_mean, shown
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.count_statement import StatementReader
 from hedgerow.queries.conditions.groups import Groups
 from hedgerow.queries.conditions.predicate import parse_predicate
+from hedgerow.queries.core import query_scope
 
 Kind = Literal["count", "sum", "mean", "quantile"]
 
@@ -21,6 +23,7 @@ _KINDS: dict[str, Kind] = {
     "MEDIAN": "quantile",
     "QUANTILE": "quantile",
 }
+_STATEMENT = re.compile(r"\s*select\s.*\bfrom\b", re.IGNORECASE | re.DOTALL)
 MOST_COLUMNS = 20
 """Aggregates of one statement."""
 
@@ -79,9 +82,27 @@ class Selection:
     text: str
 
     @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The attributes that its questions are about, each set by itself."""
+        groups = self.groups
+        names = dict.fromkeys(each.name for each in self.columns)
+        about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
+        return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
+
+    @property
     def is_count(self) -> bool:
         """Whether it is one count of records that meet a condition, as `parse_count` reads it."""
         return not self.groups.names and all(each.kind == "count" for each in self.columns)
+
+
+def is_select(text: str) -> bool:
+    """Whether a text is meant as a statement, and not as a condition.
+
+    Example:
+        >>> is_select("select count(*) from t"), is_select("age < 30"), is_select("selected = 'yes'")
+        (True, False, False)
+    """
+    return _STATEMENT.match(text) is not None
 
 
 def parse_select(text: str, domain: Domain, table: str | None = None) -> Selection:
