@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Questions:
-    """What was asked on a command line.
+    """The questions of a command line.
 
     Attributes:
         conditions: Conditions, in order.
         statements: Statements that begin with SELECT, in order.
-        workload: What a table that is counted in passes should count for them; None for nothing.
+        workload: The counts that they need of a table that is counted in passes; None for nothing.
     """
 
     conditions: tuple[str, ...]

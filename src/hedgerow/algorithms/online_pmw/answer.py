@@ -86,7 +86,7 @@ class OnlineGroups:
         low: Lower ends of the intervals for the true counts, likewise; None where nothing gives them.
         high: Upper ends, likewise.
         covers: The meaning of the intervals, whether all of them hold at once, and their source, in words.
-        source: As in `OnlineAnswer`, of all counts together.
+        source: The source of all counts together, as in `OnlineAnswer`.
         charged: Charge to the ledger for all of them together.
         spent: Sum of the charges in the ledger after it.
         updates_left: Number of corrections of the hypothesis that are left.
