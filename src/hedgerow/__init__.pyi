@@ -36,7 +36,6 @@ from .privacy.curator import Curator as Curator
 from .privacy.randomness.source import SeededNoise as SeededNoise
 from .privacy.register.register import Register as Register
 from .queries.conditions.predicate import parse_predicate as parse_predicate
-from .queries.conditions.select_statement import parse_select as parse_select
 from .queries.core.public import PublicData as PublicData
 from .queries.core.sensitivity import Neighbours as Neighbours
 from .queries.workload import Workload as Workload

@@ -121,7 +121,8 @@ def check_selection(selection: Selection) -> None:
         QueryError: It does.
 
     Example:
-        >>> from hedgerow import IntegerRange, parse_select
+        >>> from hedgerow import IntegerRange
+        >>> from hedgerow.queries import parse_select
         >>> domain = Domain((IntegerRange("a", 0, 4095), IntegerRange("b", 0, 199)))
         >>> check_selection(parse_select("SELECT b, MEDIAN(a) FROM t GROUP BY b", domain))
         Traceback (most recent call last):
@@ -200,7 +201,7 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
         >>> import hedgerow
         >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 9)))
         >>> table = hedgerow.Table(domain, [np.arange(5000) % 2, np.arange(5000) % 10])
-        >>> mechanism, workload = hedgerow.MWEM(rounds=2), hedgerow.Workload.marginals(domain, 2)
+        >>> mechanism, workload = hedgerow.MWEM(rounds=1), hedgerow.Workload.marginals(domain, 2)
         >>> release = mechanism.run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
         >>> found = select_from(release, "SELECT sex, AVG(age) FROM people GROUP BY sex")
         >>> [(row["sex"], round(row["AVG(age)"], 1)) for row in found.to_dicts()]

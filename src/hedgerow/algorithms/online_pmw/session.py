@@ -264,14 +264,15 @@ class OnlineSession:
 
         Example:
             >>> import hedgerow
+            >>> from hedgerow.queries import Marginal
             >>> import pyarrow as pa
             >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
             >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
             >>> table = hedgerow.read_table(people, domain)
             >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
             >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
-            >>> found = session.ask_groups(hedgerow.Marginal(domain, ("a", "b")))
-            >>> found.source, session.ask_groups(hedgerow.Marginal(domain, ("b", "a"))).source, session.updates_left
+            >>> found = session.ask_groups(Marginal(domain, ("a", "b")))
+            >>> found.source, session.ask_groups(Marginal(domain, ("b", "a"))).source, session.updates_left
             ('data', 'cache', 4)
         """
         check_confidence(confidence)

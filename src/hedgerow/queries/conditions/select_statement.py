@@ -148,7 +148,7 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
         reader.take()
         where = reader.take_until("GROUP BY").strip()
         if not where:
-            reader.refuse("there is no condition after WHERE")
+            raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=_REMEDY)
     names = _take_groups(reader, domain)
     missing = [name for name in listed if name not in names]
     if missing:
@@ -188,9 +188,10 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
 
 
 def _share(reader: StatementReader) -> float:
+    point = reader.take() if reader.kind() == "DOT" else ""  # as in .25
     if reader.kind() != "NUMBER":
         reader.refuse("a share between 0 and 1 is missing in QUANTILE")
-    share = float(reader.take())
+    share = float(point + reader.take())
     if not 0.0 < share < 1.0:
         raise QueryError(f"a quantile has a share between 0 and 1, not {share:g}", remedy="as in QUANTILE(age, 0.9)")
     return share
