@@ -13,6 +13,9 @@ of them by at most 1:
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
   of the rest.
 
+Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
+hypothesis' own when all questions were asked, moved into their intervals.
+
 The numbers of a column are bounded because its domain is; values in bins count at the middle of their bin.
 """
 
@@ -33,6 +36,8 @@ from hedgerow.release.answer import check_confidence
 from hedgerow.release.columns import Estimate
 from hedgerow.release.release import Release
 
+Later = Callable[[], Estimate]
+"""A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
 MOST_QUESTIONS = 2_000
 """Questions that one statement may lead to, all counts of its groups being one of them."""
 _LATTICE = 2.0**-20
@@ -114,8 +119,12 @@ class Selected:
         return pa.table(arrays, names=list(self.columns))
 
 
-def check_selection(selection: Selection) -> None:
+def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
     """Refuse a statement that leads to too many questions, before any is asked.
+
+    Args:
+        selection: The statement.
+        most: Questions that it may lead to.
 
     Raises:
         QueryError: It does.
@@ -131,9 +140,9 @@ def check_selection(selection: Selection) -> None:
     """
     domain, rows = selection.groups.domain, selection.groups.size
     asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
-    if asked > MOST_QUESTIONS:
+    if asked > most:
         raise QueryError(
-            f"the statement leads to {asked:,} questions, and at most {MOST_QUESTIONS:,} are asked",
+            f"the statement leads to {asked:,} questions, and at most {most:,} are asked",
             remedy="group by fewer or coarser columns, or ask for fewer quantiles",
         )
 
@@ -161,7 +170,8 @@ def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
     check_selection(selection)
     risk = check_confidence(confidence)
     found = _Selecting(selection, asked, risk)
-    cells = tuple(tuple(found.cell(row, each) for each in selection.columns) for row in range(selection.groups.size))
+    rows = [[found.cell(row, each) for each in selection.columns] for row in range(selection.groups.size)]
+    cells = tuple(tuple(cell() for cell in row) for row in rows)
     headings = tuple(each.heading for each in selection.columns)
     return Selected(selection.groups.names, headings, selection.groups.labels, cells, dict(found.sources), confidence)
 
@@ -217,14 +227,16 @@ class _Selecting:
 
     def __init__(self, selection: Selection, asked: Asked, risk: float) -> None:
         self.groups: Groups = selection.groups
+        self.columns = selection.columns
         self.asked = asked
         self.risk = risk
         self.sources: Counter[str] = Counter()
-        self._counts: dict[float, list[Estimate]] = {}
+        self._counts: list[Estimate] = []
 
-    def cell(self, row: int, column: Aggregate) -> Estimate:
+    def cell(self, row: int, column: Aggregate) -> Later:
         if column.kind == "count":
-            return self._count(row, self.risk)
+            count = self._count(row)
+            return lambda: count
         attribute = self.groups.domain[column.name]
         if not isinstance(attribute, Ordered):
             raise QueryError(f"{column.name!r} has no numbers", remedy="name a numeric column")
@@ -233,33 +245,33 @@ class _Selecting:
             return number.quantile(column.share)
         return number.mean() if column.kind == "mean" else number.sum()
 
-    def _count(self, row: int, risk: float) -> Estimate:
-        """The number of records of a group; all groups are asked for together."""
-        if risk not in self._counts:
+    def _count(self, row: int) -> Estimate:
+        """The number of records of a group, with the risk that sums need; all groups are asked for together."""
+        if not self._counts:
+            alone = all(each.kind == "count" for each in self.columns)
+            risk = self.risk if alone else 0.5 * self.risk
             if self.groups.names:
-                again = bool(self._counts)
-                self._counts[risk], source = self.asked.counts(self.groups, 1.0 - risk)
-                if not again:  # the same question with another confidence
-                    self.sources[source] += 1
+                self._counts, source = self.asked.counts(self.groups, 1.0 - risk)
+                self.sources[source] += 1
             else:
-                self._counts[risk] = [self.weighted(self.groups.cell(0), risk)]
-        return self._counts[risk][row]
+                self._counts = [self.weighted(self.groups.cell(0), risk)]
+        return self._counts[row]
 
     def weighted(self, query: LinearQuery, risk: float) -> Estimate:
         found, source = self.asked.count(query, 1.0 - risk)
         self.sources[source] += 1
         return found
 
-    def holding(self, row: int, name: str, attribute: Ordered, risk: float) -> Estimate:
-        """The number of records of a group that hold a number."""
+    def holding(self, row: int, name: str, attribute: Ordered) -> Estimate:
+        """The number of records of a group that hold a number, with half the risk."""
         if attribute.size == attribute.ordinary:
-            return self._count(row, risk)
-        return self.weighted(self.groups.sum(row, name, *_all_of(name, attribute)), risk)
+            return self._count(row)
+        return self.weighted(self.groups.sum(row, name, _all_of(attribute), f"{name} is a number"), 0.5 * self.risk)
 
 
-def _all_of(name: str, attribute: Ordered) -> tuple[Floats, str]:
-    """The weight 1 of every number, in words too."""
-    return (np.arange(attribute.size) < attribute.ordinary).astype(np.float64), f"{name} is a number, in a group"
+def _all_of(attribute: Ordered) -> Floats:
+    """The weight 1 of every number."""
+    return (np.arange(attribute.size) < attribute.ordinary).astype(np.float64)
 
 
 @final
@@ -280,30 +292,53 @@ class _Column:
         self.numbers: Floats = (self.low + self.high) / 2.0
         self.first, self.span = float(self.numbers[0]), float(np.ptp(self.numbers))
 
-    def sum(self) -> Estimate:
+    def sum(self) -> Later:
         weighted = self._share_of_span()
         records, found = self._parts(weighted)
-        value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
-        if records.low is None or records.high is None or found.low is None or found.high is None:
-            return Estimate(value, None, None)
-        least = [self.first * each for each in (records.low, records.high)]
-        largest = [(self.first + self.span) * each for each in (records.low, records.high)]
-        low, high = min(least) + self.span * found.low, max(least) + self.span * found.high
-        return _within(value, low, min(high, max(largest)))
 
-    def mean(self) -> Estimate:
+        def told() -> Estimate:
+            value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
+            if records.low is None or records.high is None or found.low is None or found.high is None:
+                return Estimate(value, None, None)
+            least = [self.first * each for each in (records.low, records.high)]
+            largest = [(self.first + self.span) * each for each in (records.low, records.high)]
+            low, high = min(least) + self.span * found.low, max(least) + self.span * found.high
+            return _within(value, low, min(high, max(largest)))
+
+        return told
+
+    def mean(self) -> Later:
         weighted = self._share_of_span()
         records, found = self._parts(weighted)
-        value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
-        if records.low is None or records.high is None or found.low is None or found.high is None:
-            return Estimate(value, None, None)
-        low = found.low / max(records.high, 1.0)
-        high = found.high / records.low if records.low > 0.0 else 1.0
-        return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
 
-    def quantile(self, share: float) -> Estimate:
+        def told() -> Estimate:
+            value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
+            if records.low is None or records.high is None or found.low is None or found.high is None:
+                return Estimate(value, None, None)
+            low = found.low / max(records.high, 1.0)
+            high = found.high / records.low if records.low > 0.0 else 1.0
+            return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
+
+        return told
+
+    def quantile(self, share: float) -> Later:
         """The quantile; see the head of this module."""
-        records = self.of.holding(self.row, self.name, self.attribute, 0.5 * self.of.risk)
+        records = self.of.holding(self.row, self.name, self.attribute)
+        last = len(self.numbers) - 1
+        ends = None if records.low is None or records.high is None else self._searched(share, records.low, records.high)
+
+        def told() -> Estimate:
+            wanted = share * self._all() * (1.0 - _ROUNDING)
+            place = _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
+            value = float(self.numbers[place])
+            if ends is None:
+                return Estimate(value, None, None)
+            return _within(value, float(self.low[ends[0]]), float(self.high[ends[1]]))
+
+        return told
+
+    def _searched(self, share: float, fewest: float, most: float) -> tuple[int, int] | None:
+        """The first and the last number that a quantile can be; None if counts have no intervals any more."""
         last = len(self.numbers) - 1
         risk = 0.25 * self.of.risk / _steps(last + 1)
         seen: dict[int, Estimate] = {}
@@ -313,22 +348,14 @@ class _Column:
                 seen[code] = self.of.weighted(self._at_most(code), risk)
             return seen[code]
 
-        fewest, most = (0.0, math.inf) if records.low is None or records.high is None else (records.low, records.high)
-        lower = upper = None
-        if records.low is not None:
-            lower = _first(0, last, lambda code: _high(at_most(code)) >= share * fewest)
-            upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
-        wanted = share * self._all() * (1.0 - _ROUNDING)
-        value = float(self.numbers[_first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)])
-        if lower is None or upper is None or any(each.low is None for each in seen.values()):
-            return Estimate(value, None, None)
-        return _within(value, float(self.low[lower]), float(self.high[upper]))
+        lower = _first(0, last, lambda code: _high(at_most(code)) >= share * fewest)
+        upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
+        return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
     def _parts(self, weighted: LinearQuery) -> tuple[Estimate, Estimate]:
         """N and Q, each with half the risk; Q with the rounding of its weights."""
-        half = 0.5 * self.of.risk
-        records = self.of.holding(self.row, self.name, self.attribute, half)
-        found = self.of.weighted(weighted, half)
+        records = self.of.holding(self.row, self.name, self.attribute)
+        found = self.of.weighted(weighted, 0.5 * self.of.risk)
         if found.low is None or found.high is None or records.high is None:
             return records, found
         slack = _LATTICE * records.high
@@ -336,18 +363,18 @@ class _Column:
 
     def _all(self) -> float:
         """The hypothesis' number of records of the group that hold a number."""
-        query = self.of.groups.sum(self.row, self.name, *_all_of(self.name, self.attribute))
-        return self.of.asked.guess(query)
+        text = f"{self.name} is a number"
+        return self.of.asked.guess(self.of.groups.sum(self.row, self.name, _all_of(self.attribute), text))
 
     def _share_of_span(self) -> LinearQuery:
         weights = np.zeros(self.attribute.size)
         if self.span > 0.0:
             weights[: len(self.numbers)] = (self.numbers - self.first) / self.span
-        text = f"sum of ({self.name} - {self.first:g}) / {self.span:g} in a group"
+        text = f"sum of ({self.name} - {self.first:g}) / {self.span:g}"
         return self.of.groups.sum(self.row, self.name, weights, text)
 
     def _at_most(self, code: int) -> LinearQuery:
-        text = f"{self.name} is at most {self.high[code]:g}, in a group"
+        text = f"{self.name} is at most {self.high[code]:g}"
         return self.of.groups.sum(self.row, self.name, np.arange(self.attribute.size) <= code, text)
 
 

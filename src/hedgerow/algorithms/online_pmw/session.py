@@ -276,7 +276,7 @@ class OnlineSession:
             ('data', 'cache', 4)
         """
         check_confidence(confidence)
-        key = self._checked(group)
+        key = self.check_group(group)
         known = self._history.known.get(key)
         if known is not None:
             return self._tell_group(known, "cache", confidence)
@@ -346,12 +346,23 @@ class OnlineSession:
         return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
 
     def guess(self, query: LinearQuery) -> float:
-        """The hypothesis' own answer, in counts, whatever else is known: free, and consistent with all others.
+        """The hypothesis' own answer, in counts, whatever else is known: it costs nothing, and agrees with all others.
 
         Raises:
             QueryError: It is no linear query over the domain.
         """
-        return self._hypothesis.value(self._questions.read(query)[1])
+        return _on_grid(self._hypothesis.value(self._questions.read(query)[1]))
+
+    def peek_groups(self, group: Group, confidence: float = 0.95, *, because: str = "") -> OnlineGroups:
+        """Answer the counts of a group from what is known already; see `peek`.
+
+        Raises:
+            QueryError: See `ask_groups`.
+            ConfigError: See `ask`.
+        """
+        check_confidence(confidence)
+        known = self._history.known.get(self.check_group(group))
+        return self._tell_group_alone(group, because) if known is None else self._tell_group(known, "cache", confidence)
 
     # Looking at the data
 
@@ -366,7 +377,7 @@ class OnlineSession:
             QuestionTooLargeError: See `ask`.
         """
         if isinstance(query, Marginal | Blocks):
-            return self._looks(self._checked(query), query)
+            return self._looks(self.check_group(query), query)
         return self._looks(*self._questions.read(query))
 
     def _looks(self, key: Hashable, query: Measurable) -> bool:
@@ -428,8 +439,8 @@ class OnlineSession:
             return "the corrections are used up"
         return "" if ledger.covers(*needed) else "the budget is spent"
 
-    def _checked(self, group: Group) -> Hashable:
-        """The key of a group.
+    def check_group(self, group: Group) -> Hashable:
+        """Refuse what `ask_groups` refuses, and give the key of the others.
 
         Raises:
             QueryError: See `ask_groups`.

@@ -42,7 +42,7 @@ class Groups:
         >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 0, 99)))
         >>> groups = Groups(domain, ("age.10", "sex"), Conjunction.where(domain, {"age": range(15)}))
         >>> groups.labels, groups.target.size
-        ((('[0, 10)', 'F'), ('[0, 10)', 'M'), ('[10, 20)', 'F'), ('[10, 20)', 'M')), 5)
+        ((('[0, 10)', 'F'), ('[10, 20)', 'F'), ('[0, 10)', 'M'), ('[10, 20)', 'M')), 5)
         >>> groups.cell(3).text
         "sex = 'M' and age between 10 and 14"
     """
@@ -100,7 +100,7 @@ class Groups:
 
     @cached_property
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """The values that each group has, in the order of the names."""
+        """The values that each group has, in the order of the names; groups in the order of the domain."""
         codes = np.unravel_index(self._found, self.domain.shape_of(self._clique)) if self.names else ()
         of: dict[str, list[str]] = {}
         for name, axis in zip(self._clique, codes, strict=True):
@@ -118,7 +118,7 @@ class Groups:
             row: Number of the group.
             name: The attribute; None for the weight 1.
             weights: In [0, 1], shape ``(size of the attribute,)``.
-            text: The sum in words.
+            text: The weights in words.
 
         Raises:
             QueryError: The query would have more than a million cells.
@@ -133,7 +133,15 @@ class Groups:
             table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), (name,), scope)
         if not scope:
             return Conjunction(self.domain, (), ())
-        return canonical(Explicit.of(self.domain, scope, table, text or f"sum of {name} in a group"))
+        return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
+
+    def _text(self, row: int, of: str) -> str:
+        """A sum over a group in words: its weights, and the condition that the group's records meet."""
+        codes = np.unravel_index(int(self._found[row]), self.domain.shape_of(self._clique)) if self.names else ()
+        named = {name: [int(code)] for name, code in zip(self._clique, codes, strict=True)}
+        parts = [*([of] if of else []), *([Conjunction.where(self.domain, named).text] if named else [])]
+        parts += [f"({self.where.text})"] if self.where.scope else []
+        return " and ".join(parts) or "true"
 
     @property
     def _clique(self) -> Clique:

@@ -73,8 +73,8 @@ class Selection:
     Example:
         >>> from hedgerow import IntegerRange
         >>> domain = Domain((IntegerRange("a", 0, 1),))
-        >>> parse_select("SELECT COUNT(*) FROM t GROUP BY a", domain).is_count
-        False
+        >>> parse_select("SELECT COUNT(*) FROM t GROUP BY a", domain).scopes
+        (('a',),)
     """
 
     groups: Groups
@@ -88,11 +88,6 @@ class Selection:
         names = dict.fromkeys(each.name for each in self.columns)
         about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
         return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
-
-    @property
-    def is_count(self) -> bool:
-        """Whether it is one count of records that meet a condition, as `parse_count` reads it."""
-        return not self.groups.names and all(each.kind == "count" for each in self.columns)
 
 
 def is_select(text: str) -> bool:
