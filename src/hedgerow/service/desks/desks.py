@@ -177,8 +177,8 @@ class Desks:
         Raises:
             QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
                 was asked.
-            NotAllowedError, QuotaError, QuestionTooLargeError: As `Desk.ask`; what was answered before stays.
-            TableError: As `ask`.
+            NotAllowedError, QuotaError, QuestionTooLargeError: See `Desk.ask`; what was answered before stays.
+            TableError: See `ask`.
         """
         check_selection(selection, MOST_OF_A_STATEMENT)
         desk = self._desk(data_set).desk

@@ -62,11 +62,7 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
     """
     data_set = here.data_set(name, by)
     queries = _parsed(asked.queries, here.desks.domain(data_set), name)
-    request = (
-        None
-        if key is None
-        else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
-    )
+    request = _request(here, data_set, by, key, asked)
     try:
         with here.waiting():
             given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
@@ -84,11 +80,7 @@ def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key
     """
     data_set = here.data_set(name, by)
     selection = _selection(asked.sql, here.desks.domain(data_set), name)
-    request = (
-        None
-        if key is None
-        else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
-    )
+    request = _request(here, data_set, by, key, asked)
     with here.waiting():
         found = here.desks.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
     return Table(
@@ -189,6 +181,15 @@ def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQue
     if number is not None:
         error.message = f"question {number}: {error.message}"
     raise error
+
+
+def _request(
+    here: Service, data_set: DataSet, by: Caller, key: str | None, asked: QuestionsAsked | StatementAsked
+) -> int | None:
+    """The number of a request with an idempotency key."""
+    if key is None:
+        return None
+    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
 
 
 def _digest(asked: QuestionsAsked | StatementAsked) -> bytes:
