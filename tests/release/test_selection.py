@@ -146,6 +146,14 @@ def test_too_many_questions_are_refused_before_any_is_asked() -> None:
         select_from(_release(wide), "SELECT k, MEDIAN(v) FROM t GROUP BY k")
 
 
+def test_a_question_that_is_too_large_is_refused_before_any_is_asked() -> None:
+    wide = Domain((IntegerRange("k", 0, 499), IntegerRange("v", 0, 9_999)))
+    oracle = Oracle(drawn(0), 0.0, 0)
+    with pytest.raises(QueryError, match="cells of k, v"):
+        select(parse_select("SELECT COUNT(*), AVG(v) FROM t WHERE k = 1", wide), oracle, 0.95)
+    assert oracle.asked == []
+
+
 def test_a_release_answers_statements_within_their_intervals() -> None:
     domain = Domain((Categorical("g", ("p", "q")), IntegerRange("x", 0, 19)))
     release = _release(domain)

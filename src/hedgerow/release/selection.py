@@ -120,7 +120,7 @@ class Selected:
 
 
 def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
-    """Refuse a statement that leads to too many questions, before any is asked.
+    """Refuse a statement that leads to too many questions, or to one that is too large, before any is asked.
 
     Args:
         selection: The statement.
@@ -139,6 +139,8 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
           Remedy: group by fewer or coarser columns, or ask for fewer quantiles
     """
     domain, rows = selection.groups.domain, selection.groups.size
+    for each in selection.columns:
+        selection.groups.scope_with(each.name or None)
     asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
     if asked > most:
         raise QueryError(

@@ -189,3 +189,15 @@ def test_the_file_of_a_session_holds_what_a_statement_cost(tmp_path: Path) -> No
         assert [[cell.low for cell in row] for row in again.cells] == [
             [cell.low for cell in row] for row in first.cells
         ]
+
+
+def test_a_peek_costs_nothing_and_tells_what_is_known() -> None:
+    session = start("4c", BUDGETS[3][1], skewed(1_000), [True])
+    known = session.ask_groups(AB)
+    spent, tested = session.spent, session.tested
+    assert session.peek_groups(AB).values.tolist() == known.values.tolist()
+    new = session.peek_groups(BLOCKS, because="your share is used up")
+    assert (new.source, new.low, new.covers) == ("hypothesis only", None, "nothing: your share is used up")
+    model = session.model.marginals([("a",)])[0]
+    assert session.guess(Conjunction.where(DOMAIN, {"a": [1]})) == pytest.approx(model[1], abs=0.01)
+    assert (session.spent, session.tested) == (spent, tested)

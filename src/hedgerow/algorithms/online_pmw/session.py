@@ -49,6 +49,7 @@ WATCH = "watch"
 Group = Marginal | Blocks
 """Disjoint counts: a record is in one of them at most."""
 Numbers = TypeVar("Numbers", float, Floats)
+"""One number or an array of them."""
 
 
 @final

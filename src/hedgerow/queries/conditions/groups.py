@@ -123,8 +123,7 @@ class Groups:
         Raises:
             QueryError: The query would have more than a million cells.
         """
-        scope = query_scope(self.domain, (*self._scope, *(() if name is None else (name,))))
-        _check_cells(self.domain, scope)
+        scope = self.scope_with(name)
         holds = self._holds(scope)
         if self.names:
             holds = holds & (self._place_of(scope) == self._found[row])
@@ -134,6 +133,19 @@ class Groups:
         if not scope:
             return Conjunction(self.domain, (), ())
         return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
+
+    def scope_with(self, name: str | None) -> Clique:
+        """The attributes that a sum over a group depends on.
+
+        Args:
+            name: The attribute that has the weights, if one does.
+
+        Raises:
+            QueryError: They have more than a million cells together.
+        """
+        scope = query_scope(self.domain, (*self._scope, *(() if name is None else (name,))))
+        _check_cells(self.domain, scope)
+        return scope
 
     def _text(self, row: int, of: str) -> str:
         """A sum over a group in words: its weights, and the condition that the group's records meet."""
