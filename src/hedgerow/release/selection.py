@@ -140,7 +140,8 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
     """
     domain, rows = selection.groups.domain, selection.groups.size
     for each in selection.columns:
-        selection.groups.scope_with(each.name or None)
+        if each.name:
+            selection.groups.scope_with(each.name)
     asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
     if asked > most:
         raise QueryError(

@@ -161,6 +161,14 @@ def _table(where: str) -> np.ndarray:
     return query.values()[tuple(places)] > 0.0 if query.scope else np.ones((1, 1, 1), dtype=bool)
 
 
+def test_a_count_without_groups_may_be_about_any_number_of_cells() -> None:
+    wide = Domain(IntegerRange(name, 0, 9_999) for name in "abc")
+    found = parse_select("SELECT COUNT(*) FROM t WHERE a < 5 AND b < 6 AND c < 7", wide)
+    assert found.groups.cell(0).text == "a between 0 and 4 and b between 0 and 5 and c between 0 and 6"
+    with pytest.raises(QueryError, match="cells of a, b, c"):
+        parse_select("SELECT a, COUNT(*) FROM t WHERE b < 6 AND c < 7 GROUP BY a", wide)
+
+
 def test_a_level_groups_and_conditions_follow_it_down() -> None:
     groups = Groups(PEOPLE, ("age.9",), parse_predicate("age < 25", PEOPLE))
     assert groups.labels == (("[17, 18)",), ("[18, 27)",))

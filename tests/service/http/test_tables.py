@@ -64,6 +64,9 @@ def test_refused_statements_name_what_is_supported_and_ask_nothing(fresh: Api) -
         refused = ask(fresh, ada, sql)
         assert refused.status_code == 422
         assert remedy in refused.text
+    asked = {"queries": [{"sql": GROUPED}]}
+    refused = fresh.call("POST", "/v1/datasets/survey/queries", ada, json=asked)
+    assert "/tables" in refused.json()["remedy"]
     assert fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"] == []
 
 

@@ -109,7 +109,7 @@ class Groups:
 
     def cell(self, row: int) -> LinearQuery:
         """The count of one group, as a query by itself."""
-        return self.sum(row, None, ())
+        return self.sum(row, None, ()) if self.names else canonical(self.where)
 
     def sum(self, row: int, name: str | None, weights: ArrayLike, text: str = "") -> LinearQuery:
         """The sum over one group of public weights, one for each code of an attribute, as a query.
@@ -130,8 +130,6 @@ class Groups:
         table: Floats = holds.astype(np.float64)
         if name is not None:
             table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), (name,), scope)
-        if not scope:
-            return Conjunction(self.domain, (), ())
         return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
 
     def scope_with(self, name: str | None) -> Clique:
@@ -169,7 +167,8 @@ class Groups:
     def _found(self) -> Ints:
         """The groups that a record can be in, as cells of the table of the names."""
         if not self.names:
-            return np.zeros(1 if self._holds(self._scope).any() else 0, dtype=np.int64)
+            can_hold = all(self.where.codes) if isinstance(self.where, Conjunction) else self.where.values().any()
+            return np.zeros(int(can_hold), dtype=np.int64)
         if not self.where.scope:
             return np.arange(math.prod(self.domain.shape_of(self._clique)))
         return np.unique(self._place_of(self._scope)[self._holds(self._scope)])

@@ -173,6 +173,8 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
             return parse_predicate(question.where, domain)
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
+        if question.sql is not None and error.message.endswith("is not supported"):
+            error.remedy += "; groups, sums, means and quantiles are asked at POST /v1/datasets/{name}/tables"
         raise _shortened(error, _sent(question), f"question {number}: ") from None
 
 
