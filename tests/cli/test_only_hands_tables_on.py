@@ -27,7 +27,8 @@ READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {
     ("synth.py", "answers"),  # of the model, for the evaluation that is labelled "not private"
     ("released.py", "answers"),  # of runs that are simulated on tables drawn from a release
-    ("ask.py", "conjunctions"),  # the questions of a call as a workload
+    ("statements.py", "conjunctions"),  # the questions of a call as a workload
+    ("statements.py", "marginals"),  # likewise, those of statements
 }
 
 

@@ -21,7 +21,7 @@ from hedgerow.domain.file import domain_to_mapping
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import LinearQuery
+from hedgerow.queries.core.query import LinearQuery, Marginal
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
@@ -61,6 +61,11 @@ def registration(
     return Registration(
         name, name.title(), {"place": place}, domain_to_mapping(domain), budget.to_dict(), config.parameters()
     )
+
+
+def question(text: str, domain: Domain = DOMAIN) -> LinearQuery | Marginal:
+    """A condition; or all counts by some attributes, as in ``by a,b``."""
+    return Marginal(domain, tuple(text[3:].split(","))) if text.startswith("by ") else condition(text, domain)
 
 
 def condition(text: str, domain: Domain = DOMAIN) -> LinearQuery:

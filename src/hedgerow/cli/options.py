@@ -34,6 +34,7 @@ Quiet = Annotated[bool, output_option("--quiet", "-q", help="Print errors and wa
 AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on standard output.")]
 Force = Annotated[bool, output_option("--force", help="Overwrite existing output files.")]
 
+QUESTIONS = "Conditions in SQL, on attributes and levels; or SELECT statements of counts by groups, sums and means."
 DOMAIN_FILE = (
     "Domain file (YAML or JSON): the values that each column could hold, their levels (coarser values, such as age "
     "groups), derived columns, and rules that no record breaks."

@@ -3,6 +3,8 @@ from .attribute import (
     Binned as Binned,
     Categorical as Categorical,
     IntegerRange as IntegerRange,
+    Ordered as Ordered,
+    ends_of as ends_of,
     scale_noun as scale_noun,
     value_text as value_text,
 )

@@ -17,6 +17,7 @@ from typing import final
 
 import numpy as np
 
+from hedgerow.arrays import Floats
 from hedgerow.domain.scales import Scale
 from hedgerow.domain.spelling import AS_WRITTEN, Spelling
 from hedgerow.errors import DomainError
@@ -470,3 +471,24 @@ class Binned(Attribute):
         """The text of an edge, on its scale."""
         edge = self.edges[place]
         return f"{edge:.12g}" if self.scale is None else self.scale.text(math.floor(edge))
+
+
+Ordered = IntegerRange | Binned
+"""Attributes whose codes are numbers, or bins of numbers."""
+
+
+def ends_of(attribute: Ordered) -> tuple[Floats, Floats]:
+    """Smallest and largest number of each ordinary code, in steps of its scale if it has one.
+
+    Example:
+        >>> [ends.tolist() for ends in ends_of(Binned("hours", [0, 20, 40, 99], whole=True))]
+        [[0.0, 20.0, 40.0], [19.0, 39.0, 99.0]]
+    """
+    if isinstance(attribute, IntegerRange):
+        each = attribute.minimum + np.arange(attribute.ordinary, dtype=np.float64)
+        return each, each
+    if attribute.whole:
+        bounds = [attribute.whole_bounds(code) for code in range(attribute.ordinary)]
+        low, high = np.array(bounds, dtype=np.float64).T
+        return low, high
+    return np.array(attribute.edges[:-1]), np.array(attribute.edges[1:])

@@ -55,7 +55,7 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, NoiseKind, Workload
 
 T = TypeVar("T")
 
@@ -432,10 +432,10 @@ class Curator:
         return self._watch(state, watches[-1])
 
     def _watch(self, state: WatchState, event: Event) -> Watch:
-        def exact(query: LinearQuery) -> int:
-            self._check_domain(query.domain)
-            self._check_scopes([query.scope])
-            return int(exact_units(query, self.__source)[0])
+        def exact(target: Measurable) -> Ints:
+            self._check_domain(target.domain)
+            self._check_scopes([target.scope])
+            return exact_units(target, self.__source)
 
         return Watch(state, self.neighbours, exact, lambda margin: self.__noise.exceeds(margin, event))
 

@@ -5,14 +5,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Never, Protocol, Self, final
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError, QueryError, WatchClosedError
 from hedgerow.privacy.exact import GRID, grid_sensitivity, step_of
 from hedgerow.privacy.mechanisms import SparseVector
-from hedgerow.queries import LinearQuery, Neighbours
+from hedgerow.queries import Measurable, Neighbours, of_query
 
 Side = Literal["absolute", "above", "below"]
 
 _SATURATION = 2**61
+_LARGEST = 2.0**50
+"""Counts; larger ones have no place on the lattice, in 64 bits."""
 
 
 @final
@@ -93,6 +99,9 @@ class Exceeds(Protocol):
 class Watch:
     """A running sparse vector: tests values against a noisy threshold. Made by `Curator.watch` alone.
 
+    All counts of a group can be tested at one look, by the largest of their errors: one record moves each count by at
+    most the sensitivity of a single query, hence the largest error by no more (theory.md section 17).
+
     Example:
         >>> import numpy as np
         >>> from hedgerow import Domain, IntegerRange, Table
@@ -111,14 +120,14 @@ class Watch:
     __slots__ = ("__exact", "__exceeds", "__fires_left", "__lock", "__mechanism", "__neighbours", "__noise")
 
     def __init__(
-        self, state: WatchState, neighbours: Neighbours, exact: Callable[[LinearQuery], int], exceeds: Exceeds
+        self, state: WatchState, neighbours: Neighbours, exact: Callable[[Measurable], Ints], exceeds: Exceeds
     ) -> None:
         """Continue from a state.
 
         Args:
             state: The state to start from.
             neighbours: The relation that sensitivities refer to.
-            exact: The exact answer of a query in lattice units of the query. Private.
+            exact: The exact answers of a query or a group, in its lattice units. Private.
             exceeds: Function that draws the noise of one test.
         """
         self.__mechanism = state.mechanism
@@ -139,40 +148,43 @@ class Watch:
         """Number of times that a value may still pass."""
         return self.__fires_left
 
-    def test(self, query: LinearQuery, answer: float, threshold: float, side: Side = "absolute") -> bool:
-        """Whether the hypothesis' answer seems to be off by a threshold; free, as long as it is not.
+    def test(self, target: Measurable, answers: ArrayLike, threshold: float, side: Side = "absolute") -> bool:
+        """Whether the hypothesis' answers seem to be off by a threshold; free, as long as they are not.
 
         Args:
-            query: A query whose sensitivity is at most the mechanism's.
-            answer: The hypothesis' answer in counts; public.
+            target: A query, or a group of them, each of a sensitivity that is at most the mechanism's.
+            answers: The hypothesis' answers in counts, as many as the target has; public.
             threshold: Threshold in counts; public. It may differ from test to test.
             side: ``"absolute"`` tests ``|q(B) - answer|``, ``"above"`` tests ``q(B) - answer``, and ``"below"`` tests
-                ``answer - q(B)``.
+                ``answer - q(B)``; the largest of these where there are several.
 
         Raises:
             WatchClosedError: The last fire was used; nothing was read.
-            QueryError: The query is over another domain, too sensitive or off the lattice, or a number is not finite
-                or huge; nothing was read.
+            QueryError: The target is over another domain, too sensitive or off the lattice, the answers are not as many
+                as it has, or a number is not finite or huge; nothing was read.
         """
-        self._check_sensitivity(query)
-        step, public, level = step_of(query), _units(answer), _units(threshold)
+        self._check_sensitivity(target)
+        given = np.asarray(answers, dtype=np.float64).reshape(-1)
+        if given.size != target.size:
+            raise QueryError(f"{target.text!r} has {target.size:,} answers, not {given.size:,}")
+        step, public, level = step_of(target), _units(given), int(_units(np.array([threshold]))[0])
         if side not in ("absolute", "above", "below"):
             raise QueryError(f"a test has the sides 'absolute', 'above' and 'below', not {side!r}")
         with self.__lock:  # two tests at once could both use the last fire
             if self.__fires_left < 1:
                 raise WatchClosedError("this sparse vector has used all its fires", remedy="start another one")
-            error = _grid_units(self.__exact(query), step) - public
-            value = {"absolute": abs(error), "above": error, "below": -error}[side]
-            margin = max(-_SATURATION, min(_SATURATION, value - level - self.__noise))
+            errors = _grid_units(self.__exact(target), step) - public
+            margin = max(-_SATURATION, min(_SATURATION, _worst(errors, side) - level - self.__noise))
             fired = self.__exceeds(margin)
             self.__fires_left -= fired
         return fired
 
-    def _check_sensitivity(self, query: LinearQuery) -> None:
-        needed = float(grid_sensitivity(query.sensitivity(self.__neighbours).l1))
+    def _check_sensitivity(self, target: Measurable) -> None:
+        """Refuse a target of which one record may move an answer, by itself, further than the mechanism hides."""
+        needed = float(grid_sensitivity(of_query(*target.bounds, self.__neighbours).l1))
         if needed > self.__mechanism.sensitivity:
             raise QueryError(
-                f"one record moves {query.text!r} by up to {needed:g} counts; this sparse vector is for queries of "
+                f"one record moves {target.text!r} by up to {needed:g} counts; this sparse vector is for queries of "
                 f"sensitivity {self.__mechanism.sensitivity:g}",
                 remedy="scale the query down, or start a sparse vector of that sensitivity",
             )
@@ -190,13 +202,24 @@ class Watch:
         raise TypeError("a watch cannot be copied or pickled; save its state() in a private place")
 
 
-def _units(count: float) -> int:
-    """A public number on the lattice of 2^-10 counts."""
-    if not abs(count) <= 2.0**50:
-        raise QueryError(f"an answer or a threshold is not finite, or huge: {count!r}")
-    return round(count / GRID)
+def _worst(errors: Ints, side: Side) -> int:
+    """The largest error on a side: what moves each by at most so much moves it by no more."""
+    return int({"absolute": abs(errors), "above": errors, "below": -errors}[side].max())
 
 
-def _grid_units(units: int, step: float) -> int:
-    """Lattice units of a query as 2^-10 counts, rounded down; the sensitivity is rounded up to match."""
-    return units * round(step / GRID) if step >= GRID else units // round(GRID / step)
+def _units(counts: Floats) -> Ints:
+    """Public numbers on the lattice of 2^-10 counts."""
+    if not (abs(counts) <= _LARGEST).all():
+        raise QueryError(f"an answer or a threshold is not finite, or huge: {counts[~(abs(counts) <= _LARGEST)][0]!r}")
+    return np.rint(counts / GRID).astype(np.int64)
+
+
+def _grid_units(units: Ints, step: float) -> Ints:
+    """Lattice units of a target as 2^-10 counts, rounded down; the sensitivity is rounded up to match.
+
+    Answers beyond the largest public one are cut to it, which brings no two of them further apart.
+    """
+    if step < GRID:
+        return units // round(GRID / step)
+    most = int(_LARGEST / step)
+    return np.asarray(units.clip(-most, most) * round(step / GRID), dtype=np.int64)

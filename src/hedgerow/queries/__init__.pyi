@@ -2,8 +2,15 @@ from .classes.classes import Classes as Classes
 from .classes.coarsening import Coarsening as Coarsening
 from .conditions.canonical import canonical as canonical, query_key as query_key
 from .conditions.count_statement import parse_count as parse_count
+from .conditions.groups import MOST_GROUPS as MOST_GROUPS, Groups as Groups
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
+from .conditions.select_statement import (
+    Aggregate as Aggregate,
+    Selection as Selection,
+    is_select as is_select,
+    parse_select as parse_select,
+)
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes

@@ -37,6 +37,14 @@ from .pairs import (
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
 from .release import DRAFT_ACCEPTED as DRAFT_ACCEPTED, WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
+from .selection import (
+    Asked as Asked,
+    Selected as Selected,
+    check_selection as check_selection,
+    estimates as estimates,
+    select as select,
+    select_from as select_from,
+)
 from .spark_records import check_folder as check_folder, is_local as is_local
 from .words import (
     LevelUse as LevelUse,

@@ -22,7 +22,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange
+from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered, ends_of
 from hedgerow.queries import Conjunction, Explicit
 from hedgerow.release.answer import Answer, check_confidence
 from hedgerow.release.release import Release
@@ -40,9 +40,6 @@ _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of explicit queries."""
 _ROUNDING = 2.0**-40
 """Shares of a number below which differences from a mean are rounding, by far."""
-
-Ordered = IntegerRange | Binned
-"""Attributes whose codes are numbers, or bins of numbers."""
 
 
 @final
@@ -192,21 +189,9 @@ def numbers_of(release: Release, attribute: Ordered) -> Floats:
     Returns:
         Shape ``(attribute.ordinary,)``, in steps of its scale if it has one.
     """
-    low, high = _ends(attribute)
+    low, high = ends_of(attribute)
     tilts = release.tilts[attribute.name] if isinstance(attribute, Binned) else 0.0
     return np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
-
-
-def _ends(attribute: Ordered) -> tuple[Floats, Floats]:
-    """Smallest and largest number of each ordinary code."""
-    if isinstance(attribute, IntegerRange):
-        each = attribute.minimum + np.arange(attribute.ordinary, dtype=np.float64)
-        return each, each
-    if attribute.whole:
-        bounds = [attribute.whole_bounds(code) for code in range(attribute.ordinary)]
-        low, high = np.array(bounds, dtype=np.float64).T
-        return low, high
-    return np.array(attribute.edges[:-1]), np.array(attribute.edges[1:])
 
 
 @final
@@ -218,7 +203,7 @@ class _Numbers:
         self.attribute = attribute
         self.counts = counts
         self.confidence = confidence
-        self.low, self.high = _ends(attribute)
+        self.low, self.high = ends_of(attribute)
 
     def mean(self) -> Estimate:
         numbers = numbers_of(self.release, self.attribute)

@@ -31,10 +31,10 @@ import numpy as np
 from scipy import special
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Binned, IntegerRange
+from hedgerow.domain import Binned, IntegerRange, Ordered
 from hedgerow.queries import Marginal, Measurable, Measurement, Parity
 from hedgerow.release.answer import check_confidence
-from hedgerow.release.columns import Estimate, Ordered, numbers_of
+from hedgerow.release.columns import Estimate, numbers_of
 from hedgerow.release.release import Release
 
 MOST_CELLS = 1 << 16

@@ -335,7 +335,7 @@ class Release:
 
         known = understood(given, self.domain)
         if n is None:
-            n = self._n_of(self._value(known)) if isinstance(known, LinearQuery) else 1
+            n = self._n_of(self.value(known)) if isinstance(known, LinearQuery) else 1
         return self._checked(n, method), known
 
     @property
@@ -415,7 +415,7 @@ class Release:
                 f"{named} is not one linear query over the domain of the release",
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
-        return self.bound(asked, self._value(asked), confidence)
+        return self.bound(asked, self.value(asked), confidence)
 
     def bound(self, query: LinearQuery, value: float, confidence: float = 0.95) -> Answer:
         """Add the interval to a linear query's value under the model.
@@ -444,7 +444,8 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
-    def _value(self, query: LinearQuery) -> float:
+    def value(self, query: LinearQuery) -> float:
+        """The model's answer of a linear query, in counts, without an interval."""
         if not query.scope:
             return float(query.of_table(np.array(self.total))[0])
         return float(query.on(self.model)[0])

@@ -356,3 +356,40 @@ def test_a_session_behind_a_link_is_one_session(place: Place) -> None:
     assert through.exit_code == 0, through.stderr
     again = result(place, "age = 20")
     assert answers(again)[0]["source"] == "cache"
+
+
+GROUPED = "SELECT sex, COUNT(*), AVG(age) FROM people WHERE age < 60 GROUP BY sex"
+
+
+def test_statements_are_answered_as_tables_beside_conditions(place: Place) -> None:
+    found = result(place, *BUDGET, "sex = 'F'", GROUPED)
+    assert [each["condition"] for each in answers(found)] == ["sex = 'F'"]
+    (table,) = found["tables"]  # type: ignore[misc]
+    assert table["statement"] == GROUPED
+    assert [list(row) for row in table["rows"]] == [
+        ["sex", "COUNT(*)", "COUNT(*) low", "COUNT(*) high", "AVG(age)", "AVG(age) low", "AVG(age) high"]
+    ] * len(table["rows"])
+    again = result(place, "--seed", 2, GROUPED)
+    assert again["tables"][0]["sources"] == {"cache": sum(table["sources"].values())}  # type: ignore[index]
+    text = ask(place, "--seed", 3, GROUPED)
+    assert text.exit_code == 0
+    for word in ("COUNT(*)", "from", "questions", "by cache"):
+        assert word in text.stdout
+
+
+def test_a_statement_is_written_as_csv_alone(place: Place) -> None:
+    assert ask(place, *BUDGET, GROUPED, "-o", place / "t.csv").exit_code == 0
+    with (place / "t.csv").open(newline="") as stream:
+        rows = list(csv.reader(stream))
+    assert rows[0][:3] == ["sex", "COUNT(*)", "COUNT(*) low"]
+    assert len(rows) > 2
+    both = ask(place, GROUPED, "sex = 'F'", "-o", place / "u.csv")
+    assert both.exit_code == 1
+    assert "the table of one statement" in both.stderr
+
+
+def test_a_refused_statement_spends_nothing(place: Place) -> None:
+    refused = ask(place, *BUDGET, "SELECT MAX(age) FROM people")
+    assert refused.exit_code == 1
+    assert "QUANTILE(x, 0.99) is supported" in refused.stderr
+    assert not (place / "s.session").exists()

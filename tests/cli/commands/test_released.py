@@ -337,3 +337,17 @@ def test_a_draft_is_refused_and_when_accepted_the_release_says_so(place: Place) 
     assert opened.exit_code == 0, opened.stderr
     assert "draft that was accepted" in " ".join(opened.stdout.split())
     assert place.call("ask", place / "people.csv", "--session", place / "d.session", "age < 22").exit_code == 0
+
+
+def test_statements_are_answered_from_a_release_as_tables(place: Place, release: Path) -> None:
+    statement = "SELECT sex, COUNT(*), AVG(age) FROM people GROUP BY sex"
+    told = json.loads(place.call("answer", release, "sex = 'F'", statement, "--json").stdout)
+    assert [each["condition"] for each in told["answers"]] == ["sex = 'F'"]
+    (table,) = told["tables"]
+    assert (table["statement"], table["charged"]) == (statement, 0.0)
+    (row,) = [each for each in table["rows"] if each["sex"] == "F"]
+    assert row["COUNT(*)"] == pytest.approx(told["answers"][0]["value"])
+    assert row["AVG(age) low"] <= row["AVG(age)"] <= row["AVG(age) high"]
+    assert "AVG(age)" in place.call("answer", release, statement).stdout
+    both = place.call("answer", release, statement, "--simulate", 2)
+    assert "--simulate is for conditions" in both.stderr

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
+from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import steps as steps_module
@@ -21,6 +22,7 @@ from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
 from hedgerow.models.trees.markov import Markov
+from hedgerow.queries.core.blocks import Blocks
 from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement, Parity
 from tests.models.strategies import domain_of
@@ -384,3 +386,14 @@ def test_repeated_last_steps_converge_to_one_step_of_all(make: type[Histogram | 
             whole.reweigh(m.target.scope, factors.reshape(domain.shape_of(m.target.scope)))
     for pair in itertools.combinations(domain.names, 2):
         np.testing.assert_allclose(whole.marginals([pair])[0], model.marginals([pair])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [Histogram, Markov])
+def test_blocks_beside_tables_that_are_not_nested_are_refused(kind: type[Histogram | Markov]) -> None:
+    """Compiled sweeps would read beyond their counts."""
+    domain = Domain(IntegerRange(name, 0, 7) for name in "abc")
+    blocks = Blocks(domain, ("a", "b"), np.arange(64).reshape(8, 8) % 5)
+    beside = Measurement(Marginal(domain, ("b", "c")), np.full(64, 10.0), NoiseKind.GAUSSIAN, 1.0)
+    measured = Measurement(blocks, np.full(5, 128.0), NoiseKind.GAUSSIAN, 1.0)
+    with pytest.raises(ConfigError, match="blocks are fitted where tables are nested"):
+        refit(kind(domain, 640.0), [beside, measured], Proximal(adapted=True))

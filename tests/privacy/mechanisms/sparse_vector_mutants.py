@@ -27,14 +27,16 @@ from hedgerow.privacy.mechanisms.selection import IndependentDraws
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.privacy.watch import Watch, WatchState
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.core.blocks import Blocks
+from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal
+from hedgerow.queries.core.sensitivity import Neighbours, of_query
 from hedgerow.queries.workload import Workload
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, drawing, unpaid
 from tests.privacy.replay import ExplodingNoise, Output, ReplayNoise, ScriptedNoise, log_likelihood, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 
 ONE = binary(1)
+BLOCKS = Blocks(ONE, ("a",), np.array([0, 1]))
 ZEROS, ONES = (Conjunction.where(ONE, {"a": [code]}) for code in (0, 1))
 REPLACE, ADD_REMOVE = Neighbours.REPLACE, Neighbours.ADD_REMOVE
 QUIET = 30
@@ -87,6 +89,37 @@ def query_loses_at_most_its_charge(
 
     with suppress(QueryError):
         course_loses_at_most_its_charge(course, [False] * QUIET + [True], relation, histogram)
+
+
+def group_loses_at_most_its_charge(relation: Neighbours) -> None:
+    """Quiet looks at all counts of a group, each far off, then a loud one."""
+
+    def course(source: DenseCounts, noise: NoiseSource) -> Curator:
+        made = Curator(source, PureDP(9.0, relation), noise=noise)
+        watch = made.watch(SparseVector(4.0, 8.0))
+        for _ in range(QUIET):
+            watch.test(BLOCKS, [-300.0, 310.0], 0.0)
+        watch.test(Marginal(ONE, ("a",)), [5.0, 5.0], 3000.0)
+        return made
+
+    course_loses_at_most_its_charge(course, [False] * QUIET + [True], relation)
+
+
+def counts_of_a_group_lose_at_most_their_charge() -> None:
+    """Where the noises of both counts have the signs that tell most, among others."""
+
+    def course(source: DenseCounts, noise: NoiseSource) -> Curator:
+        made = Curator(source, PureDP(9.0, REPLACE), noise=noise)
+        made.measure(BLOCKS, 0.5)
+        return made
+
+    source = DenseCounts(ONE, [5, 5])
+    for seed in range(8):
+        transcript = record_answers(course, source, [], seed)
+        spent = course(source, ReplayNoise(transcript)).ledger.spent
+        here = log_likelihood(course, source, transcript)
+        for neighbour in neighbours_of(source, REPLACE):
+            assert abs(here - log_likelihood(course, neighbour, transcript)) <= spent + 1e-9
 
 
 def no_more_fires_than_were_paid_for() -> None:
@@ -345,12 +378,22 @@ def sensitivity_to_the_nearest_step(patch: pytest.MonkeyPatch) -> None:
 
 def answers_to_the_nearest_even_step(patch: pytest.MonkeyPatch) -> None:
     """Half a step becomes 0, one and a half become 2: moved by 1, counted as 2."""
-    patch.setattr(watch_module, "_grid_units", lambda units, step: round(units * step / GRID))
+    patch.setattr(watch_module, "_grid_units", lambda units, step: np.rint(units * step / GRID).astype(np.int64))
 
 
 def unchecked_sensitivity(patch: pytest.MonkeyPatch) -> None:
     """Any query against any watch."""
     patch.setattr(Watch, "_check_sensitivity", lambda self, query: None)
+
+
+def errors_of_a_group_added_up(patch: pytest.MonkeyPatch) -> None:
+    """The sum moves by 2 where the largest moves by 1."""
+    patch.setattr(watch_module, "_worst", lambda errors, side: int(abs(errors).sum()))
+
+
+def groups_measured_as_one_query(patch: pytest.MonkeyPatch) -> None:
+    """Noise and charge of a single count, on every count of the group."""
+    patch.setattr(Blocks, "sensitivity", lambda self, neighbours: of_query(*self.bounds, neighbours))
 
 
 def draws_charged_once(patch: pytest.MonkeyPatch) -> None:
@@ -452,6 +495,12 @@ MUTANTS = (
         "Delta 1 for values in [-1, 1] under replace, tested",
         delta_1_for_parities_under_replace,
         lambda: query_loses_at_most_its_charge(Explicit.of(ONE, ["a"], [-1.0, 1.0]), 1.0, REPLACE, (5, 5)),
+    ),
+    Mutant("errors of a group added up", errors_of_a_group_added_up, lambda: group_loses_at_most_its_charge(REPLACE)),
+    Mutant(
+        "groups measured as one query",
+        groups_measured_as_one_query,
+        counts_of_a_group_lose_at_most_their_charge,
     ),
     Mutant("draws charged once", draws_charged_once, lambda: draws_lose_at_most_their_charge(CELLS, REPLACE)),
     Mutant("draws at half the scale", draws_at_half_the_scale, lambda: draws_lose_at_most_their_charge(CELLS, REPLACE)),

@@ -297,3 +297,17 @@ def test_refusals_of_every_kind_are_shown_and_nothing_is_lost(server: Server, op
         assert page.get_by_label("Question as SQL").input_value() == text
     assert len(keys) == 4
     assert len(set(keys)) == 1  # any of them may have been heard
+
+
+def test_a_statement_is_answered_with_a_table_of_groups(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token)
+    statement = "SELECT sex, COUNT(*), AVG(age) FROM survey GROUP BY sex"
+    page.get_by_label("Question as SQL").fill(statement)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    latest = page.get_by_label("Latest answer")
+    expect(latest.get_by_role("columnheader", name="AVG(age)")).to_be_visible()
+    expect(latest.get_by_role("row")).to_have_count(3)
+    expect(latest).to_contain_text("95% intervals")
+    page.get_by_label("Question as SQL").fill("SELECT MAX(age), AVG(age) FROM survey")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("QUANTILE(x, 0.99) is supported")

@@ -191,7 +191,10 @@ def zygote(folder: Path) -> Iterator[Zygote]:
 # ---- clients ---------------------------------------------------------------------------------------------------------
 
 
-def random_condition(draw: random.Random) -> str:
+def random_question(draw: random.Random, *, groups: bool) -> str:
+    """A condition; or now and then the attributes of a group of counts."""
+    if groups and draw.random() < 0.25:
+        return "by " + ",".join(draw.sample(list(DOMAIN.names), draw.randint(1, len(DOMAIN))))
     parts = []
     for attribute in draw.sample(list(DOMAIN), draw.choice((1, 2, 2, 3))):
         codes = sorted(draw.sample(range(attribute.size), draw.randint(1, attribute.size - 1)))
@@ -214,7 +217,8 @@ class Client(threading.Thread):
     def run(self) -> None:
         try:
             while not self._episode.stopping.is_set():
-                texts = [random_condition(self._draw) for _ in range(self._draw.choice((1, 1, 2, 5)))]
+                groups = self._episode.asks_for_groups
+                texts = [random_question(self._draw, groups=groups) for _ in range(self._draw.choice((1, 1, 2, 5)))]
                 key = f"{self._name}-{len(self.seen)}"
                 self.seen.append((key, self._answered(key, texts)))
                 if self._draw.random() < 0.2:  # what was answered is answered the same way again
@@ -256,6 +260,7 @@ class Episode:
         self._folder, self._zygote, self._counts = folder, zygote, counts
         self._draw = random.Random(seed)
         self._config, self._budget = KINDS[seed % len(KINDS)]
+        self.asks_for_groups = kind != "http" and self._config.step is None
         self._store = address or str(folder / "store.db")
         self._database = address
         self._log = folder / "announced.txt"

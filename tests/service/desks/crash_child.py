@@ -32,7 +32,7 @@ from hedgerow.service.store.anchor import Anchor, hold_to
 from hedgerow.service.store.entries import Progress
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
-from tests.service.stack import DOMAIN, ENOUGH, condition, skewed
+from tests.service.stack import DOMAIN, ENOUGH, condition, question, skewed
 
 
 class Killer:
@@ -158,7 +158,7 @@ def serve_desk(life: dict[str, Any], listening: socket.socket) -> None:
         number = store.request(
             data_set=data_set.id, person=sent["person"], key=sent["key"], digest=repr(sent["texts"]).encode()
         )
-        questions = [condition(text) for text in sent["texts"]]
+        questions = [question(text) for text in sent["texts"]]
         given = desk.ask(questions, person=sent["person"], request=number)
         return [{**asdict(each), "at": None} for each in given]
 

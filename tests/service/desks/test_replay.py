@@ -62,18 +62,22 @@ class Served:
     token: str
 
     def ask(self, *texts: str, confidence: float = 0.95) -> list[dict[str, Any]]:
+        told = self.send("queries", {"queries": [{"where": text} for text in texts], "confidence": confidence})
+        answers: list[dict[str, Any]] = told["answers"]
+        return answers
+
+    def send(self, route: str, body: dict[str, Any], key: str = "") -> dict[str, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60.0)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        body = {"queries": [{"where": text} for text in texts], "confidence": confidence}
+        headers |= {"Idempotency-Key": key} if key else {}
         try:
-            connection.request("POST", "/v1/datasets/people/queries", json.dumps(body), headers)
+            connection.request("POST", f"/v1/datasets/people/{route}", json.dumps(body), headers)
             reply = connection.getresponse()
-            told = json.loads(reply.read())
+            told: dict[str, Any] = json.loads(reply.read())
         finally:
             connection.close()
         assert reply.status == 200, told
-        answers: list[dict[str, Any]] = told["answers"]
-        return answers
+        return told
 
 
 @contextmanager
@@ -151,6 +155,42 @@ def test_the_servers_transcript_over_trees_is_the_librarys(tmp_path: Path, case:
     wide_csv(tmp_path / "people.csv")
     found = check_replay(tmp_path, budget, config, TREES, TREE_TEXTS)
     assert "data" in found
+
+
+STATEMENTS = (
+    "SELECT a, COUNT(*) FROM people GROUP BY a",
+    "SELECT b, COUNT(*), AVG(c), SUM(b) FROM people WHERE a = 1 OR c > 2 GROUP BY b",
+    "SELECT MEDIAN(c), QUANTILE(b, 0.9) FROM people",
+    "SELECT a, COUNT(*) FROM people GROUP BY a",
+)
+
+
+@pytest.mark.parametrize("case", ["4b", "4c", "pay as you go, replace"])
+def test_statements_are_answered_as_the_library_answers_them(tmp_path: Path, case: str) -> None:
+    """The server is stopped after each; a request that is sent again under its key is answered alike, and not again."""
+    write_table(tmp_path / "people.csv", skewed(5_000))
+    budget, config = CASES[case]
+    table = read_private(registration().source, DOMAIN, tmp_path)
+    session, noise = config.start(table, budget, noise=SeededNoise(7)), SeededNoise(7)
+    sources: set[str] = set()
+    for number, statement in enumerate(STATEMENTS):
+        with served(tmp_path, noise) as server:
+            if not number:
+                server.desks.register(registration(budget=budget, config=config), by=server.store.person("ada"))
+            asked = {"sql": statement, "confidence": 0.9}
+            told = server.send("tables", asked, key=f"key-{number}")
+            data_set = server.store.data_set("people")
+            before = session.updates_made
+            found = session.select(statement, 0.9)
+            assert [tuple(row) for row in told["rows"]] == found.rows
+            assert (told["columns"], told["sources"]) == (list(found.columns), dict(found.sources))
+            assert told["charged"] == pytest.approx(session.price * (session.updates_made - before))
+            assert whole(server.store, data_set.id, table) == step_since(session, START, first=True)
+            again = server.send("tables", asked, key=f"key-{number}")
+            assert again["rows"] == told["rows"]
+            assert whole(server.store, data_set.id, table) == step_since(session, START, first=True)
+            sources |= set(found.sources)
+    assert {"data", "cache", "hypothesis"} <= sources
 
 
 def test_other_confidences_are_the_librarys(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-from .answer import OnlineAnswer as OnlineAnswer
+from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups
 from .file import SessionFile as SessionFile
 from .journal import (
     START as START,
@@ -15,6 +15,7 @@ from .parameters import (
     two_sided_rules as two_sided_rules,
 )
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
+from .selecting import Asking as Asking
 from .session import OnlineSession as OnlineSession
 from .start import Opening as Opening, check_start as check_start
 from .state import table_of_session as table_of_session

@@ -4,7 +4,8 @@
 
 - *The query fired.* Its answer has fresh noise, independent of everything that made the query fire, so
   ``|answer - q(B)|`` passes the noise's quantile with probability r / 2 at most.
-- *It did not fire.* Then ``|q(B) - q(A)| + nu < T + tau`` for the noise nu of this test and tau of the epoch's
+- *It did not fire.* Then (for a group of counts with the largest of its errors on the left, so that the interval is
+  one of all its counts at once) ``|q(B) - q(A)| + nu < T + tau`` for the noise nu of this test and tau of the epoch's
   threshold, hence ``|q(B) - q(A)| < T + t_1 + t_2`` unless ``tau > t_1`` or ``nu < -t_2``. The noise of the test is
   fresh: t_2 is its quantile. The threshold noise is not: epochs in which it is large live longer, so a query chosen at
   random, or by an analyst who waits for a long epoch, meets large ones more often than their law says. So t_1 bounds
@@ -14,6 +15,7 @@
 Both cases together miss with probability r at most, although which of them occurs depends on noise.
 """
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Self, final
@@ -22,12 +24,13 @@ import numpy as np
 
 from hedgerow.algorithms.online_pmw.rules import Rules, rules_from_dict
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
+from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, domain_to_mapping
 from hedgerow.errors import QueryError
 from hedgerow.privacy import GRID, AdditiveNoise, Budget, additive_noise, budget_from_dict, step_of
 from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
-from hedgerow.queries import LinearQuery, Measurement, NoiseKind, canonical, parse_predicate, query_key
-from hedgerow.release import Answer, Evidence, Total, intersect
+from hedgerow.queries import LinearQuery, Measurable, Measurement, NoiseKind, canonical, parse_predicate, query_key
+from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect
 
 _NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
 _MOST_PARSED = 1 << 16
@@ -74,34 +77,70 @@ class OnlineAnswer:
 
 
 @final
-@dataclass(frozen=True)
-class Known:
-    """A finding: what the session knows about a query.
+@dataclass(frozen=True, slots=True, eq=False)
+class OnlineGroups:
+    """The counts of a group, answered together by a session.
 
     Attributes:
-        query: The query in canonical form.
-        value: The hypothesis' answer, or the noisy one of a query that fired; in counts.
+        values: The counts, in the order of the group, shape ``(size,)``.
+        low: Lower ends of the intervals for the true counts, likewise; None where nothing gives them.
+        high: Upper ends, likewise.
+        covers: The meaning of the intervals, whether all of them hold at once, and their source, in words.
+        source: The source of all counts together, as in `OnlineAnswer`.
+        charged: Charge to the ledger for all of them together.
+        spent: Sum of the charges in the ledger after it.
+        updates_left: Number of corrections of the hypothesis that are left.
+
+    Example:
+        >>> OnlineGroups(np.array([3.0]), np.array([1.0]), np.array([5.0]), "counts", "data", 0.1, 0.1, 9).has_interval
+        True
+    """
+
+    values: Floats
+    low: Floats | None
+    high: Floats | None
+    covers: str
+    source: Source
+    charged: float
+    spent: float
+    updates_left: int
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are intervals."""
+        return self.low is not None
+
+
+@final
+@dataclass(frozen=True)
+class Known:
+    """A finding: what the session knows about a query or a group of counts.
+
+    Attributes:
+        query: The query in canonical form, or the group.
+        value: The hypothesis' answer, or the noisy one of a query that fired; in counts. Those of a group in order.
         threshold: Threshold of its test, in counts; None for a query that fired.
     """
 
-    query: LinearQuery
-    value: float
+    query: Measurable
+    value: float | tuple[float, ...]
     threshold: float | None
+
+    @property
+    def values(self) -> Floats:
+        """The values as an array, shape ``(query.size,)``."""
+        return np.atleast_1d(np.asarray(self.value, dtype=np.float64))
 
     def as_measurement(self) -> Measurement:
         """The finding in the format of measurements: its scale is the threshold of the test, 0 without a test."""
-        return Measurement(self.query, np.array([self.value]), NoiseKind.LAPLACE, self.threshold or 0.0)
+        return Measurement(self.query, self.values, NoiseKind.LAPLACE, self.threshold or 0.0)
 
     @classmethod
     def of_measurement(cls, measured: Measurement) -> Self:
-        """Read what `as_measurement` wrote.
-
-        Raises:
-            TypeError: It is one of a whole marginal.
-        """
-        if not isinstance(measured.target, LinearQuery):
-            raise TypeError("a session knows linear queries alone")
-        return cls(measured.target, float(measured.values[0]), measured.scale or None)
+        """Read what `as_measurement` wrote."""
+        values = tuple(measured.values.tolist())
+        value = values[0] if isinstance(measured.target, LinearQuery) else values
+        return cls(measured.target, value, measured.scale or None)
 
 
 @final
@@ -164,22 +203,43 @@ class Basis:
         return Total(self.total, public=False, evidence=evidence)
 
     def answer(self, known: Known, confidence: float) -> Answer:
-        """Answer a query from what was found out about it, with an interval."""
-        because = "a fresh noisy answer" if known.threshold is None else "a noisy test that found the hypothesis close"
-        piece = Evidence(known.value, self.radius(known), because)
-        return intersect(known.query, known.value, [piece], self.known_total(), confidence)
+        """Answer a query from what was found out about it, with an interval.
+
+        Raises:
+            TypeError: It is about a group of counts.
+        """
+        if not isinstance(known.query, LinearQuery):
+            raise TypeError("the answer of a group is that of answer_group")
+        value = float(known.values[0])
+        piece = Evidence(value, self.radius(known), _source_of(known))
+        return intersect(known.query, value, [piece], self.known_total(), confidence)
+
+    def answer_group(self, known: Known, confidence: float) -> tuple[Floats, Floats, Floats, str]:
+        """Answer a group of counts from what was found out about it.
+
+        Returns:
+            The counts, the lower and the upper ends of their intervals, and what these cover.
+        """
+        risk, total = check_confidence(confidence), self.known_total()
+        kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
+        radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
+        low = np.clip(np.ceil(known.values - radius), 0.0, most)
+        high = np.clip(np.floor(known.values + radius), low, most)
+        together = "each of the true counts" if known.threshold is None else "all of the true counts at once"
+        covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {_source_of(known)}"
+        return np.clip(known.values, low, high), low, high, covers
 
     def radius(self, known: Known) -> Callable[[float], float]:
         """Largest distance of the truth from the value, as a function of the risk; see the head of this module."""
         query, rules, threshold = known.query, self.rules, known.threshold
         if threshold is None:
-            sensitivity, step = query.sensitivity(self.budget.neighbours).l1, step_of(query)
+            sensitivity = query.sensitivity(self.budget.neighbours)
             noise = additive_noise(
                 self.budget.regime,
                 rules.answer_charge,
-                l1=sensitivity,
-                l2=sensitivity,
-                step=step,
+                l1=sensitivity.l1,
+                l2=sensitivity.l2,
+                step=step_of(query),
                 kind=rules.answer_kind,
             )
             return lambda risk: noise.quantile(1.0 - risk / 2.0)
@@ -207,6 +267,10 @@ class Basis:
             return Answer(value, value, value, "the true answer: it is public")
         piece = Evidence(value, lambda risk: abs(factor) * total.slack(risk), total.evidence.source)
         return intersect(query, value, [piece], total, confidence)
+
+
+def _source_of(known: Known) -> str:
+    return "a fresh noisy answer" if known.threshold is None else "a noisy test that found the hypothesis close"
 
 
 @final
@@ -253,12 +317,17 @@ class Questions:
             self._parsed[query] = found
         return found
 
+    def allow(self, group: Measurable) -> bool:
+        """Whether the counts of a group stay within the bounds."""
+        low, high = self._bounds
+        return low <= group.bounds[0] and group.bounds[1] <= high
+
     def _check(self, query: LinearQuery) -> None:
         if not isinstance(query, LinearQuery) or (query.domain is not self._domain and query.domain != self._domain):
             named = getattr(query, "text", f"a {type(query).__name__}")
             raise QueryError(
                 f"{named} is not one linear query over the domain of the session",
-                remedy="ask for a condition; for all cells of a marginal ask for each of them",
+                remedy="ask for a condition; ask_groups answers all cells of a marginal together",
             )
         low, high = self._bounds
         least, largest = query.bounds

@@ -12,12 +12,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast, final
 
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
+from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups, Source
 from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.session import OnlineSession, restore_session
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, check_source, open_session
@@ -26,8 +28,8 @@ from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
 from hedgerow.privacy import Budget, Event, Ledger, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.privacy.budgets import budget_from_dict
-from hedgerow.queries import LinearQuery
-from hedgerow.release import Container, Release, check_confidence
+from hedgerow.queries import Blocks, LinearQuery, Marginal, Selection, parse_select
+from hedgerow.release import Container, Release, Selected, check_confidence, select
 from hedgerow.system import alone_with, remove_leftovers
 
 
@@ -257,6 +259,27 @@ class SessionFile:
             raise
         return answers
 
+    def select(self, statement: str | Selection, confidence: float = 0.95) -> Selected:
+        """Answer a statement; see `OnlineSession.select`. The file knows what it cost before it is answered.
+
+        Raises:
+            SessionError: The file cannot be written; answers since the last correction are lost, and paid for.
+            QueryError, QuestionTooLargeError, ConfigError: See `OnlineSession.select`.
+        """
+        check_confidence(confidence)
+        session = self._running()
+        read = parse_select(statement, session.domain) if isinstance(statement, str) else statement
+        before = session.spent
+        asking = Asking(partial(self._asked, session), partial(self._asked_groups, session), session.guess)
+        try:
+            found = select(read, asking, confidence)
+            self._reached("looked")
+            self._settle(session)
+        except BaseException:  # what is in memory may be half of a correction: the file alone says what was
+            self._session = None
+            raise
+        return replace(found, charged=session.spent - before)
+
     # What is known of the session
 
     @property
@@ -287,16 +310,39 @@ class SessionFile:
     def _answer(self, session: OnlineSession, query: str | LinearQuery, confidence: float) -> OnlineAnswer:
         """One question, with a hold in the file if it looks at the data."""
         before = session.spent
-        with self._keeping_if_refused(session):
-            looks = session.looks(query)
-        if looks:
-            self._hold(session)
+        self._hold_for(session, query)
         with self._keeping_if_refused(session):
             answer = session.ask(query, confidence)
-        if answer.source == "data":
+        self._note_fire(answer.source)
+        return replace(answer, charged=session.spent - before)  # with the epoch that was opened for it
+
+    def _asked(self, session: OnlineSession, query: LinearQuery, confidence: float) -> OnlineAnswer:
+        """A question of a statement."""
+        if session.is_open:
+            return self._answer(session, query, confidence)
+        with self._keeping_if_refused(session):
+            return session.ask(query, confidence)
+
+    def _asked_groups(self, session: OnlineSession, group: Marginal | Blocks, confidence: float) -> OnlineGroups:
+        """All counts of a statement's groups, likewise."""
+        if session.is_open:
+            self._hold_for(session, group)
+        with self._keeping_if_refused(session):
+            answer = session.ask_groups(group, confidence)
+        self._note_fire(answer.source)
+        return answer
+
+    def _hold_for(self, session: OnlineSession, question: str | LinearQuery | Marginal | Blocks) -> None:
+        """Write a hold to the file, if a question looks at the data."""
+        with self._keeping_if_refused(session):
+            looks = session.looks(question)
+        if looks:
+            self._hold(session)
+
+    def _note_fire(self, source: Source) -> None:
+        if source == "data":
             self._held = False  # its hold is used up; the next write has what it brought
             self._reached("fired")
-        return replace(answer, charged=session.spent - before)  # with the epoch that was opened for it
 
     @contextmanager
     def _keeping_if_refused(self, session: OnlineSession) -> Iterator[None]:

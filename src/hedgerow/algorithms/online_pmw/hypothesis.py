@@ -7,6 +7,7 @@ which questions were corrected and at the question: at public things alone.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast, final
 
 from hedgerow.algorithms.online_pmw.answer import Basis
@@ -17,7 +18,16 @@ from hedgerow.errors import QuestionTooLargeError
 from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
 from hedgerow.models.choice import domain_of_sizes, may_be_dense, suited, trees_of
 from hedgerow.models.trees import Markov, cells_bytes
-from hedgerow.queries import Conjunction, LinearQuery, Measurement, attribute_codes
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Measurable,
+    Measurement,
+    attribute_codes,
+    canonical,
+)
 
 _REFIT = Proximal(adapted=True)
 _FORMS: dict[str, type[Hypothesis]] = {"histogram": Histogram, "trees": Markov, "classes": ValueClasses}
@@ -73,6 +83,7 @@ class OnlineHypothesis:
         self._model = model
         self._answering = Answering(model)
         self._needed: dict[tuple[Clique | int, ...], int] = {}
+        self._split: dict[Measurement, Sequence[Measurement]] = {}
 
     @property
     def model(self) -> Hypothesis:
@@ -91,11 +102,15 @@ class OnlineHypothesis:
         """Its answers, in counts, shape ``(len(queries),)``."""
         return self._answering.values(queries)
 
-    def check_room(self, query: LinearQuery, measurements: Sequence[Measurement], largest_tree: int) -> None:
+    def counts(self, group: Measurable) -> Floats:
+        """Its answers of a group of counts, shape ``(group.size,)``."""
+        return group.on(self._model)
+
+    def check_room(self, query: Measurable, measurements: Sequence[Measurement], largest_tree: int) -> None:
         """Refuse a query whose answer could not be learnt within so many cells.
 
         Args:
-            query: In canonical form.
+            query: In canonical form; or a group.
             measurements: All noisy answers so far; only their queries count.
             largest_tree: Cells that all cliques may have, where no histogram is possible.
 
@@ -119,29 +134,25 @@ class OnlineHypothesis:
                 available_bytes=usable_bytes(),
             )
 
-    def correct(self, measurements: Sequence[Measurement], before: float, basis: Basis) -> None:
+    def correct(self, measurements: Sequence[Measurement], before: Floats, basis: Basis) -> None:
         """Bring it in line with the newest noisy answer.
 
         Args:
             measurements: All noisy answers so far.
-            before: Its answer to the newest of these queries, in counts.
+            before: Its answer to the newest of these, in counts, shape ``(target.size,)``; a group is learnt by a
+                refit alone.
             basis: Configuration and rules, which say how.
         """
-        newest, (low, high) = measurements[-1], basis.config.bounds
-        query = cast("LinearQuery", newest.target)  # a session measures no others
-        residual = float(clipped(newest.values, query, basis.total)[0]) - before
+        learnt = [part for measured in measurements for part in self._parts(measured)]
         if may_be_dense(self._model.domain):
-            self._model = suited(self._model, [measured.target for measured in measurements])
+            self._model = suited(self._model, [measured.target for measured in learnt])
         self._needed.clear()
-        match basis.rules.step:
-            case "refit":
-                refit(self._model, measurements, _REFIT)
-                self.settle()
-            case "residual":
-                self._model.update(query, step_size(residual / basis.total, query.bounds, "sharp"))
-            case step:
-                self._model.update(query, math.copysign(step, residual) / (high - low))
-        self._answering.replace(self._model)
+        if basis.rules.step == "refit":
+            refit(self._model, learnt, _REFIT)
+            self.settle()
+        else:
+            self._model.update(*_step(measurements[-1], float(before[0]), basis))
+            self._answering.replace(self._model)
 
     def settle(self) -> None:
         """Replace the model by a copy made from its potentials, as restoring does: both continue from the same bits."""
@@ -150,10 +161,22 @@ class OnlineHypothesis:
 
     # Inside
 
+    def _parts(self, measured: Measurement) -> Sequence[Measurement]:
+        """A measurement as the model learns from it: counts of blocks of cells one by one, as fits take them."""
+        target = measured.target
+        if not isinstance(target, Blocks):
+            return (measured,)
+        if measured not in self._split:  # the same objects each time: a fit to them is not repeated
+            places, values = target.places, measured.values.reshape(-1, 1)
+            counts = (Explicit.of(target.domain, target.scope, places == block) for block in range(target.size))
+            parts = zip(map(canonical, counts), values, strict=True)
+            self._split[measured] = [replace(measured, target=count, values=value) for count, value in parts]
+        return self._split[measured]
+
     def _start_scopes(self) -> Sequence[Clique]:
         return list(self._model.start) if isinstance(self._model, Markov) else ()
 
-    def _told_apart(self, query: LinearQuery) -> dict[str, int]:
+    def _told_apart(self, query: Measurable) -> dict[str, int]:
         """Codes of attributes that the model tells apart at most, once it learnt about a query; none: all of them."""
         model = self._model
         if not isinstance(model, ValueClasses):
@@ -164,3 +187,12 @@ class OnlineHypothesis:
         cuts |= {name: domain[name].size for name in domain.base(others)}
         held = {name: classes.count for name, classes in model.classes.items()}
         return {each.name: min(each.size, held.get(each.name, 1) + cuts.get(each.name, 1)) for each in domain}
+
+
+def _step(newest: Measurement, before: float, basis: Basis) -> tuple[LinearQuery, float]:
+    """A query, and the step along it that its noisy answer calls for."""
+    query, (low, high) = cast("LinearQuery", newest.target), basis.config.bounds  # groups are learnt by refits alone
+    residual = float(clipped(newest.values, query, basis.total)[0]) - before
+    if basis.rules.step == "residual":
+        return query, step_size(residual / basis.total, query.bounds, "sharp")
+    return query, math.copysign(float(basis.rules.step), residual) / (high - low)

@@ -25,7 +25,7 @@ from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.errors import BudgetError, SessionError
 from hedgerow.models import Hypothesis
 from hedgerow.privacy import Event, NoiseSource, WatchState
-from hedgerow.queries import LinearQuery, Measurement, query_key
+from hedgerow.queries import LinearQuery, Measurable, Measurement, query_key
 from hedgerow.release import BITS, VALUES, VECTORS, measurements_from_list, measurements_to_list
 
 _FAULTS = (*FAULTS, zlib.error)
@@ -39,13 +39,13 @@ class Finding:
     Attributes:
         entry: The query, and the threshold or the noise, as values that JSON can hold.
         measured: Whether it is a noisy answer; else the hypothesis was tested and found close.
-        value: In counts.
+        value: In counts; those of a group in order.
         vector: Values of an explicit query, packed; empty for conditions.
     """
 
     entry: Mapping[str, Any]
     measured: bool
-    value: float
+    value: float | Sequence[float]
     vector: bytes = b""
 
 
@@ -118,11 +118,11 @@ def step_of(state: SessionState, *, since: Mark, first: bool) -> Step:
     )
 
 
-def finding_about(query: LinearQuery) -> Finding:
+def finding_about(query: Measurable) -> Finding:
     """The finding to be kept of a query that was found close; its noisy answer would take as much room.
 
     Args:
-        query: The query in canonical form.
+        query: The query in canonical form, or a group of counts.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -131,7 +131,8 @@ def finding_about(query: LinearQuery) -> Finding:
         >>> finding_about(Conjunction.where(domain, {"a": range(1, 60_000)})).entry["target"]["codes"]
         [{'cuts': [1, 60000]}]
     """
-    return _finding(Known(query, 0.0, 1.0), iter(()))
+    value = 0.0 if isinstance(query, LinearQuery) else (0.0,) * query.size
+    return _finding(Known(query, value, 1.0), iter(()))
 
 
 def _finding(known: Known, measured: Iterator[Measurement]) -> Finding:
@@ -154,7 +155,8 @@ def _measurements_of(findings: Sequence[Finding], domain: Domain) -> tuple[Measu
     Raises:
         KeyError, TypeError, ValueError, zlib.error: They are something else.
     """
-    arrays = {VALUES: np.array([each.value for each in findings])}
+    values = [np.atleast_1d(np.asarray(each.value, dtype=np.float64)) for each in findings]
+    arrays = {VALUES: np.concatenate(values) if values else np.zeros(0)}
     for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
         packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
         arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)

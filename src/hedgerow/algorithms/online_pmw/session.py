@@ -13,23 +13,43 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any, final
+from typing import Any, TypeVar, final
 
-from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, Questions, Source
+import numpy as np
+
+from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, OnlineGroups, Questions, Source
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
+from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History, SessionState, explaining, read_session, save_session
 from hedgerow.algorithms.shared import make_release
+from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
+from hedgerow.errors import QueryError
 from hedgerow.models import Hypothesis
 from hedgerow.privacy import GRID, Budget, Curator, Event, NoiseSource, Watch
-from hedgerow.queries import Conjunction, LinearQuery, Workload
-from hedgerow.release import Answer, Release, check_confidence
+from hedgerow.queries import (
+    MOST_GROUPS,
+    Blocks,
+    Conjunction,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Selection,
+    Workload,
+    parse_select,
+    query_key,
+)
+from hedgerow.release import Answer, Release, Selected, check_confidence, select
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
+Group = Marginal | Blocks
+"""Disjoint counts: a record is in one of them at most."""
+Numbers = TypeVar("Numbers", float, Floats)
+"""One number or an array of them."""
 
 
 @final
@@ -224,6 +244,88 @@ class OnlineSession:
             answers.append(self._tell_alone(value) if told is None else told)
         return answers
 
+    def ask_groups(self, group: Group, confidence: float = 0.95) -> OnlineGroups:
+        """Answer all counts of a group at one look: it costs what a single question costs.
+
+        The largest error of the hypothesis' counts is tested against the threshold; if that fires, all counts are
+        measured together, as one marginal (theory.md section 17).
+
+        Args:
+            group: A marginal, or blocks of one: disjoint counts.
+            confidence: Confidence of each interval; of all of them at once where the hypothesis answers.
+
+        Returns:
+            The counts.
+
+        Raises:
+            QueryError: It is no group over the domain, has more than ``MOST_GROUPS`` counts, or the session does not
+                learn from groups; nothing was read.
+            QuestionTooLargeError: See `ask`.
+            ConfigError: See `ask`.
+
+        Example:
+            >>> import hedgerow
+            >>> from hedgerow.queries import Marginal
+            >>> import pyarrow as pa
+            >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+            >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
+            >>> table = hedgerow.read_table(people, domain)
+            >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.05)
+            >>> session = online.start(table, hedgerow.PureDP(1.0), noise=hedgerow.SeededNoise(1))
+            >>> found = session.ask_groups(Marginal(domain, ("a", "b")))
+            >>> found.source, session.ask_groups(Marginal(domain, ("b", "a"))).source, session.updates_left
+            ('data', 'cache', 4)
+        """
+        check_confidence(confidence)
+        key = self.check_group(group)
+        known = self._history.known.get(key)
+        if known is not None:
+            return self._tell_group(known, "cache", confidence)
+        self._may_test()
+        if self._history.closed:
+            return self._tell_group_alone(group)
+        self._hypothesis.check_room(group, self._history.measurements, self.config.largest_tree)
+        before = self._spent
+        found = self._test(group, _on_grid(self._hypothesis.counts(group)))
+        self._history.known[key] = found
+        self._remembered += found.query.held
+        origin: Source = "hypothesis" if found.threshold is not None else "data"
+        return self._tell_group(found, origin, confidence, self._spent - before)
+
+    def select(self, statement: str | Selection, confidence: float = 0.95) -> Selected:
+        """Answer a statement: counts by groups, sums, means and quantiles, from as few questions as it needs.
+
+        All counts of the groups are one question; a sum or a mean is one more for each group, a quantile a search of
+        some. Those that a session knows already, or answers from its hypothesis, cost nothing.
+
+        Args:
+            statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+                name; or what was read from one.
+            confidence: Confidence of each interval on its own.
+
+        Raises:
+            QueryError: The statement is not supported (the error names what is), or leads to too many questions.
+            QuestionTooLargeError: See `ask`; what was found out before stays known.
+            ConfigError: See `ask`.
+
+        Example:
+            >>> import hedgerow
+            >>> import pyarrow as pa
+            >>> domain = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
+            >>> people = pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000})
+            >>> table = hedgerow.read_table(people, domain)
+            >>> online = hedgerow.OnlinePMW(updates=5, threshold=0.02)
+            >>> session = online.start(table, hedgerow.PureDP(2.0), noise=hedgerow.SeededNoise(1))
+            >>> found = session.select("SELECT a, COUNT(*), AVG(b) FROM people GROUP BY a")
+            >>> [(row["a"], round(row["AVG(b)"], 1)) for row in found.to_dicts()]
+            [('0', 0.0), ('1', 1.7)]
+        """
+        check_confidence(confidence)
+        read = parse_select(statement, self._domain) if isinstance(statement, str) else statement
+        before = self._spent
+        found = select(read, Asking(self.ask, self.ask_groups, self.guess), confidence)
+        return replace(found, charged=self._spent - before)
+
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
 
@@ -244,21 +346,42 @@ class OnlineSession:
         told = self._tell_known(key, asked, confidence)
         return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
 
+    def guess(self, query: LinearQuery) -> float:
+        """The hypothesis' own answer, in counts, whatever else is known: it costs nothing, and agrees with all others.
+
+        Raises:
+            QueryError: It is no linear query over the domain.
+        """
+        return _on_grid(self._hypothesis.value(self._questions.read(query)[1]))
+
+    def peek_groups(self, group: Group, confidence: float = 0.95, *, because: str = "") -> OnlineGroups:
+        """Answer the counts of a group from what is known already; see `peek`.
+
+        Raises:
+            QueryError: See `ask_groups`.
+            ConfigError: See `ask`.
+        """
+        check_confidence(confidence)
+        known = self._history.known.get(self.check_group(group))
+        return self._tell_group_alone(group, because) if known is None else self._tell_group(known, "cache", confidence)
+
     # Looking at the data
 
-    def looks(self, query: str | LinearQuery) -> bool:
-        """Whether `ask` would test a query against the data, as far as budget is left.
+    def looks(self, query: str | LinearQuery | Group) -> bool:
+        """Whether `ask` or `ask_groups` would test it against the data, as far as budget is left.
 
         Args:
-            query: A condition in SQL, or a linear query.
+            query: A condition in SQL, a linear query, or a group of counts.
 
         Raises:
             QueryError: See `ask`.
             QuestionTooLargeError: See `ask`.
         """
+        if isinstance(query, Marginal | Blocks):
+            return self._looks(self.check_group(query), query)
         return self._looks(*self._questions.read(query))
 
-    def _looks(self, key: Hashable, query: LinearQuery) -> bool:
+    def _looks(self, key: Hashable, query: Measurable) -> bool:
         if self._history.closed or key in self._history.known or _is_public(query):
             return False
         self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
@@ -317,19 +440,44 @@ class OnlineSession:
             return "the corrections are used up"
         return "" if ledger.covers(*needed) else "the budget is spent"
 
-    def _test(self, query: LinearQuery, value: float) -> Known:
-        """One query against the data: a test, and if it fires an answer and a correction."""
+    def check_group(self, group: Group) -> Hashable:
+        """Refuse what `ask_groups` refuses, and give the key of the others.
+
+        Raises:
+            QueryError: See `ask_groups`.
+        """
+        if not isinstance(group, Marginal | Blocks) or group.domain != self._domain:
+            named = group.text if isinstance(group, Measurable) else f"a {type(group).__name__}"
+            raise QueryError(
+                f"{named} is not a group of counts over the domain of the session",
+                remedy="give a Marginal or Blocks over it",
+            )
+        if group.size > MOST_GROUPS:
+            raise QueryError(
+                f"{group.text} has {group.size:,} counts, and at most {MOST_GROUPS:,} are answered together",
+                remedy="name fewer columns, or coarser levels of them",
+            )
+        if self.rules.step != "refit" or not self._questions.allow(group):
+            raise QueryError(
+                "this session learns from one query at a time, by the steps of a theorem, or from queries with other "
+                "bounds; groups need a refit and counts",
+                remedy="start the session with step='refit' and bounds that include (0, 1)",
+            )
+        return query_key(group)
+
+    def _test(self, query: Measurable, value: float | Floats) -> Known:
+        """One query or group against the data: a test, and if it fires an answer and a correction."""
         history, rules = self._history, self._basis.rules
         watch = self._watch if self._watch is not None and self._is_watching else self._open_epoch()
         history.tests += 1
         threshold = rules.threshold_at(history.tests)
         if not _fires(watch, query, value, threshold, two_sided=rules.variant == "4a"):
-            return Known(query, value, threshold)
+            return Known(query, _plain(value), threshold)
         measured = self._curator.measure(query, rules.answer_charge, kind=rules.answer_kind, label="answer")
         self._spent = self._curator.ledger.spent
         history.measurements.append(measured)
-        self._hypothesis.correct(history.measurements, value, self._basis)
-        return Known(query, float(measured.values[0]), None)
+        self._hypothesis.correct(history.measurements, np.atleast_1d(value), self._basis)
+        return Known(query, _plain(measured.values if isinstance(value, np.ndarray) else measured.values[0]), None)
 
     # Answers
 
@@ -341,17 +489,31 @@ class OnlineSession:
         return self._tell(self._basis.public_answer(query, confidence), "public") if _is_public(query) else None
 
     def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
-        sources = self._history.sources
-        sources[origin] = sources.get(origin, 0) + 1
+        self._count(origin)
         return OnlineAnswer(
             found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
         )
 
     def _tell_alone(self, value: float, because: str = "") -> OnlineAnswer:
-        history = self._history
-        history.sources["hypothesis only"] = history.sources.get("hypothesis only", 0) + 1
-        covers = f"nothing: {history.closed or because or 'the data were not looked at'}"
-        return OnlineAnswer(_on_grid(value), None, None, covers, "hypothesis only", 0.0, self._spent, self.updates_left)
+        self._count("hypothesis only")
+        left = self._spent, self.updates_left
+        return OnlineAnswer(_on_grid(value), None, None, self._nothing(because), "hypothesis only", 0.0, *left)
+
+    def _tell_group(self, known: Known, origin: Source, confidence: float, charged: float = 0.0) -> OnlineGroups:
+        self._count(origin)
+        found = self._basis.answer_group(known, confidence)
+        return OnlineGroups(*found, origin, charged, self._spent, self.updates_left)
+
+    def _tell_group_alone(self, group: Group, because: str = "") -> OnlineGroups:
+        self._count("hypothesis only")
+        values, left = _on_grid(self._hypothesis.counts(group)), (self._spent, self.updates_left)
+        return OnlineGroups(values, None, None, self._nothing(because), "hypothesis only", 0.0, *left)
+
+    def _nothing(self, because: str) -> str:
+        return f"nothing: {self._history.closed or because or 'the data were not looked at'}"
+
+    def _count(self, origin: Source) -> None:
+        self._history.sources[origin] = self._history.sources.get(origin, 0) + 1
 
     # What is left of a session
 
@@ -469,18 +631,22 @@ def restore_session(
     return session, lost
 
 
-def _fires(watch: Watch, query: LinearQuery, value: float, threshold: float, *, two_sided: bool) -> bool:
+def _fires(watch: Watch, query: Measurable, value: float | Floats, threshold: float, *, two_sided: bool) -> bool:
     """Whether the hypothesis' answer seems to be off by the threshold; the second side only if the first did not."""
     if not two_sided:
         return watch.test(query, value, threshold)
     return watch.test(query, value, threshold, "above") or watch.test(query, value, threshold, "below")
 
 
-def _on_grid(value: float) -> float:
+def _on_grid(value: Numbers) -> Numbers:
     """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
-    return round(value / GRID) * GRID
+    return round(value / GRID) * GRID if isinstance(value, float) else np.rint(value / GRID) * GRID
 
 
-def _is_public(query: LinearQuery) -> bool:
+def _plain(value: float | Floats) -> float | tuple[float, ...]:
+    return tuple(value.tolist()) if isinstance(value, np.ndarray) else float(value)
+
+
+def _is_public(query: Measurable) -> bool:
     """Whether a query in canonical form is the same for all records."""
     return not query.scope or (isinstance(query, Conjunction) and not all(query.codes))

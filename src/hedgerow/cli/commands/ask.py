@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, final
 import typer
 
 from hedgerow.cli import options
-from hedgerow.cli.commands.released import load_release, naming_condition
+from hedgerow.cli.commands.released import load_release
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, check_session, open_register
+from hedgerow.cli.statements import Questions, listed, tell_selected, write_selected
 from hedgerow.errors import ConfigError, SessionError, WeakGuaranteeWarning
 from hedgerow.queries import Neighbours, Relation
 from hedgerow.system import replacing
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
     from hedgerow.domain import Domain
     from hedgerow.privacy import Budget, NoiseSource
-    from hedgerow.queries import Workload
-    from hedgerow.release import Release
+    from hedgerow.release import Release, Selected
 
 _OPTIONS = {"queries": "--queries-planned", "updates": "--updates", "threshold": "--threshold"}
 _COLUMNS = ("condition", "answer", "low", "high", "source", "charged", "covers")
@@ -85,7 +85,10 @@ def ask(
     *,
     data: DataPlace,
     conditions: Annotated[
-        list[str] | None, typer.Argument(metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
+        ),
     ] = None,
     session: Annotated[
         Path,
@@ -196,6 +199,8 @@ def ask(
           "age between 30 and 39" "income = '>50K'"
       hedgerow ask people.csv --session people.session --queries questions.txt \
           -o answers.csv
+      hedgerow ask people.csv --session people.session \
+          "SELECT sex, COUNT(*), AVG(age) FROM people WHERE age < 60 GROUP BY sex"
       hedgerow ask people.csv --domain people.yaml --session people.session \
           --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
     """
@@ -214,7 +219,8 @@ def ask(
         violations=None if violations is None else violations.value,
         persons=options.persons_of(person, at_most, weight, largest_weight),
     )
-    workload = _checked_conditions(asked, reading.domain)
+    questions = Questions.of(asked, reading.domain)
+    questions.check_output(output)
     between = options.between(neighbours or Relation.ADD_REMOVE, reading.persons, filtered=reading.filtered)
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
@@ -232,7 +238,7 @@ def ask(
         due = wishes.budget if kept.is_new else None
         registered = Registered(shown, table_register, due, "session", session.name, reading.domain.names)
         with registered.staying():
-            table = reading.read_data(shown, data, workload, before_rows=registered.charge)
+            table = reading.read_data(shown, data, questions.workload, before_rows=registered.charge)
             with shown.busy("opening the session"):
                 is_new = _opened(kept, session, wishes, reading, table=table, charged=registered.notes())
                 check_session(table_register, kept.notes, session)
@@ -242,9 +248,11 @@ def ask(
             from hedgerow.release import DRAFT_ACCEPTED
 
             shown.tell(DRAFT_ACCEPTED)
-        found = kept.ask_all(asked, confidence)
-        _write(output, asked, found)
-        _tell(shown, session, kept, asked, found, registered=registered)
+        found = kept.ask_all(questions.conditions, confidence)
+        tables = [(text, kept.select(each, confidence)) for text, each in questions.statements.items()]
+        answers = list(zip(questions.conditions, found, strict=True))
+        _write(output, answers, tables)
+        _tell(shown, session, kept, answers, tables, registered=registered)
 
 
 def _listed(path: Path) -> list[str]:
@@ -254,18 +262,6 @@ def _listed(path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ConfigError(f"--queries: {path} is not a text in UTF-8", remedy="one condition per line") from error
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
-def _checked_conditions(asked: Sequence[str], domain: Domain) -> Workload | None:
-    """Refuse a wrong condition before the table is read; those that are conjunctions as one workload."""
-    from hedgerow.queries import Conjunction, Workload, parse_predicate
-
-    parsed = []
-    for number, text in enumerate(asked, start=1):
-        with naming_condition(number, text, asked):
-            parsed.append(parse_predicate(text, domain))
-    conjunctions = [query for query in parsed if isinstance(query, Conjunction)]
-    return Workload.conjunctions(domain, conjunctions) if conjunctions else None
 
 
 def _budget(
@@ -355,13 +351,18 @@ def _refuse(path: Path, changed: Sequence[str]) -> None:
         )
 
 
-def _write(path: Path | None, asked: Sequence[str], found: Sequence[OnlineAnswer]) -> None:
+def _write(
+    path: Path | None, answers: Sequence[tuple[str, OnlineAnswer]], tables: Sequence[tuple[str, Selected]]
+) -> None:
     if path is None:
+        return
+    if tables:
+        write_selected(path, tables[0][1])
         return
     with replacing(path) as beside, beside.open("w", newline="", encoding="utf-8") as stream:
         writer = csv.writer(stream)
         writer.writerow(_COLUMNS)
-        for text, answer in zip(asked, found, strict=True):
+        for text, answer in answers:
             writer.writerow([text, answer.value, *_ends(answer), answer.source, answer.charged, answer.covers])
 
 
@@ -374,19 +375,20 @@ def _tell(
     output: Output,
     path: Path,
     kept: SessionFile,
-    asked: Sequence[str],
-    found: Sequence[OnlineAnswer],
+    answers: Sequence[tuple[str, OnlineAnswer]],
+    tables: Sequence[tuple[str, Selected]],
     *,
     registered: Registered,
 ) -> None:
     summary = kept.summary()
-    if found:
+    if answers:
         headings = ("condition", "answer", "from", "to", "answered by")
         rows = (
-            (text or "(all records)", f"{each.value:,.0f}", *_ends(each, ",.0f"), each.source)
-            for text, each in zip(asked, found, strict=True)
+            (text or "(all records)", f"{each.value:,.0f}", *_ends(each, ",.0f"), each.source) for text, each in answers
         )
         output.table(headings, rows, right=("answer", "from", "to"))
+    for text, table in tables:
+        tell_selected(output, text, table)
     left = "no more answers of the data" if summary["closed"] else f"{summary['updates_left']} of {summary['updates']}"
     output.say(f"updates left  {left}{_because(summary['closed'])}")
     if not summary["closed"]:
@@ -399,9 +401,13 @@ def _tell(
     options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: anyone who knows the seed can subtract the noise")
-    listed = [{"condition": text, **asdict(answer)} for text, answer in zip(asked, found, strict=True)]
+    told: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
+    if tables:
+        told["tables"] = [listed(text, table) for text, table in tables]
     forfeited = [lost.to_dict() for lost in kept.forfeited]
-    output.result({"answers": listed, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register})
+    output.result(
+        {"answers": answers, **told, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
+    )
 
 
 def _because(reason: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -11,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.cli import statements
 from hedgerow.cli.console import Output, showing_records, showing_steps
 from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
-from hedgerow.errors import ConfigError, DomainError, QueryError
+from hedgerow.cli.statements import Questions, tell_selected
+from hedgerow.errors import ConfigError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -158,7 +158,10 @@ def answer(
     *,
     release: ReleaseFile,
     conditions: Annotated[
-        list[str], typer.Argument(metavar="CONDITION...", help="Conditions in SQL, on attributes and levels.")
+        list[str],
+        typer.Argument(
+            metavar="CONDITION...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
+        ),
     ],
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
     simulate: Simulate = None,
@@ -175,15 +178,21 @@ def answer(
       hedgerow answer people.release "sex = 'Female' and age between 30 and 40"
       hedgerow answer people.release "age > 60 and children = 2 and sex = 'Male'" --simulate 20
       hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
+      hedgerow answer people.release "SELECT sex, AVG(age) FROM people GROUP BY sex"
     """
     shown = prepare(ctx, quiet=quiet, as_json=as_json)
+    from hedgerow.release import select_from
+
     loaded = load_release(release)
-    answers = []
-    for number, text in enumerate(conditions, start=1):
-        with naming_condition(number, text, conditions):
-            answers.append((text, loaded.answer(text, confidence)))
+    asked = Questions.of(conditions, loaded.domain)
+    if asked.statements and simulate is not None:
+        raise ConfigError("--simulate is for conditions", remedy="ask for statements without it")
+    answers = [(text, loaded.answer(text, confidence)) for text in asked.conditions]
+    tables = [(text, select_from(loaded, statement, confidence)) for text, statement in asked.statements.items()]
     simulated = simulated_errors(shown, loaded, simulate, seed)
     estimates = [] if simulated is None else simulated.answers(conditions, confidence)
+    for text, table in tables:
+        tell_selected(shown, text, table)
     for number, (text, found) in enumerate(answers):
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
         shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
@@ -195,6 +204,8 @@ def answer(
     for entry, each in zip(listed, estimates, strict=False):
         entry["estimated"] = {"low": each.low, "high": each.high, "error": each.error, "says": each.says}
     told = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
+    if tables:
+        told["tables"] = [statements.listed(text, table) for text, table in tables]
     shown.result(told if simulated is None else {**told, "simulated": simulated.to_dict(confidence)})
 
 
@@ -206,17 +217,6 @@ def simulated_errors(shown: Output, release: Release, runs: int | None, seed: in
 
     with showing_steps(shown, "run", note=f"simulating {runs} runs") as update:
         return simulate_errors(release, runs, seed=seed, progress=update)
-
-
-@contextmanager
-def naming_condition(number: int, condition: str, asked: Sequence[str]) -> Iterator[None]:
-    """Let an error name the condition that is wrong, if several are asked."""
-    try:
-        yield
-    except (QueryError, DomainError) as error:
-        if len(asked) == 1:
-            raise
-        raise QueryError(f"condition {number}, {condition!r}: {error.message}", remedy=error.remedy) from error
 
 
 def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_json: AsJson = False) -> None:

@@ -68,7 +68,8 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
             first.
 
     Raises:
-        ConfigError: A measured value is not finite, or its noise has a negative scale.
+        ConfigError: A measured value is not finite, or its noise has a negative scale; or blocks are measured beside
+            tables that are not nested with them.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -181,7 +182,7 @@ def _newton(rule: Proximal | Onward) -> Newton:
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
     """Fit nested tables that nothing connects to others, from the model as it is; returns the other measurements."""
     if isinstance(rule, Sweeps) or not any(_is_level(measured) for measured in measurements):
-        return measurements
+        return _without_blocks(measurements)
     domain = model.domain
     uniform = not isinstance(model, Histogram) or model.potentials().base is None
     bases = [domain.base(measured.target.scope) for measured in measurements]
@@ -195,7 +196,22 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
         if nested(known):
             fit.fit(model, known)
             left = [place for place in left if place not in inside]
-    return [measurements[place] for place in left]
+    return _without_blocks([measurements[place] for place in left])
+
+
+def _without_blocks(measurements: Sequence[Measurement]) -> Sequence[Measurement]:
+    """Refuse blocks beside nested tables: steps and compiled sweeps are along cells and queries.
+
+    Raises:
+        ConfigError: There are some.
+    """
+    for measured in measurements:
+        if isinstance(measured.target, Blocks):
+            raise ConfigError(
+                f"{measured.target.text} overlap other measurements, and blocks are fitted where tables are nested",
+                remedy="give the count of each block as a query of its own",
+            )
+    return measurements
 
 
 def _is_level(measured: Measurement) -> bool:

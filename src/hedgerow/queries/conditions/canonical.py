@@ -6,9 +6,10 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import CodeSet
-from hedgerow.queries.core import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.queries.core import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Parity
+from hedgerow.queries.core.blocks import Blocks
 
 _COMPARED_CELLS = 1 << 16
 """Parities over more cells are told apart by their attributes alone."""
@@ -39,13 +40,14 @@ def canonical(query: LinearQuery) -> LinearQuery:
     return _explicit(query)
 
 
-def query_key(query: LinearQuery) -> Hashable:
+def query_key(query: Measurable) -> Hashable:
     """A key that two queries in canonical form over the same attributes share if and only if they have the same values.
 
-    A condition on a level and the same condition on its attribute are queries of their own.
+    A condition on a level and the same condition on its attribute are queries of their own. Groups of counts have keys
+    that no query has.
 
     Args:
-        query: A query that ``canonical`` returned.
+        query: A query that ``canonical`` returned, a marginal, or blocks.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -55,10 +57,20 @@ def query_key(query: LinearQuery) -> Hashable:
     """
     if isinstance(query, Conjunction):
         return query.scope, query.codes
+    if isinstance(query, Marginal):
+        return "marginal", query.scope, None if query.within is None else query_key(query.within)
+    if isinstance(query, Blocks):
+        return "blocks", query.scope, _digest(query.places)
     if isinstance(query, Parity) and math.prod(query.domain.shape_of(query.scope)) > _COMPARED_CELLS:
         return "parity", query.scope
-    values = np.ascontiguousarray(query.values() + 0.0)  # + 0.0: no negative zeros
-    return query.scope, hashlib.blake2b(values.tobytes(), digest_size=32).digest()  # in place of megabytes
+    if not isinstance(query, LinearQuery):
+        raise TypeError(f"a {type(query).__name__} is neither a query nor a group of counts")
+    return query.scope, _digest(query.values() + 0.0)  # + 0.0: no negative zeros
+
+
+def _digest(values: Floats | Ints) -> bytes:
+    """In place of megabytes."""
+    return hashlib.blake2b(np.ascontiguousarray(values).tobytes(), digest_size=32).digest()
 
 
 def _conjunction(query: Conjunction) -> Conjunction:

@@ -1,7 +1,8 @@
 """``SELECT COUNT(*) FROM table WHERE ...`` as a linear query, and back; nothing else of SQL is supported."""
 
 import re
-from typing import NoReturn, final
+from collections.abc import Collection
+from typing import NoReturn
 
 import numpy as np
 
@@ -46,12 +47,7 @@ def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
         hedgerow.errors.QueryError: GROUP BY is not supported
           Remedy: one count is supported, as in: SELECT COUNT(*) FROM adult WHERE sex = 'Female'
     """
-    if len(text) > MAX_LENGTH:
-        raise QueryError(
-            f"the statement has {len(text):,} characters, and at most {MAX_LENGTH:,} are read",
-            remedy="ask for parts of it, or list fewer values",
-        )
-    return parse_predicate(_Statement(text, table, _example(domain, table)).condition(), domain)
+    return parse_predicate(_condition(StatementReader(text, table, _example(domain, table))), domain)
 
 
 def count_sql(query: LinearQuery, table: str) -> str:
@@ -81,6 +77,22 @@ def count_sql(query: LinearQuery, table: str) -> str:
     return head if query.text == "true" else f"{head} WHERE {query.text}"
 
 
+def check_length(text: str) -> None:
+    """Refuse a statement that takes long to read.
+
+    Raises:
+        QueryError: It is longer than ``MAX_LENGTH``.
+
+    Example:
+        >>> check_length("SELECT COUNT(*) FROM adult")
+    """
+    if len(text) > MAX_LENGTH:
+        raise QueryError(
+            f"the statement has {len(text):,} characters, and at most {MAX_LENGTH:,} are read",
+            remedy="ask for parts of it, or list fewer values",
+        )
+
+
 def _in_statement(table: str) -> str:
     """The name, in quotes unless it is one plain word that SQL does not use."""
     plain = in_condition(table) == table and not any(map(unsupported, tokens_of(table)))
@@ -92,85 +104,113 @@ def _example(domain: Domain, table: str) -> str:
     return f"one count is supported, as in: SELECT COUNT(*) FROM {_in_statement(table)} WHERE {condition}"
 
 
-@final
-class _Statement:
-    """A reader of the words of a statement up to its condition."""
+class StatementReader:
+    """A reader of the words of a statement.
 
-    def __init__(self, text: str, table: str, remedy: str) -> None:
-        self._text = text
+    Args:
+        text: The statement.
+        table: Name of the table; None if the statement may call it anything.
+        remedy: An example of what is supported, for errors.
+        names: Names of attributes, which become one word each.
+    """
+
+    def __init__(self, text: str, table: str | None, remedy: str, names: Collection[str] = ()) -> None:
+        """Cut the statement into words."""
+        check_length(text)
+        self.text = text
         self._table = table
         self._remedy = remedy
-        self._tokens = tokens_of(text)
+        self._tokens = tokens_of(text, names)
         if self._tokens and self._tokens[-1].kind == "SEMICOLON":
-            self._text = text[: self._tokens.pop().start]
+            self.text = text[: self._tokens.pop().start]
         self._place = 0
 
-    def condition(self) -> str:
-        """The text after "where"; empty if there is none."""
-        self._take("SELECT", "it does not begin with SELECT")
-        self._count()
-        if self._kind() == "ALIAS":
-            self._place += 1
-            self._take_name()
-        self._take("FROM", "FROM does not follow COUNT(*)", COMMA="a second column", WORD="a name without AS")
-        self._skip_table()
-        if not self._kind():
-            return ""
-        alias = "an alias of the table"
-        self._take(
-            "WHERE", "WHERE does not follow the table", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias
-        )
-        start = self._tokens[self._place - 1].end
-        if not self._kind():
-            self._refuse("there is no condition after WHERE")
-        return self._text[start:]
-
-    def _count(self) -> None:
-        if self._kind() == "WORD" and (word := self._word()) != "COUNT":
-            self._refuse("", WORD=shown(word))
-        self._take("WORD", "COUNT(*) does not follow SELECT", NAME=shown(self._word()))
-        self._take("L_PAREN", "COUNT(*) does not follow SELECT")
-        what = "COUNT of anything but *"
-        self._take("STAR", "COUNT(*) does not follow SELECT", WORD=what, NAME=what, NUMBER=what, TEXT=what)
-        self._take("R_PAREN", "COUNT(*) does not follow SELECT")
-
-    def _take_name(self) -> None:
-        if self._kind() not in {"WORD", "NAME"}:
-            raise QueryError("the statement is not understood: a name is missing after AS", remedy=self._remedy)
-        self._place += 1
-
-    def _skip_table(self) -> None:
+    def take_table(self) -> None:
         """Read the name of the table from the text, as it may hold signs."""
-        if self._kind() in {"", "L_PAREN", "TEXT"}:
-            self._refuse("a table does not follow FROM", L_PAREN="a subquery", TEXT="a file in place of the table")
+        if self.kind() in {"", "L_PAREN", "TEXT"}:
+            self.refuse("a table does not follow FROM", L_PAREN="a subquery", TEXT="a file in place of the table")
         token = self._tokens[self._place]
-        bare = None if token.kind == "NAME" else _BARE_NAME.match(self._text, token.start)
+        bare = None if token.kind == "NAME" else _BARE_NAME.match(self.text, token.start)
         name, end = (bare[0], bare.end()) if bare else (token.text, token.end)
-        if name != self._table and (not bare or name.lower() != self._table.lower()):
+        if self._table is not None and name != self._table and (not bare or name.lower() != self._table.lower()):
             raise QueryError(f"there is no table {shown(name)} here", remedy=self._remedy)
-        while self._kind() and self._tokens[self._place].start < end:
+        while self.kind() and self._tokens[self._place].start < end:
             self._place += 1
 
-    def _kind(self) -> Kind:
-        return self._tokens[self._place].kind if self._place < len(self._tokens) else ""
+    def take_alias(self) -> str:
+        """Read a name after AS; empty if there is no AS."""
+        if self.kind() != "ALIAS":
+            return ""
+        self._place += 1
+        if self.kind() not in {"WORD", "NAME"}:
+            raise QueryError("the statement is not understood: a name is missing after AS", remedy=self._remedy)
+        return self.take()
 
-    def _word(self) -> str:
-        return self._tokens[self._place].text.upper() if self._kind() else ""
+    def kind(self, ahead: int = 0) -> Kind:
+        """The kind of the next word, or of one after it; empty at the end."""
+        return self._tokens[self._place + ahead].kind if self._place + ahead < len(self._tokens) else ""
 
-    def _take(self, kind: Kind, otherwise: str, **names: str) -> None:
-        if self._kind() != kind:
-            self._refuse(otherwise, **names)
+    def word(self) -> str:
+        """The next word in capitals, with one blank between its parts; empty at the end."""
+        return " ".join(self._tokens[self._place].text.upper().split()) if self.kind() else ""
+
+    def take(self) -> str:
+        """Read the next word, as it was written."""
+        self._place += 1
+        return self._tokens[self._place - 1].text
+
+    def expect(self, kind: Kind, otherwise: str, **names: str) -> None:
+        """Read a word of a kind, or refuse the statement."""
+        if self.kind() != kind:
+            self.refuse(otherwise, **names)
         self._place += 1
 
-    def _refuse(self, otherwise: str, **names: str) -> NoReturn:
+    def take_until(self, word: str) -> str:
+        """Read all text up to a word outside of brackets, or to the end."""
+        start, depth = self._tokens[self._place - 1].end, 0
+        while self.kind() and not (depth <= 0 and self.kind() == "WORD" and self.word() == word):
+            depth += {"L_PAREN": 1, "R_PAREN": -1}.get(self.kind(), 0)
+            self._place += 1
+        return self.text[start : self._tokens[self._place].start if self.kind() else len(self.text)]
+
+    def refuse(self, otherwise: str, **names: str) -> NoReturn:
         """Raise an error that names the unsupported word or, if there is none, the problem.
 
         Args:
             otherwise: The problem, where no unsupported word explains it.
             names: For a kind of word, its meaning at this place.
         """
-        word = (unsupported(self._tokens[self._place]) or names.get(self._kind())) if self._kind() else ""
+        word = (unsupported(self._tokens[self._place]) or names.get(self.kind())) if self.kind() else ""
         raise QueryError(
             f"{word} is not supported" if word else f"the statement is not understood: {otherwise}",
             remedy=self._remedy,
         )
+
+
+def _condition(reader: StatementReader) -> str:
+    """The text after "where"; empty if there is none."""
+    reader.expect("SELECT", "it does not begin with SELECT")
+    _count(reader)
+    reader.take_alias()
+    reader.expect("FROM", "FROM does not follow COUNT(*)", COMMA="a second column", WORD="a name without AS")
+    reader.take_table()
+    if not reader.kind():
+        return ""
+    alias = "an alias of the table"
+    reader.expect(
+        "WHERE", "WHERE does not follow the table", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias
+    )
+    if not reader.kind():
+        reader.refuse("there is no condition after WHERE")
+    return reader.take_until("")
+
+
+def _count(reader: StatementReader) -> None:
+    missing = "COUNT(*) does not follow SELECT"
+    if reader.kind() == "WORD" and (word := reader.word()) != "COUNT":
+        reader.refuse("", WORD=shown(word))
+    reader.expect("WORD", missing, NAME=shown(reader.word()))
+    reader.expect("L_PAREN", missing)
+    what = "COUNT of anything but *"
+    reader.expect("STAR", missing, WORD=what, NAME=what, NUMBER=what, TEXT=what)
+    reader.expect("R_PAREN", missing)

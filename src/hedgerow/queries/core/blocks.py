@@ -70,6 +70,11 @@ class Blocks(Measurable):
         """Attribute names joined by ``*``, and the number of blocks."""
         return f"{' * '.join(self.scope)} in {self.size} blocks"
 
+    @property
+    def held(self) -> int:
+        """Number of cells."""
+        return self.places.size
+
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Sensitivity of all blocks together: that of a marginal (theory.md section 0)."""
         return of_marginal(neighbours)

@@ -97,6 +97,11 @@ class Measurable(ABC):
     def text(self) -> str:
         """The query in words, as the release parses it and the report shows it."""
 
+    @property
+    def held(self) -> int:
+        """Number of values that are kept with it; 0 unless it is given cell by cell."""
+        return 0
+
     @abstractmethod
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """Sensitivity of the answer in counts (theory.md section 0)."""
@@ -229,11 +234,6 @@ class LinearQuery(Measurable):
     """One linear query: a sum of public values over the records."""
 
     size: ClassVar = 1
-
-    @property
-    def held(self) -> int:
-        """Number of values that are kept with the query; 0 unless it is given value by value."""
-        return 0
 
     @abstractmethod
     def values(self) -> Floats:

@@ -12,9 +12,9 @@ from typing import TypeVar, cast, final
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.errors import OutdatedError, StoreBusyError
 from hedgerow.queries import LinearQuery, canonical
-from hedgerow.service.desks.group import Request, answer_group, most_bytes
+from hedgerow.service.desks.group import Asked, Request, answer_group, most_bytes
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.store import GivenAnswer
+from hedgerow.service.store import GivenAnswer, to_json
 
 T = TypeVar("T")
 
@@ -53,15 +53,24 @@ class Desk:
         self._thread.start()
 
     def ask(
-        self, questions: Sequence[LinearQuery], *, person: int, request: int | None = None, confidence: float = 0.95
+        self,
+        questions: Sequence[Asked],
+        *,
+        person: int,
+        request: int | None = None,
+        confidence: float = 0.95,
+        first: int = 0,
+        statement: str = "",
     ) -> list[GivenAnswer]:
         """Answer questions in their order; blocks until all answers are committed.
 
         Args:
-            questions: Queries over the domain.
+            questions: Queries over the domain, or groups of counts that `OnlineSession.check_group` accepts.
             person: Number of the person who asks.
             request: Number of the request with an idempotency key; its earlier answers are given again.
             confidence: Confidence of each interval.
+            first: Position of the first of them in the request.
+            statement: The SQL statement that leads to them.
 
         Raises:
             NotAllowedError: The person's number of questions is used up; what was answered before stays.
@@ -70,8 +79,9 @@ class Desk:
             DataError, TableError: The private table cannot be read, or does not fit its domain.
             StoreError: The store cannot be read or written; no answer was given.
         """
-        asked = [canonical(each) for each in questions]
-        waiting = Request(asked, person, request, confidence, sizes=[most_bytes(each) for each in asked])
+        asked = [canonical(each) if isinstance(each, LinearQuery) else each for each in questions]
+        sizes = [most_bytes(each) + len(to_json(statement)) for each in asked]
+        waiting = Request(asked, person, request, confidence, sizes, first, statement)
         self._put(waiting)
         return waiting.done.result()
 

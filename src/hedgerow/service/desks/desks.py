@@ -4,7 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import final
 
@@ -13,16 +13,19 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
 from hedgerow.privacy import NoiseSource, Register
-from hedgerow.queries import LinearQuery, query_scope
-from hedgerow.release import Records, Release, check_confidence
+from hedgerow.queries import LinearQuery, Selection, query_scope
+from hedgerow.release import Records, Release, Selected, check_confidence, check_selection, select
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.desks.registering import charging, check_registration, within_filter
+from hedgerow.service.desks.selecting import AtDesk
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
 MOST_CELLS = 100_000
 """Most cells of a table of the hypothesis that is handed out."""
+MOST_OF_A_STATEMENT = 500
+"""Most questions that one statement leads to."""
 MOST_CONFIDENCE = 0.999999999
 """Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
 
@@ -161,6 +164,29 @@ class Desks:
         opened = self._desk(data_set)
         try:
             return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def select(
+        self, data_set: DataSet, selection: Selection, *, person: Person, request: int | None = None, confidence: float
+    ) -> Selected:
+        """Answer a statement: counts by groups, sums, means and quantiles; see `OnlineSession.select`.
+
+        All counts of the groups are one of the person's questions; every other question that it leads to is one too.
+
+        Raises:
+            QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
+                was asked.
+            NotAllowedError, QuotaError, QuestionTooLargeError: See `Desk.ask`; what was answered before stays.
+            TableError: See `ask`.
+        """
+        check_selection(selection, MOST_OF_A_STATEMENT)
+        desk = self._desk(data_set).desk
+        try:
+            if selection.groups.names:
+                desk.look_at(lambda session: session.check_group(selection.groups.target))
+            at_desk = AtDesk(desk, selection.text, person=person.id, request=request)
+            return replace(select(selection, at_desk, confidence), charged=at_desk.charged)
         except DataError as error:
             raise self._told(error, person) from None
 

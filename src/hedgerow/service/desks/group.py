@@ -15,9 +15,9 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from typing import final
 
-from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession, finding_about, step_since
+from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineGroups, OnlineSession, finding_about, step_since
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
-from hedgerow.queries import LinearQuery
+from hedgerow.queries import Blocks, LinearQuery, Marginal
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.store import GivenAnswer, Grant, to_json
 
@@ -28,6 +28,9 @@ MOST_OF_ONE = 32
 
 MOST_REMEMBERED = 1 << 27
 """Most cells of a data set's remembered conditions that are not a simple "and": a gigabyte, kept while it lives."""
+
+Asked = LinearQuery | Marginal | Blocks
+"""A query in canonical form, or a group of counts that is answered at one look."""
 
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
@@ -45,17 +48,21 @@ class Request:
         number: Number of the request with an idempotency key, or None.
         confidence: Confidence of each interval.
         sizes: Bytes that each question may add to the store at most.
+        first: Position of the first question in the request, whose others were answered before.
+        statement: The SQL statement that leads to them; empty if they are asked by themselves.
         given: The answers so far, by position; all of them are committed.
         failure: Reason why there will be no more.
         known_at: Time of the last look-up of its earlier answers, in ``Keeper.changes``.
         done: Future that the person's thread waits for.
     """
 
-    questions: Sequence[LinearQuery]
+    questions: Sequence[Asked]
     person: int
     number: int | None
     confidence: float
     sizes: Sequence[int]
+    first: int = 0
+    statement: str = ""
     given: dict[int, GivenAnswer] = field(default_factory=dict)
     failure: BaseException | None = None
     known_at: int = 0
@@ -64,12 +71,24 @@ class Request:
     @property
     def open(self) -> list[int]:
         """Positions that are to be answered."""
-        return [] if self.failure else [at for at in range(len(self.questions)) if at not in self.given]
+        return [] if self.failure else [at for at in self._positions if at not in self.given]
+
+    @property
+    def _positions(self) -> range:
+        return range(self.first, self.first + len(self.questions))
+
+    def question(self, at: int) -> Asked:
+        """The question at a position of the request."""
+        return self.questions[at - self.first]
+
+    def size(self, at: int) -> int:
+        """The bytes that it may add to the store at most."""
+        return self.sizes[at - self.first]
 
     def leave(self) -> None:
         """Hand over the answers, or the failure."""
         if self.failure is None:
-            self.done.set_result([self.given[at] for at in range(len(self.questions))])
+            self.done.set_result([self.given[at] for at in self._positions])
         else:
             self.done.set_exception(self.failure)
 
@@ -153,7 +172,7 @@ class _Group:
         stored: Counter[int] = Counter()
         full: set[Request] = set()
         for request, at in self._lines:
-            person, size = request.person, request.sizes[at]
+            person, size = request.person, request.size(at)
             if request in full or not self._has_room(person, stored[person] + size):
                 full.add(request)
                 continue
@@ -165,11 +184,11 @@ class _Group:
 
     def _would_look(self, request: Request, at: int) -> bool:
         try:
-            return self._reason_against(request.questions[at], request.person) is None
+            return self._reason_against(request.question(at), request.person) is None
         except QuestionTooLargeError:
             return False
 
-    def _reason_against(self, question: LinearQuery, person: int) -> str | None:
+    def _reason_against(self, question: Asked, person: int) -> str | None:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
         if self._keeper.is_closed:
             return _CLOSED
@@ -194,8 +213,8 @@ class _Group:
         tested = self._session.tested
         try:
             self._check_number(request.person)
-            self._check_room(request.person, request.sizes[at])
-            found = self._asked(request.questions[at], request)
+            self._check_room(request.person, request.size(at))
+            found = self._asked(request.question(at), request)
         except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
             if self._session.tested != tested:
                 raise  # in the middle of a test or of a correction
@@ -206,18 +225,24 @@ class _Group:
         charged = self._session.price if found.source == "data" else 0.0
         self._answers.append((request, _given(request, at, found, charged)))
         grant = self._grant(request.person)
-        asked, spent, stored = grant.asked + 1, grant.spent + charged, grant.stored + request.sizes[at]
+        asked, spent, stored = grant.asked + 1, grant.spent + charged, grant.stored + request.size(at)
         self._grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
         return found.source != "data"
 
-    def _asked(self, question: LinearQuery, request: Request) -> OnlineAnswer | None:
+    def _asked(self, question: Asked, request: Request) -> OnlineAnswer | OnlineGroups | None:
         """The answer; None if it needs a look at the data and nothing is held: the next group begins with it."""
-        because = self._reason_against(question, request.person)
+        session, because = self._session, self._reason_against(question, request.person)
+        if not (because or self._held or because is not None):
+            return None
+        if isinstance(question, LinearQuery):
+            if because:
+                return session.peek(question, request.confidence, because=because)
+            return session.ask(question, request.confidence)
         if because:
-            return self._session.peek(question, request.confidence, because=because)
-        return self._session.ask(question, request.confidence) if self._held or because is not None else None
+            return session.peek_groups(question, request.confidence, because=because)
+        return session.ask_groups(question, request.confidence)
 
-    def _may_remember(self, question: LinearQuery) -> bool:
+    def _may_remember(self, question: Asked) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
         return question.held == 0 or self._session.remembered + question.held <= MOST_REMEMBERED
 
@@ -253,8 +278,13 @@ class _Group:
             raise QuotaError(stored=grant.stored, room=self._keeper.store.room(grant), needed=size)
 
 
-def _given(request: Request, at: int, found: OnlineAnswer, charged: float) -> GivenAnswer:
-    told = asdict(found) | {"where": request.questions[at].text, "confidence": request.confidence, "charged": charged}
+def _given(request: Request, at: int, found: OnlineAnswer | OnlineGroups, charged: float) -> GivenAnswer:
+    told = asdict(found) | {"where": request.question(at).text, "confidence": request.confidence, "charged": charged}
+    if isinstance(found, OnlineGroups):
+        arrays = {name: told.pop(name + "s" * (name == "value")) for name in ("value", "low", "high")}
+        told["groups"] = {name: None if array is None else array.tolist() for name, array in arrays.items()}
+        told |= {"value": float(arrays["value"].sum()), "low": None, "high": None}
+    told["statement"] = request.statement
     return GivenAnswer(person=request.person, request=request.number, position=at, **told)
 
 
@@ -263,11 +293,15 @@ _REST = 2048
 three events: an epoch, a noisy answer, and a hold that was lost."""
 
 
-def most_bytes(query: LinearQuery) -> int:
+_OF_A_COUNT = 120
+"""Bytes that hold a count of a group three times: with the ends of its interval, and as it was found out."""
+
+
+def most_bytes(query: Asked) -> int:
     """Bytes that a question adds to the store at most: its answer, what was found out about it, and its events.
 
     Args:
-        query: The query in canonical form.
+        query: The query in canonical form, or a group of counts.
 
     Example:
         >>> from hedgerow import Categorical, Domain, parse_predicate
@@ -277,4 +311,5 @@ def most_bytes(query: LinearQuery) -> int:
     """
     kept = finding_about(query)
     condition = len(to_json(query.text))
-    return 2 * condition + len(to_json(dict(kept.entry))) + len(kept.vector) + _REST
+    told = 0 if isinstance(query, LinearQuery) else _OF_A_COUNT * query.size
+    return 2 * condition + len(to_json(dict(kept.entry))) + len(kept.vector) + told + _REST

@@ -26,7 +26,7 @@ from hedgerow.errors import (
     StoreBusyError,
     TooMuchError,
 )
-from hedgerow.queries import LinearQuery, parse_count, parse_json_predicate, parse_predicate
+from hedgerow.queries import LinearQuery, Selection, parse_count, parse_json_predicate, parse_predicate, parse_select
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
@@ -42,10 +42,11 @@ from hedgerow.service.http.sent import (
     OfPerson,
     Question,
     QuestionsAsked,
+    StatementAsked,
 )
 from hedgerow.service.http.strict import Place
 from hedgerow.service.http.tokens import Caller, person_in
-from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, MarginalTold, Summary
+from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, MarginalTold, Summary, Table
 from hedgerow.service.store import DataSet, GivenAnswer
 
 _LONGEST_BATCH = 250_000
@@ -61,11 +62,7 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
     """
     data_set = here.data_set(name, by)
     queries = _parsed(asked.queries, here.desks.domain(data_set), name)
-    request = (
-        None
-        if key is None
-        else here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
-    )
+    request = _request(here, data_set, by, key, asked)
     try:
         with here.waiting():
             given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
@@ -73,6 +70,29 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
         _name_the_question(error, queries)
     answers = [Answer(**_told(name, answer)) for answer in given]
     return Answers(answers=answers, dataset=Summary(**summary_of(here.store, data_set, by.person)))
+
+
+def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key = None) -> Table:
+    """Ask for counts by groups, sums, means and quantiles.
+
+    All counts of the groups are one question, which costs one correction at most. A sum or a mean is one more question
+    for each group, a quantile some.
+    """
+    data_set = here.data_set(name, by)
+    selection = _selection(asked.sql, here.desks.domain(data_set), name)
+    request = _request(here, data_set, by, key, asked)
+    with here.waiting():
+        found = here.desks.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
+    return Table(
+        names=list(found.names),
+        headings=list(found.headings),
+        columns=list(found.columns),
+        rows=[list(row) for row in found.rows],
+        confidence=found.confidence,
+        sources=dict(found.sources),
+        charged=found.charged,
+        dataset=Summary(**summary_of(here.store, data_set, by.person)),
+    )
 
 
 def list_answers(
@@ -131,6 +151,20 @@ def _sent(question: Question) -> str:
     return question.sql or question.where or json.dumps(question.predicate)
 
 
+def _selection(sql: str, domain: Domain, name: str) -> Selection:
+    try:
+        return parse_select(sql, domain, name)
+    except HedgerowError as error:
+        raise _shortened(error, sql) from None
+
+
+def _shortened(error: HedgerowError, sent: str, before: str = "") -> QueryError:
+    """An error about a question. A parser's message may repeat its input: a long text is not sent back."""
+    long = len(sent) > problems.ECHOED
+    most = problems.ECHOED if long else max(problems.ECHOED, len(error.message), len(error.remedy))
+    return QueryError(before + problems.shortened(error.message, most), remedy=problems.shortened(error.remedy, most))
+
+
 def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
     try:
         if question.sql is not None:
@@ -139,15 +173,9 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
             return parse_predicate(question.where, domain)
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
-        # A parser's message may repeat its input in another form: a long text is not sent back.
-        sent = _sent(question)
-        most = (
-            problems.ECHOED
-            if len(sent) > problems.ECHOED
-            else max(problems.ECHOED, len(error.message), len(error.remedy))
-        )
-        message = f"question {number}: {problems.shortened(error.message, most)}"
-        raise QueryError(message, remedy=problems.shortened(error.remedy, most)) from None
+        if question.sql is not None and error.message.endswith("is not supported"):
+            error.remedy += "; groups, sums, means and quantiles are asked at POST /v1/datasets/{name}/tables"
+        raise _shortened(error, _sent(question), f"question {number}: ") from None
 
 
 def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
@@ -157,13 +185,23 @@ def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQue
     raise error
 
 
-def _digest(asked: QuestionsAsked) -> bytes:
+def _request(
+    here: Service, data_set: DataSet, by: Caller, key: str | None, asked: QuestionsAsked | StatementAsked
+) -> int | None:
+    """The number of a request with an idempotency key."""
+    if key is None:
+        return None
+    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
+
+
+def _digest(asked: QuestionsAsked | StatementAsked) -> bytes:
     """Digest that identifies a request however its JSON was written."""
     return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
 def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
-    return asdict(given) | {"sql": f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"}
+    asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
+    return asdict(given) | {"sql": asked}
 
 
 _MOST_ATTRIBUTES = 3
@@ -270,6 +308,13 @@ OPERATIONS = (
         "POST",
         "/v1/datasets/{name}/queries",
         ask_questions,
+        ForTokens,
+        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
+    ),
+    Operation(
+        "POST",
+        "/v1/datasets/{name}/tables",
+        select_table,
         ForTokens,
         problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),

@@ -254,6 +254,17 @@ class QuestionsAsked(Asked):
     confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
 
 
+class StatementAsked(Asked):
+    """A statement to answer as a table."""
+
+    model_config = examples({"sql": "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE age < 60 GROUP BY sex"})
+
+    sql: Text = Field(
+        description="SELECT with COUNT(*), SUM, AVG, MEDIAN and QUANTILE(x, share), WHERE and GROUP BY.",
+    )
+    confidence: Annotated[float, Field(gt=0.0, le=0.999999, description="Confidence of each interval.")] = 0.95
+
+
 class GrantAsked(Asked):
     """Limits of an analyst on one data set; null for no limit."""
 

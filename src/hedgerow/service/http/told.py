@@ -160,7 +160,7 @@ class SummaryList(Told):
 class Answer(Told):
     """An answer, in counts."""
 
-    sql: str = Field(description="The question in canonical form.")
+    sql: str = Field(description="The question in canonical form, or the statement that led to it.")
     where: str = Field(description="Its condition.")
     value: float
     low: float | None = Field(description="Lower end of an interval that holds the true count with this confidence.")
@@ -213,6 +213,34 @@ class Answers(Told):
     model_config = examples({"answers": [_ANSWER], "dataset": _SUMMARY})
 
     answers: list[Answer]
+    dataset: Summary
+
+
+class Table(Told):
+    """The answer of a statement, and the data set after it."""
+
+    model_config = examples(
+        {
+            "names": ["sex"],
+            "headings": ["COUNT(*)"],
+            "columns": ["sex", "COUNT(*)", "COUNT(*) low", "COUNT(*) high"],
+            "rows": [["Female", 16192.0, 15900.0, 16480.0], ["Male", 32650.0, 32350.0, 32940.0]],
+            "confidence": 0.95,
+            "sources": {"data": 1},
+            "charged": 0.02,
+            "dataset": _SUMMARY,
+        }
+    )
+
+    names: list[str] = Field(description="Columns of GROUP BY.")
+    headings: list[str] = Field(description="Names of the aggregates.")
+    columns: list[str] = Field(description="Names of all columns: each aggregate with the ends of its interval.")
+    rows: list[list[str | float | None]]
+    confidence: float = Field(description="Confidence of each interval.")
+    sources: dict[str, int] = Field(
+        description="Number of questions that each source answered; all counts of the groups are one question."
+    )
+    charged: float = Field(description="Cost to the person's share of the budget: the price of its corrections.")
     dataset: Summary
 
 

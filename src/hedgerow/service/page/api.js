@@ -13,7 +13,11 @@
  * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number,
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
  *   id?: number, at?: string, person?: string}} Answer
+ * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number,
+ *   sources: Record<string, number>, charged: number, dataset: Summary}} Groups
  */
+
+import { asksForGroups } from "./groups.js";
 
 const KEY = "hedgerow-token";
 const PAUSES = [400, 1200, 3000];
@@ -131,13 +135,14 @@ export function freshKey() {
 /**
  * Ask a question. When the connection fails it is sent again under the same key, so that it is never asked twice.
  * @param {string} name @param {{sql: string, confidence: number, key: string}} question @param {() => void} onRetry
- * @returns {Promise<{answers: Answer[], dataset: Summary}>}
+ * @returns {Promise<{answers: Answer[], dataset: Summary} | Groups>}
  */
 export async function ask(name, { sql, confidence, key }, onRetry) {
-  const what = { json: { queries: [{ sql }], confidence }, headers: { "Idempotency-Key": key } };
+  const grouped = asksForGroups(sql);
+  const what = { json: grouped ? { sql, confidence } : { queries: [{ sql }], confidence }, headers: { "Idempotency-Key": key } };
   for (const pause of [...PAUSES, null]) {
     try {
-      return await (await send("POST", `${at(name)}/queries`, what)).json();
+      return await (await send("POST", `${at(name)}/${grouped ? "tables" : "queries"}`, what)).json();
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.status !== 0 || pause === null) throw problem;
       onRetry();

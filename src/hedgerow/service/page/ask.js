@@ -8,6 +8,7 @@ import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
 import { amount, share } from "./format.js";
+import { groupsOf, spokenGroups } from "./groups.js";
 import { usedUp } from "./gauge.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
@@ -24,15 +25,20 @@ export async function askSection(place, app, dataSet) {
   const text = questionText(dataSet, draft);
   const { form, said, ask } = questionForm(dataSet, draft, { text, price, answered, refused: () => renew(dataSet) });
 
-  /** @param {{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary}} reply */
-  function answered({ answers, dataset }) {
-    draft.last = answers[0];
+  /** @param {{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary} | import("./api.js").Groups} reply */
+  function answered(reply) {
+    const { dataset } = reply;
     dataSet.changed(dataset);
-    fill(result, latest(answers[0], dataset));
+    if ("rows" in reply) {
+      fill(result, groupsOf(reply));
+    } else {
+      [draft.last] = reply.answers;
+      fill(result, latest(reply.answers[0], dataset));
+    }
     result.scrollIntoView({ block: "nearest" });
     fill(price, priceOf(dataset));
     showRecent();
-    announce(spoken(answers[0]));
+    announce("rows" in reply ? spokenGroups(reply) : spoken(reply.answers[0]));
   }
 
   place.addEventListener("keydown", (event) => {

@@ -29,7 +29,7 @@ export function hindrance(draft, attributes) {
 /**
  * Send a question. As long as it is not known whether the server has heard it, the same question goes under the same key.
  * @param {string} name Of the data set. @param {Draft} draft @param {() => void} onRetry
- * @returns {Promise<{answers: import("./api.js").Answer[], dataset: import("./api.js").Summary}>}
+ * @returns {ReturnType<typeof ask>}
  */
 export async function send(name, draft, onRetry) {
   const [sql, confidence] = [draft.text.trim(), Number(draft.confidence)];

@@ -31,5 +31,6 @@ export function intervalDrawing(answer, [least, most]) {
 
 /** @param {import("./api.js").Answer} answer */
 export function intervalText(answer) {
+  if (answer.low === null && answer.source !== "hypothesis only") return "one for each group";
   return answer.low === null || answer.high === null ? "no interval" : `${count(answer.low)} to ${count(answer.high)}`;
 }

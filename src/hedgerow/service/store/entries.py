@@ -185,6 +185,9 @@ class GivenAnswer:
         charged: Cost to the person's share of the budget: the price of a correction, or nothing.
         spent: Total of the ledger after it.
         updates_left: Number of corrections left.
+        groups: The counts of a group, as lists: ``value``, and the ends of their intervals ``low`` and ``high`` (or
+            None), while the answer's own value is their sum; None for a single question.
+        statement: The SQL statement that led to the question; empty if it was asked by itself.
         id: Number in the store; 0 before it is there.
         at: Time, in UTC; None before it is in the store.
     """
@@ -202,6 +205,8 @@ class GivenAnswer:
     charged: float
     spent: float
     updates_left: int
+    groups: Mapping[str, Any] | None = None
+    statement: str = ""
     id: int = 0
     at: datetime | None = None
 

@@ -1,0 +1,194 @@
+"""Groups of records, counted together: what GROUP BY asks for, and the sums over each group that go with it."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique, Domain, places_in, spread_over
+from hedgerow.errors import QueryError
+from hedgerow.quantities import human
+from hedgerow.queries.conditions.canonical import canonical
+from hedgerow.queries.core import Conjunction, Explicit, LinearQuery, Marginal, query_scope
+from hedgerow.queries.core.blocks import Blocks
+from hedgerow.queries.families import MAX_CELLS
+
+MOST_GROUPS = 10_000
+"""Counts that are answered together, at most."""
+_MOST_TOGETHER = 1 << 25
+"""Cells of all groups under a condition, at most: each is a query over all cells that the condition is about."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The records that meet a condition, by the values of some attributes or levels.
+
+    Their counts are disjoint, so that all of them together cost what one marginal costs. Where a condition is given,
+    the records that do not meet it are one group more, which is not told.
+
+    Attributes:
+        domain: The domain.
+        names: Attributes and levels, in the order in which they were asked for; none for a single group.
+        where: The condition.
+
+    Example:
+        >>> from hedgerow import Categorical, IntegerRange
+        >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 0, 99)))
+        >>> groups = Groups(domain, ("age.10", "sex"), Conjunction.where(domain, {"age": range(15)}))
+        >>> groups.labels, groups.target.size
+        ((('[0, 10)', 'F'), ('[10, 20)', 'F'), ('[0, 10)', 'M'), ('[10, 20)', 'M')), 5)
+        >>> groups.cell(3).text
+        "sex = 'M' and age between 10 and 14"
+    """
+
+    domain: Domain
+    names: Clique
+    where: LinearQuery
+
+    def __post_init__(self) -> None:
+        """Check names and sizes.
+
+        Raises:
+            DomainError: There is no attribute of a name.
+            QueryError: A name stands there twice or follows from the others, there are more than ``MOST_GROUPS``
+                groups, the condition has too many cells with them, or none can meet it.
+        """
+        if len(set(self.names)) < len(self.names) or len(query_scope(self.domain, self.names)) < len(self.names):
+            raise QueryError(
+                f"one of {', '.join(self.names)} follows from the others",
+                remedy="name each column once, and either a column or one of its levels",
+            )
+        if (count := math.prod(self.domain.shape_of(self._clique))) > MOST_GROUPS:
+            sizes = ", ".join(f"{name} ({self.domain[name].size:,})" for name in self.names)
+            raise QueryError(
+                f"there are {human(count)} groups of {sizes}, and at most {MOST_GROUPS:,} are answered together",
+                remedy='name fewer columns, or coarser levels of them, as in GROUP BY "age.10"',
+            )
+        cells = math.prod(self.domain.shape_of(self._scope)) if self.names and self.where.scope else 0
+        if cells * self.size > _MOST_TOGETHER:
+            raise QueryError(
+                f"there are {self.size:,} groups, and {human(cells)} cells of them and of what the condition is about",
+                remedy="name fewer columns, coarser levels of them, or leave the condition out",
+            )
+        if not self._found.size:
+            raise QueryError("no record can meet the condition", remedy="give a condition that can hold")
+
+    @cached_property
+    def target(self) -> Marginal | Blocks:
+        """The counts of all groups, as they are asked for together; the last one may be that of all other records.
+
+        Raises:
+            QueryError: There is only one group, which is a question of its own.
+        """
+        if not self.names:
+            raise QueryError("one group is one count", remedy="ask for cell(0)")
+        if not self.where.scope:
+            return Marginal(self.domain, self._clique)
+        places = np.searchsorted(self._found, self._place_of(self._scope))
+        return Blocks(self.domain, self._scope, np.where(self._holds(self._scope), places, self._found.size))
+
+    @property
+    def size(self) -> int:
+        """Number of groups that are told."""
+        return int(self._found.size)
+
+    @cached_property
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """The values that each group has, in the order of the names; groups in the order of the domain."""
+        codes = np.unravel_index(self._found, self.domain.shape_of(self._clique)) if self.names else ()
+        of: dict[str, list[str]] = {}
+        for name, axis in zip(self._clique, codes, strict=True):
+            of[name] = [self.domain[name].label(int(code)) for code in axis]
+        return tuple(zip(*(of[name] for name in self.names), strict=True)) if self.names else ((),)
+
+    def cell(self, row: int) -> LinearQuery:
+        """The count of one group, as a query by itself."""
+        return self.sum(row, None, ()) if self.names else canonical(self.where)
+
+    def sum(self, row: int, name: str | None, weights: ArrayLike, text: str = "") -> LinearQuery:
+        """The sum over one group of public weights, one for each code of an attribute, as a query.
+
+        Args:
+            row: Number of the group.
+            name: The attribute; None for the weight 1.
+            weights: In [0, 1], shape ``(size of the attribute,)``.
+            text: The weights in words.
+
+        Raises:
+            QueryError: The query would have more than a million cells.
+        """
+        scope = self.scope_with(name)
+        holds = self._holds(scope)
+        if self.names:
+            holds = holds & (self._place_of(scope) == self._found[row])
+        table: Floats = holds.astype(np.float64)
+        if name is not None:
+            table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), (name,), scope)
+        return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
+
+    def scope_with(self, name: str | None) -> Clique:
+        """The attributes that a sum over a group depends on.
+
+        Args:
+            name: The attribute that has the weights, if one does.
+
+        Raises:
+            QueryError: They have more than a million cells together.
+        """
+        scope = query_scope(self.domain, (*self._scope, *(() if name is None else (name,))))
+        _check_cells(self.domain, scope)
+        return scope
+
+    def _text(self, row: int, of: str) -> str:
+        """A sum over a group in words: its weights, and the condition that the group's records meet."""
+        codes = np.unravel_index(int(self._found[row]), self.domain.shape_of(self._clique)) if self.names else ()
+        named = {name: [int(code)] for name, code in zip(self._clique, codes, strict=True)}
+        parts = [*([of] if of else []), *([Conjunction.where(self.domain, named).text] if named else [])]
+        parts += [f"({self.where.text})"] if self.where.scope else []
+        return " and ".join(parts) or "true"
+
+    @property
+    def _clique(self) -> Clique:
+        return self.domain.clique(self.names)
+
+    @cached_property
+    def _scope(self) -> Clique:
+        scope = query_scope(self.domain, (*self.names, *self.where.scope))
+        _check_cells(self.domain, scope)
+        return scope
+
+    @cached_property
+    def _found(self) -> Ints:
+        """The groups that a record can be in, as cells of the table of the names."""
+        if not self.names:
+            can_hold = all(self.where.codes) if isinstance(self.where, Conjunction) else self.where.values().any()
+            return np.zeros(int(can_hold), dtype=np.int64)
+        if not self.where.scope:
+            return np.arange(math.prod(self.domain.shape_of(self._clique)))
+        return np.unique(self._place_of(self._scope)[self._holds(self._scope)])
+
+    def _place_of(self, scope: Clique) -> Ints:
+        return places_in(self.domain, scope, self._clique)
+
+    def _holds(self, scope: Clique) -> Bools:
+        """The cells of a table whose records meet the condition, and can be."""
+        shape = self.domain.shape_of(scope)
+        if not self.where.scope:
+            return np.ones(shape, dtype=np.bool_)
+        holds = spread_over(self.domain, self.where.values(), self.where.scope, scope) > 0.0
+        return np.broadcast_to(holds & (self._place_of(scope) >= 0 if self.names else True), shape)
+
+
+def _check_cells(domain: Domain, scope: Iterable[str]) -> None:
+    names = tuple(scope)
+    if (cells := math.prod(domain.shape_of(names))) > MAX_CELLS:
+        raise QueryError(
+            f"the question is about {human(cells)} cells of {', '.join(names)}",
+            remedy=f"at most {MAX_CELLS:,} are supported: name fewer columns, or coarser levels of them",
+        )

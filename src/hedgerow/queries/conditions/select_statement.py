@@ -1,0 +1,236 @@
+"""``SELECT ... FROM table WHERE ... GROUP BY ...``: counts by groups, sums, means and quantiles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, final
+
+from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
+from hedgerow.domain.conditions import did_you_mean, shown
+from hedgerow.errors import QueryError
+from hedgerow.queries.conditions.count_statement import StatementReader
+from hedgerow.queries.conditions.groups import Groups
+from hedgerow.queries.conditions.predicate import parse_predicate
+from hedgerow.queries.core import query_scope
+
+Kind = Literal["count", "sum", "mean", "quantile"]
+
+_KINDS: dict[str, Kind] = {
+    "COUNT": "count",
+    "SUM": "sum",
+    "AVG": "mean",
+    "MEDIAN": "quantile",
+    "QUANTILE": "quantile",
+}
+_STATEMENT = re.compile(r"\s*select\s.*\bfrom\b", re.IGNORECASE | re.DOTALL)
+MOST_COLUMNS = 20
+"""Aggregates of one statement."""
+
+_REMEDY = (
+    "supported are COUNT(*), SUM(x), AVG(x), MEDIAN(x) and QUANTILE(x, 0.9) of numeric columns, with WHERE and GROUP "
+    "BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
+)
+_ABSENT = {
+    "COUNT": "for how many different values there are, look at the counts of GROUP BY",
+    "MIN": "one record can decide the smallest value; QUANTILE(x, 0.01) is supported",
+    "MAX": "one record can decide the largest value; QUANTILE(x, 0.99) is supported",
+    "JOIN": "register or release the joined table, with the persons that it is about",
+    "HAVING": "ask for all groups, and leave out those you do not need",
+    "ORDER BY": "sort the answer",
+    "LIMIT": "ask for all groups, and leave out those you do not need",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Aggregate:
+    """A column of the answer.
+
+    Attributes:
+        kind: ``"count"``, ``"sum"``, ``"mean"`` or ``"quantile"``.
+        name: The numeric column; empty for a count.
+        share: The share of records at or below a quantile.
+        heading: Its name in the answer.
+    """
+
+    kind: Kind
+    name: str = ""
+    share: float = 0.5
+    heading: str = "count"
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A statement that was read.
+
+    Attributes:
+        groups: The groups of records.
+        columns: The aggregates, in the order in which they were asked for.
+        text: The statement.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> parse_select("SELECT COUNT(*) FROM t GROUP BY a", domain).scopes
+        (('a',),)
+    """
+
+    groups: Groups
+    columns: tuple[Aggregate, ...]
+    text: str
+
+    @property
+    def scopes(self) -> tuple[Clique, ...]:
+        """The attributes that its questions are about, each set by itself."""
+        groups = self.groups
+        names = dict.fromkeys(each.name for each in self.columns)
+        about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
+        return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
+
+
+def is_select(text: str) -> bool:
+    """Whether a text is meant as a statement, and not as a condition.
+
+    Example:
+        >>> is_select("select count(*) from t"), is_select("age < 30"), is_select("selected = 'yes'")
+        (True, False, False)
+    """
+    return _STATEMENT.match(text) is not None
+
+
+def parse_select(text: str, domain: Domain, table: str | None = None) -> Selection:
+    """Read a statement.
+
+    ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
+    a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``MEDIAN`` or ``QUANTILE(x, share)`` of a numeric column,
+    each with ``AS name`` if wanted; the condition is read by `parse_predicate`.
+
+    Args:
+        text: The statement, at most ``MAX_LENGTH`` characters.
+        domain: The domain of the table.
+        table: Its name; None if any name will do.
+
+    Raises:
+        QueryError: It is another statement (the error names the first thing that is not supported and what is), the
+            condition is not understood, or there are too many groups.
+
+    Example:
+        >>> from hedgerow import Categorical, IntegerRange
+        >>> domain = Domain((Categorical("sex", ("F", "M")), IntegerRange("age", 17, 90)))
+        >>> found = parse_select("select sex, count(*), avg(age) as mean from t where age > 20 group by sex", domain)
+        >>> [column.heading for column in found.columns], found.groups.names, found.groups.where.text
+        (['COUNT(*)', 'mean'], ('sex',), 'age between 21 and 90')
+        >>> parse_select("SELECT MAX(age) FROM t", domain)
+        Traceback (most recent call last):
+        hedgerow.errors.QueryError: 'MAX' is not supported
+          Remedy: one record can decide the largest value; QUANTILE(x, 0.99) is supported
+    """
+    reader = StatementReader(text, table, _REMEDY, domain.all_names)
+    reader.expect("SELECT", "it does not begin with SELECT")
+    listed: list[str] = []
+    columns: list[Aggregate] = []
+    while True:
+        _take_item(reader, domain, listed, columns)
+        if reader.kind() != "COMMA":
+            break
+        reader.take()
+    reader.expect("FROM", "FROM does not follow the columns", WORD="a name without AS", NAME="a name without AS")
+    reader.take_table()
+    where = ""
+    if reader.kind() == "WHERE":
+        reader.take()
+        where = reader.take_until("GROUP BY").strip()
+        if not where:
+            raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=_REMEDY)
+    names = _take_groups(reader, domain)
+    missing = [name for name in listed if name not in names]
+    if missing:
+        raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy=_REMEDY)
+    if not columns:
+        raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
+    if len(columns) > MOST_COLUMNS:
+        raise QueryError(f"at most {MOST_COLUMNS} aggregates are read at once", remedy="ask in several statements")
+    return Selection(Groups(domain, names, parse_predicate(where, domain)), tuple(columns), text.strip())
+
+
+def _take_item(reader: StatementReader, domain: Domain, listed: list[str], columns: list[Aggregate]) -> None:
+    if reader.kind(1) != "L_PAREN":
+        listed.append(_take_column(reader, domain))
+        if reader.take_alias():
+            raise QueryError("AS after a column of GROUP BY is not supported", remedy=_REMEDY)
+        return
+    function = reader.word()
+    if function not in _KINDS:
+        raise QueryError(f"{shown(function)} is not supported", remedy=_ABSENT.get(function, _REMEDY))
+    reader.take()
+    reader.take()
+    name, share = "", 0.5
+    if function == "COUNT":
+        if reader.word() == "DISTINCT":
+            raise QueryError("COUNT(DISTINCT) is not supported", remedy=_ABSENT["COUNT"])
+        what = "COUNT of anything but *"
+        reader.expect("STAR", "COUNT(*) is not closed", WORD=what, NAME=what, NUMBER=what, TEXT=what)
+    else:
+        name = _numeric(domain, _take_column(reader, domain), function)
+    if function == "QUANTILE":
+        reader.expect("COMMA", "a share does not follow, as in QUANTILE(age, 0.9)")
+        share = _share(reader)
+    reader.expect("R_PAREN", f"{function}( is not closed")
+    written = f"{function}({name or '*'}{f', {share:g}' if function == 'QUANTILE' else ''})"
+    columns.append(Aggregate(_KINDS[function], name, share, reader.take_alias() or written))
+
+
+def _share(reader: StatementReader) -> float:
+    point = reader.take() if reader.kind() == "DOT" else ""  # as in .25
+    if reader.kind() != "NUMBER":
+        reader.refuse("a share between 0 and 1 is missing in QUANTILE")
+    share = float(point + reader.take())
+    if not 0.0 < share < 1.0:
+        raise QueryError(f"a quantile has a share between 0 and 1, not {share:g}", remedy="as in QUANTILE(age, 0.9)")
+    return share
+
+
+def _take_column(reader: StatementReader, domain: Domain) -> str:
+    if reader.kind() not in {"NAME", "WORD"}:
+        reader.refuse("a column is missing")
+    name = reader.take()
+    if name not in domain.all_names:
+        raise QueryError(f"there is no column {shown(name)}", remedy=did_you_mean(name, domain.all_names) or _REMEDY)
+    return name
+
+
+def _numeric(domain: Domain, name: str, function: str) -> str:
+    """The name, if the column has numbers that can be added up."""
+    attribute = domain[name]
+    if not isinstance(attribute, Ordered):
+        raise QueryError(
+            f"{function} of {shown(name)}, which has no numbers",
+            remedy="name a numeric column, or count its values by GROUP BY",
+        )
+    if attribute.scale is not None and not isinstance(attribute.scale, Decimals):
+        raise QueryError(
+            f"{function} of {shown(name)}, which holds dates or times, is not supported",
+            remedy="count by its levels, such as months, by GROUP BY",
+        )
+    if isinstance(attribute, IntegerRange) and not attribute.ordinary:
+        raise QueryError(f"{shown(name)} has no numbers", remedy="name another column")
+    return name
+
+
+def _take_groups(reader: StatementReader, domain: Domain) -> tuple[str, ...]:
+    names: list[str] = []
+    if reader.word() == "GROUP BY":
+        reader.take()
+        names.append(_take_column(reader, domain))
+        while reader.kind() == "COMMA":
+            reader.take()
+            names.append(_take_column(reader, domain))
+    if reader.kind():
+        remedy = _ABSENT.get(reader.word())
+        if remedy is not None:
+            raise QueryError(f"{reader.word()} is not supported", remedy=remedy)
+        alias = "an alias of the table"
+        reader.refuse("something follows the statement", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias)
+    return tuple(names)

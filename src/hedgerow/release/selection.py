@@ -1,0 +1,420 @@
+"""Tables of counts, sums, means and quantiles by group, from answers to counting questions.
+
+Whoever answers counting questions with intervals, a session or a release, answers statements through `select`. All
+counts of the groups are one question; the rest are weighted counts with weights in [0, 1], so that a record moves each
+of them by at most 1:
+
+- **Sum.** Let a column have numbers in [a, b], N records of the group hold one, and Q be the sum of
+  ``(x - a) / (b - a)`` over them. The sum is ``a N + (b - a) Q``, and its interval that of the two together, each of
+  which may miss with half the risk.
+- **Mean.** ``a + (b - a) Q / N``, with ``0 <= Q <= N``; the ends are those of the ratio, likewise.
+- **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
+  searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
+  from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
+  of the rest.
+
+Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
+hypothesis' own when all questions were asked, moved into their intervals.
+
+The numbers of a column are bounded because its domain is; values in bins count at the middle of their bin.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+import pyarrow as pa
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Decimals, Domain, Ordered, ends_of
+from hedgerow.errors import QueryError
+from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, parse_select
+from hedgerow.release.answer import check_confidence
+from hedgerow.release.columns import Estimate
+from hedgerow.release.release import Release
+
+Later = Callable[[], Estimate]
+"""A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
+MOST_QUESTIONS = 2_000
+"""Questions that one statement may lead to, all counts of its groups being one of them."""
+_LATTICE = 2.0**-20
+"""Bound on the rounding of the weights of a query."""
+_ROUNDING = 1e-12
+"""Shares of a count below which differences are rounding."""
+
+
+class Asked(Protocol):
+    """Anything that answers counting questions."""
+
+    def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
+        """The answer of one query, and its source."""
+        ...
+
+    def guess(self, query: LinearQuery) -> float:
+        """The answer of the hypothesis alone, which is consistent with its other answers; it costs nothing."""
+        ...
+
+    def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
+        """The counts of all groups, and their source."""
+        ...
+
+
+@final
+@dataclass(frozen=True)
+class Selected:
+    """The answer of a statement.
+
+    Attributes:
+        names: The columns of GROUP BY.
+        headings: Names of the aggregates.
+        labels: Values of the groups, one tuple for each row.
+        cells: The aggregates with their intervals, one tuple for each row.
+        sources: Number of questions that each source answered; all counts of the groups are one question.
+        confidence: Probability of each interval to cover the truth.
+        charged: Charge to the ledger for all of it; 0 for a release.
+
+    Example:
+        >>> found = Selected(("sex",), ("n",), (("F",),), ((Estimate(3.0, 1.0, 5.0),),), {"data": 1}, 0.95)
+        >>> found.to_dicts()
+        [{'sex': 'F', 'n': 3.0, 'n low': 1.0, 'n high': 5.0}]
+    """
+
+    names: tuple[str, ...]
+    headings: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    cells: tuple[tuple[Estimate, ...], ...]
+    sources: Mapping[str, int]
+    confidence: float
+    charged: float = 0.0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns: each aggregate with the ends of its interval."""
+        ends = (f"{name}{end}" for name in self.headings for end in ("", " low", " high"))
+        return (*self.names, *ends)
+
+    @property
+    def rows(self) -> list[tuple[str | float | None, ...]]:
+        """The rows, in the order of `columns`."""
+        cells = ([end for cell in row for end in (cell.value, cell.low, cell.high)] for row in self.cells)
+        return [(*labels, *row) for labels, row in zip(self.labels, cells, strict=True)]
+
+    def to_dicts(self) -> list[dict[str, str | float | None]]:
+        """The rows as mappings from columns to values."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table.
+
+        Example:
+            >>> Selected((), ("n",), ((),), ((Estimate(3.0, None, None),),), {}, 0.95).to_arrow().column_names
+            ['n', 'n low', 'n high']
+        """
+        kinds = [pa.string()] * len(self.names) + [pa.float64()] * (3 * len(self.headings))
+        columns = list(zip(*self.rows, strict=True))
+        arrays = [pa.array(column, type=kind) for column, kind in zip(columns, kinds, strict=True)]
+        return pa.table(arrays, names=list(self.columns))
+
+
+def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
+    """Refuse a statement that leads to too many questions, or to one that is too large, before any is asked.
+
+    Args:
+        selection: The statement.
+        most: Questions that it may lead to.
+
+    Raises:
+        QueryError: It does.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> from hedgerow.queries import parse_select
+        >>> domain = Domain((IntegerRange("a", 0, 4095), IntegerRange("b", 0, 199)))
+        >>> check_selection(parse_select("SELECT b, MEDIAN(a) FROM t GROUP BY b", domain))
+        Traceback (most recent call last):
+        hedgerow.errors.QueryError: the statement leads to 7,201 questions, and at most 2,000 are asked
+          Remedy: group by fewer or coarser columns, or ask for fewer quantiles
+    """
+    domain, rows = selection.groups.domain, selection.groups.size
+    for each in selection.columns:
+        if each.name:
+            selection.groups.scope_with(each.name)
+    asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
+    if asked > most:
+        raise QueryError(
+            f"the statement leads to {asked:,} questions, and at most {most:,} are asked",
+            remedy="group by fewer or coarser columns, or ask for fewer quantiles",
+        )
+
+
+def _questions(domain: Domain, column: Aggregate) -> int:
+    if column.kind == "count":
+        return 0
+    attribute = domain[column.name]
+    missing = int(attribute.size > attribute.ordinary)
+    return missing + (1 if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
+
+
+def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
+    """Answer a statement.
+
+    Args:
+        selection: The statement.
+        asked: The one who answers its questions.
+        confidence: Confidence of each interval on its own.
+
+    Raises:
+        QueryError: It leads to too many questions.
+        ConfigError: The confidence is not between 0 and 1.
+    """
+    check_selection(selection)
+    risk = check_confidence(confidence)
+    found = _Selecting(selection, asked, risk)
+    rows = [[found.cell(row, each) for each in selection.columns] for row in range(selection.groups.size)]
+    cells = tuple(tuple(cell() for cell in row) for row in rows)
+    headings = tuple(each.heading for each in selection.columns)
+    return Selected(selection.groups.names, headings, selection.groups.labels, cells, dict(found.sources), confidence)
+
+
+@final
+class _Release:
+    """A release as one who answers counting questions."""
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+
+    def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
+        found = self._release.answer(query, confidence)
+        return Estimate(found.value, found.low, found.high), "release"
+
+    def guess(self, query: LinearQuery) -> float:
+        return self._release.value(query)
+
+    def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
+        return [self.count(groups.cell(row), confidence)[0] for row in range(groups.size)], "release"
+
+
+def select_from(release: Release, statement: str | Selection, confidence: float = 0.95) -> Selected:
+    """Answer a statement from a release: counts by groups, sums, means and quantiles. It costs no budget.
+
+    Args:
+        release: The release.
+        statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
+            name; or what was read from one.
+        confidence: Confidence of each interval on its own.
+
+    Raises:
+        QueryError: The statement is not supported (the error names what is), or leads to too many questions.
+        ConfigError: The confidence is not between 0 and 1.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain((hedgerow.Categorical("sex", ("F", "M")), hedgerow.IntegerRange("age", 0, 9)))
+        >>> table = hedgerow.Table(domain, [np.arange(5000) % 2, np.arange(5000) % 10])
+        >>> mechanism, workload = hedgerow.MWEM(rounds=1), hedgerow.Workload.marginals(domain, 2)
+        >>> release = mechanism.run(table, workload, hedgerow.PureDP(5.0), noise=hedgerow.SeededNoise(0))
+        >>> found = select_from(release, "SELECT sex, AVG(age) FROM people GROUP BY sex")
+        >>> [(row["sex"], round(row["AVG(age)"], 1)) for row in found.to_dicts()]
+        [('F', 4.0), ('M', 5.0)]
+    """
+    read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
+    return select(read, _Release(release), confidence)
+
+
+@final
+class _Selecting:
+    """One statement while it is answered."""
+
+    def __init__(self, selection: Selection, asked: Asked, risk: float) -> None:
+        self.groups: Groups = selection.groups
+        self.columns = selection.columns
+        self.asked = asked
+        self.risk = risk
+        self.sources: Counter[str] = Counter()
+        self._counts: list[Estimate] = []
+
+    def cell(self, row: int, column: Aggregate) -> Later:
+        if column.kind == "count":
+            count = self._count(row)
+            return lambda: count
+        attribute = self.groups.domain[column.name]
+        if not isinstance(attribute, Ordered):
+            raise QueryError(f"{column.name!r} has no numbers", remedy="name a numeric column")
+        number = _Column(self, row, column.name, attribute)
+        if column.kind == "quantile":
+            return number.quantile(column.share)
+        return number.mean() if column.kind == "mean" else number.sum()
+
+    def _count(self, row: int) -> Estimate:
+        """The number of records of a group, with the risk that sums need; all groups are asked for together."""
+        if not self._counts:
+            alone = all(each.kind == "count" for each in self.columns)
+            risk = self.risk if alone else 0.5 * self.risk
+            if self.groups.names:
+                self._counts, source = self.asked.counts(self.groups, 1.0 - risk)
+                self.sources[source] += 1
+            else:
+                self._counts = [self.weighted(self.groups.cell(0), risk)]
+        return self._counts[row]
+
+    def weighted(self, query: LinearQuery, risk: float) -> Estimate:
+        found, source = self.asked.count(query, 1.0 - risk)
+        self.sources[source] += 1
+        return found
+
+    def holding(self, row: int, name: str, attribute: Ordered) -> Estimate:
+        """The number of records of a group that hold a number, with half the risk."""
+        if attribute.size == attribute.ordinary:
+            return self._count(row)
+        return self.weighted(self.groups.sum(row, name, _all_of(attribute), f"{name} is a number"), 0.5 * self.risk)
+
+
+def _all_of(attribute: Ordered) -> Floats:
+    """The weight 1 of every number."""
+    return (np.arange(attribute.size) < attribute.ordinary).astype(np.float64)
+
+
+@final
+class _Column:
+    """The numbers of a column in one group.
+
+    Values are the hypothesis' own, which are consistent with each other, moved into the intervals.
+    """
+
+    def __init__(self, of: _Selecting, row: int, name: str, attribute: Ordered) -> None:
+        self.of = of
+        self.row = row
+        self.name = name
+        self.attribute = attribute
+        unit = float(attribute.scale.step) if isinstance(attribute.scale, Decimals) else 1.0
+        low, high = ends_of(attribute)
+        self.low, self.high = low * unit, high * unit
+        self.numbers: Floats = (self.low + self.high) / 2.0
+        self.first, self.span = float(self.numbers[0]), float(np.ptp(self.numbers))
+
+    def sum(self) -> Later:
+        weighted = self._share_of_span()
+        records, found = self._parts(weighted)
+
+        def told() -> Estimate:
+            value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
+            if records.low is None or records.high is None or found.low is None or found.high is None:
+                return Estimate(value, None, None)
+            least = [self.first * each for each in (records.low, records.high)]
+            largest = [(self.first + self.span) * each for each in (records.low, records.high)]
+            low, high = min(least) + self.span * found.low, max(least) + self.span * found.high
+            return _within(value, low, min(high, max(largest)))
+
+        return told
+
+    def mean(self) -> Later:
+        weighted = self._share_of_span()
+        records, found = self._parts(weighted)
+
+        def told() -> Estimate:
+            value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
+            if records.low is None or records.high is None or found.low is None or found.high is None:
+                return Estimate(value, None, None)
+            low = found.low / max(records.high, 1.0)
+            high = found.high / records.low if records.low > 0.0 else 1.0
+            return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
+
+        return told
+
+    def quantile(self, share: float) -> Later:
+        """The quantile; see the head of this module."""
+        records = self.of.holding(self.row, self.name, self.attribute)
+        last = len(self.numbers) - 1
+        ends = None if records.low is None or records.high is None else self._searched(share, records.low, records.high)
+
+        def told() -> Estimate:
+            wanted = share * self._all() * (1.0 - _ROUNDING)
+            place = _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
+            value = float(self.numbers[place])
+            if ends is None:
+                return Estimate(value, None, None)
+            return _within(value, float(self.low[ends[0]]), float(self.high[ends[1]]))
+
+        return told
+
+    def _searched(self, share: float, fewest: float, most: float) -> tuple[int, int] | None:
+        """The first and the last number that a quantile can be; None if counts have no intervals any more."""
+        last = len(self.numbers) - 1
+        risk = 0.25 * self.of.risk / _steps(last + 1)
+        seen: dict[int, Estimate] = {}
+
+        def at_most(code: int) -> Estimate:
+            if code not in seen:
+                seen[code] = self.of.weighted(self._at_most(code), risk)
+            return seen[code]
+
+        lower = _first(0, last, lambda code: _high(at_most(code)) >= share * fewest)
+        upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
+        return None if any(each.low is None for each in seen.values()) else (lower, upper)
+
+    def _parts(self, weighted: LinearQuery) -> tuple[Estimate, Estimate]:
+        """N and Q, each with half the risk; Q with the rounding of its weights."""
+        records = self.of.holding(self.row, self.name, self.attribute)
+        found = self.of.weighted(weighted, 0.5 * self.of.risk)
+        if found.low is None or found.high is None or records.high is None:
+            return records, found
+        slack = _LATTICE * records.high
+        return records, Estimate(found.value, max(0.0, found.low - slack), found.high + slack)
+
+    def _all(self) -> float:
+        """The hypothesis' number of records of the group that hold a number."""
+        text = f"{self.name} is a number"
+        return self.of.asked.guess(self.of.groups.sum(self.row, self.name, _all_of(self.attribute), text))
+
+    def _share_of_span(self) -> LinearQuery:
+        weights = np.zeros(self.attribute.size)
+        if self.span > 0.0:
+            weights[: len(self.numbers)] = (self.numbers - self.first) / self.span
+        text = f"sum of ({self.name} - {self.first:g}) / {self.span:g}"
+        return self.of.groups.sum(self.row, self.name, weights, text)
+
+    def _at_most(self, code: int) -> LinearQuery:
+        text = f"{self.name} is at most {self.high[code]:g}"
+        return self.of.groups.sum(self.row, self.name, np.arange(self.attribute.size) <= code, text)
+
+
+def _steps(size: int) -> int:
+    """Questions of a search by halving."""
+    return max(1, math.ceil(math.log2(max(2, size))))
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first place where a condition holds that, once true, stays so; the last one if it does nowhere."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def _low(found: Estimate) -> float:
+    return -math.inf if found.low is None else found.low
+
+
+def _high(found: Estimate) -> float:
+    return math.inf if found.high is None else found.high
+
+
+def _within(value: float, low: float, high: float) -> Estimate:
+    low, high = min(low, high), max(low, high)
+    return Estimate(min(max(value, low), high), low, high)
+
+
+def estimates(values: Floats, low: Floats | None, high: Floats | None) -> list[Estimate]:
+    """Arrays of values and ends as a list.
+
+    Example:
+        >>> estimates(np.array([3.0]), None, None)
+        [Estimate(value=3.0, low=None, high=None)]
+    """
+    if low is None or high is None:
+        return [Estimate(value, None, None) for value in values.tolist()]
+    ends: Sequence[Sequence[float]] = [values.tolist(), low.tolist(), high.tolist()]
+    return [Estimate(*each) for each in zip(*ends, strict=True)]

@@ -1,0 +1,92 @@
+"""Statements over HTTP: counts by groups, sums and means as tables, and what they leave in the books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.api import RECORDS, Api, api, registration
+
+TABLES = "/v1/datasets/survey/tables"
+GROUPED = "SELECT sex, COUNT(*), AVG(age) FROM survey GROUP BY sex"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[Api]:
+    with api(tmp_path) as started:
+        yield started
+
+
+def ask(here: Api, token: str, sql: str, key: str | None = None, **more: Any) -> Any:
+    headers = {} if key is None else {"Idempotency-Key": key}
+    return here.call("POST", TABLES, token, json={"sql": sql, **more}, headers=headers)
+
+
+def test_counts_by_groups_are_one_question_of_a_person(fresh: Api) -> None:
+    ada = fresh.token("ada")
+    found = ask(fresh, ada, "SELECT sex, COUNT(*) FROM survey GROUP BY sex").json()
+    assert (found["names"], found["columns"]) == (["sex"], ["sex", "COUNT(*)", "COUNT(*) low", "COUNT(*) high"])
+    assert [row[0] for row in found["rows"]] == ["F", "M"]
+    assert sum(row[1] for row in found["rows"]) == pytest.approx(RECORDS, rel=0.2)
+    assert all(row[2] <= row[1] <= row[3] for row in found["rows"])
+    assert sum(found["sources"].values()) == 1
+    assert found["dataset"]["mine"]["asked"] == 1
+    listed = fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"]
+    assert [each["sql"] for each in listed] == ["SELECT sex, COUNT(*) FROM survey GROUP BY sex"]
+    assert listed[0]["value"] == pytest.approx(sum(row[1] for row in found["rows"]))
+
+
+def test_a_request_that_is_sent_again_is_answered_alike_and_costs_nothing_more(fresh: Api) -> None:
+    ada = fresh.token("ada")
+    first = ask(fresh, ada, GROUPED, key="mine", confidence=0.9)
+    assert first.status_code == 200, first.text
+    again = ask(fresh, ada, GROUPED, key="mine", confidence=0.9).json()
+    assert again["rows"] == first.json()["rows"]
+    assert again["dataset"]["spent"] == first.json()["dataset"]["spent"]
+    assert len(fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"]) == sum(
+        first.json()["sources"].values()
+    )
+    other = ask(fresh, ada, "SELECT sex, COUNT(*) FROM survey GROUP BY sex", key="mine")
+    assert other.status_code == 409
+
+
+def test_refused_statements_name_what_is_supported_and_ask_nothing(fresh: Api) -> None:
+    ada = fresh.token("ada")
+    for sql, remedy in (
+        ("SELECT COUNT(DISTINCT sex) FROM survey", "GROUP BY"),
+        ("SELECT MAX(age) FROM survey", "QUANTILE"),
+        ("SELECT COUNT(*) FROM survey JOIN other ON 1 = 1", "the joined table"),
+        ("SELECT COUNT(*) FROM another GROUP BY sex", "supported are"),
+    ):
+        refused = ask(fresh, ada, sql)
+        assert refused.status_code == 422
+        assert remedy in refused.text
+    asked = {"queries": [{"sql": GROUPED}]}
+    refused = fresh.call("POST", "/v1/datasets/survey/queries", ada, json=asked)
+    assert "/tables" in refused.json()["remedy"]
+    assert fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"] == []
+
+
+def test_a_session_that_learns_by_a_theorem_refuses_groups_and_goes_on(fresh: Api) -> None:
+    carol = fresh.token("carol", "custodian")
+    options = {"variant": "4c", "updates": 5, "threshold": 0.1, "step": "residual"}
+    made = fresh.call("POST", "/v1/datasets", carol, json=registration("steps", options=options))
+    assert made.status_code == 201, made.text
+    body = {"sql": "SELECT sex, COUNT(*) FROM steps GROUP BY sex"}
+    refused = fresh.call("POST", "/v1/datasets/steps/tables", carol, json=body)
+    assert refused.status_code == 422
+    assert "learns from one query at a time" in refused.text
+    count = fresh.call("POST", "/v1/datasets/steps/tables", carol, json={"sql": "SELECT COUNT(*), AVG(age) FROM steps"})
+    assert count.status_code == 200, count.text
+
+
+def test_a_person_whose_questions_are_used_up_is_told_so(fresh: Api) -> None:
+    carol, ada = fresh.token("carol", "custodian"), fresh.token("ada")
+    limits = {"queries": 2, "budget": None}
+    assert fresh.call("PUT", "/v1/datasets/survey/grants/ada", carol, json=limits).status_code == 200
+    refused = ask(fresh, ada, GROUPED)  # one for the counts, and one for each mean
+    assert refused.status_code == 403
+    assert "you have asked all 2 questions" in refused.text
