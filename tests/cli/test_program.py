@@ -52,6 +52,19 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
     assert program.stdout.splitlines()[-1] == "[]"
 
 
+def test_loading_is_hardly_interrupted_by_searches_for_cycles() -> None:
+    code = (
+        "import gc, sys\n"
+        "sys.argv = ['hedgerow', '--help']\n"
+        "from hedgerow.cli import main\n"
+        "before = gc.get_stats()[0]['collections']\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "print(gc.get_stats()[0]['collections'] - before)"
+    )
+    program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
+    assert int(program.stdout.splitlines()[-1]) <= 1  # Python's own threshold: dozens
+
+
 def start_words() -> list[str]:
     import sys
 

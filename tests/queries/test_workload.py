@@ -259,3 +259,16 @@ def test_all_prefixes_of_a_huge_attribute_are_refused_with_a_way_out() -> None:
     assert "ranges:ip:2000:0" in str(refusal.value)
     with pytest.raises(QueryError, match="list those that matter as conditions"):
         Workload.ranges(HUGE, ["ip"])
+
+
+@pytest.mark.parametrize("shaped", [False, True])
+def test_answers_are_never_an_array_that_the_source_keeps(monkeypatch: pytest.MonkeyPatch, shaped: bool) -> None:
+    domain = Domain((IntegerRange("a", 0, 3),))
+    kept = np.arange(4.0)
+    tables = DenseTables(domain, kept)
+    monkeypatch.setattr(DenseTables, "marginals", lambda self, cliques: [self.cells for _ in cliques])
+    monkeypatch.setattr(Marginals, "evaluate", lambda self, cliques, seen: seen[0].reshape(-1) if shaped else seen[0])
+    found = Workload.marginals(domain, 1).answers(tables)
+    assert found.tolist() == [0.0, 1.0, 2.0, 3.0]
+    found += 1.0
+    assert kept.tolist() == [0.0, 1.0, 2.0, 3.0]

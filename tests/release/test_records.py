@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import csv
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -328,3 +329,21 @@ def test_labels_of_derived_columns_are_quoted_where_they_need_it(label: str, tmp
     domain = Domain([IntegerRange("a", 0, 1)], [Derived(named, ("a",), [0, 1], column=True)])
     Records([[0], [1]], domain).write(tmp_path / "r.csv")
     assert pd.read_csv(tmp_path / "r.csv", keep_default_na=False)["b"].tolist() == [label, "c"]
+
+
+@pytest.mark.parametrize("label", ["else", "else, far away"])
+def test_lines_made_from_lists_of_texts_are_those_made_cell_by_cell(tmp_path: Path, label: str) -> None:
+    attributes = list(DOMAIN.attributes)
+    attributes[0] = Categorical("city", ("Bath", "York"), missing="?", other=label)
+    domain = Domain(attributes)
+    draw = np.random.default_rng(0)
+    codes = np.column_stack([draw.integers(0, each.size, 4_000) for each in domain])
+    codes[:, 6] = 0  # numbers inside bins are drawn for each cell
+    Records(codes, domain, seed=1).write(tmp_path / "all.csv")
+    lines = (tmp_path / "all.csv").read_text().splitlines()
+    for row in draw.permutation(4_000)[:60]:
+        Records(codes[[row]], domain, seed=1).write(tmp_path / "one.csv")
+        (_, line) = (tmp_path / "one.csv").read_text().splitlines()
+        (alone,), among = csv.reader([line]), lines[1 + row]
+        assert next(csv.reader([among]))[:6] == alone[:6]
+        assert among.split(",")[-6:-2] == line.split(",")[-6:-2]  # numbers have no quotes, whatever texts have

@@ -7,12 +7,22 @@ and `serving` (the server). This is the topmost room: it may import every other 
 hand them on to `hedgerow.privacy`.
 """
 
+_ALLOCATIONS = 200_000
+"""Objects between two searches for unreachable cycles.
+
+Python's own 700 make it search hundreds of times while libraries load, a tenth of a small run; what waits is bounded.
+"""
+
 
 def main() -> None:
     """Run the command line, and exit with its code.
 
     Exit codes: 0 done; 1 an error that Hedgerow found and explained; 2 wrong usage; 130 interrupted.
     """
+    import gc
+
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+
     from hedgerow.cli.app import app
     from hedgerow.cli.console import quiet_interrupts
 

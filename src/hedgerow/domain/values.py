@@ -40,9 +40,13 @@ from hedgerow.domain.layout import AS_USUAL, Written
 from hedgerow.domain.measures import written
 from hedgerow.domain.scales import Decimals, Moments, Scale, texts_on
 from hedgerow.domain.tilts import leaning
+from hedgerow.system import generator
 
 Codes = NDArray[np.integer[Any]]
 
+
+_REPEATED = 4
+"""Times that a value must be repeated on average, for the texts of all values to be made once and looked up."""
 
 _DECIMAL = re.compile(r"decimal128\((\d+), (\d+)\)")
 _ZONED = re.compile(r"timestamp\[(\w+), tz=(.+)\]")
@@ -168,7 +172,8 @@ class Drawn:
             tilts: Tilts of the bins, of a column that has some; flat by default (``tilts.py``).
             form: The form of the column.
         """
-        ordinary = np.where(codes >= attribute.ordinary, 0, codes).astype(np.int64)
+        known = codes if attribute.size == attribute.ordinary else np.where(codes >= attribute.ordinary, 0, codes)
+        ordinary = known.astype(np.int64, copy=False)
         if isinstance(attribute, Binned):
             return cls(attribute, codes, _inside_bins(attribute, ordinary, rng, tilts), form)
         numbers = ordinary + attribute.minimum if isinstance(attribute, IntegerRange) else ordinary
@@ -232,12 +237,13 @@ def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -
 
 def _natural(drawn: Drawn) -> pa.Array[Any]:
     """Values in the type that follows from the attribute."""
-    attribute, codes, beyond = drawn.attribute, drawn.codes, drawn.beyond
+    attribute, codes = drawn.attribute, drawn.codes
     kind = _arrow_type(attribute)
     if isinstance(attribute, Categorical) and kind == pa.string():
         return _dictionary(attribute, codes)
+    beyond = drawn.beyond if attribute.size > attribute.ordinary else None
     if isinstance(attribute, Categorical):
-        found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[np.where(beyond, 0, codes)]
+        found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[drawn.numbers]
         return pa.array(found, type=kind, mask=beyond)
     scale = scale_of(attribute)
     if scale is None:
@@ -278,12 +284,13 @@ def values_of(drawn: Drawn) -> pa.Array[Any]:
     return found.cast(kind) if pa.types.is_dictionary(kind) else found.dictionary_decode().cast(kind)
 
 
-def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
+def texts_of(drawn: Drawn, *, empties: bool, bare: bool = False) -> pa.Array[Any]:
     """Values of a column as CSV shows them: the other value as text, and the missing one where cells may not be empty.
 
     Args:
         drawn: The column.
         empties: Whether a column may have empty cells.
+        bare: Whether numbers may be texts too, since texts have no quotes around them. Long columns are faster then.
 
     Example:
         >>> from hedgerow.system.randomness import generator
@@ -291,6 +298,16 @@ def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
         >>> texts_of(Drawn.of(age, np.array([0, 74]), generator(0)), empties=True).to_pylist()
         ['17', '-1']
     """
+    attribute, codes = drawn.attribute, drawn.codes
+    if isinstance(attribute, Binned) or _REPEATED * attribute.size > len(codes):
+        return _texts(drawn, empties)
+    every = np.arange(attribute.size)  # each cell follows from its code
+    listed: Any = _texts(Drawn.of(attribute, every, generator(0), form=drawn.form), empties)
+    found: pa.Array[Any] = (listed.cast(pa.string()) if bare else listed).take(pa.array(codes))
+    return found
+
+
+def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
     attribute, codes, form = drawn.attribute, drawn.codes, drawn.form
     scale = scale_of(attribute)
     if scale is None:

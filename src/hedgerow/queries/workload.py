@@ -165,12 +165,16 @@ class Workload:
             tables: Source of the marginal tables, over the domain of the workload.
 
         Returns:
-            Counts, shape ``(n_queries,)``.
+            Counts, a new array of shape ``(n_queries,)``.
 
         Raises:
             QueryError: The tables are over another domain.
         """
-        return np.concatenate([answers for _, answers, _ in self.parts(tables)])
+        parts = [(answers, seen) for _, answers, seen in self.parts(tables)]
+        answers, seen = parts[0]
+        if len(parts) == 1 and seen and answers.flags.owndata and all(answers is not table for table in seen):
+            return answers  # the family made it; a source may keep what it gave
+        return np.concatenate([answers for answers, _ in parts])
 
     def parts(self, tables: Tables) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
         """Each family with its answers and the tables that they were read from; no tables where it needed none.

@@ -181,14 +181,16 @@ class Records:
         """
         write_batches(path, self.domain, [self])
 
-    def batches(self, *, as_text: bool = False) -> Iterator[pa.RecordBatch]:
+    def batches(self, *, as_text: bool = False, bare: bool = False) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches, lazily.
 
         Args:
             as_text: Whether missing and other values become their texts, as in CSV.
+            bare: Whether numbers may become texts as well, which is faster where texts have no quotes around them.
         """
         # A line without any text would be no record to most readers, so an only column has no empty cells.
-        return self._decoded(partial(texts_of, empties=len(written(self.domain)) > 1) if as_text else values_of)
+        empties = len(written(self.domain)) > 1
+        return self._decoded(partial(texts_of, empties=empties, bare=bare) if as_text else values_of)
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
@@ -340,11 +342,12 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Genera
     # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
     csv.writer(header, lineterminator="\n").writerow([each.name for each in written(domain)])
-    options = pa.csv.WriteOptions(include_header=False, quoting_style=_quoting(domain))
+    quoting = _quoting(domain)
+    options = pa.csv.WriteOptions(include_header=False, quoting_style=quoting)
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
         for batch in batches:
-            for chunk in batch.batches(as_text=True):
+            for chunk in batch.batches(as_text=True, bare=quoting == "none"):
                 pa.csv.write_csv(chunk, file, options)
                 yield chunk.num_rows
 

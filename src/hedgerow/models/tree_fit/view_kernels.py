@@ -201,10 +201,14 @@ def views_of(
         total += 2 * nodes[owners[v], 1] + nodes[owners[v], 2]
         most = max(most, lists[1][v] - lists[0][v])
     pool = np.empty(zeros + total, np.int64)
-    pool[:zeros] = 0
+    for k in range(zeros):
+        pool[k] = 0
     views, cells = np.empty((owners.size + 1, 5), np.int64), np.empty(owners.size, np.int64)
     every, marks = np.empty((3, most), np.int64), np.empty((2, most), np.int64)
-    axes, lengths = members[order], sizes[members[order]].astype(np.int64)
+    axes, lengths = np.empty(order.size, np.int32), np.empty(order.size, np.int64)
+    for k in range(order.size):
+        axes[k] = members[order[k]]
+        lengths[k] = int(sizes[axes[k]])
     rows_at, room = zeros, 1
     for v in range(owners.size):
         i = owners[v]
@@ -218,7 +222,8 @@ def views_of(
         if cut > 0:
             _index(pool[rows_at:at], 0, cut, lengths[start:end], table, numbers, lists[5])
         else:
-            numbers[:] = 0
+            for k in range(count):
+                numbers[k] = 0
             pool[rows_at] = 0
         _index(pattern, cut, end - start, lengths[start:end], table, strides, lists[5])
         kind = PATTERN
