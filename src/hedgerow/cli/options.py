@@ -299,8 +299,9 @@ def workload_over(domain: Domain, text: str | None) -> Workload:
         QueryError: The text is wrong, or does not fit the domain.
     """
     from hedgerow.queries import Workload
+    from hedgerow.synthesis import usual_workload
 
-    return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
+    return Workload.parse(usual_workload(domain) if text is None else text, domain)
 
 
 def persons_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli import options
+from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.learning import Opening, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
@@ -28,11 +29,16 @@ def synth(
     ctx: typer.Context,
     *,
     data: DataPlace,
-    domain: options.DomainFile,
     output: Annotated[
         str,
         options.output_option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}."),
     ],
+    domain: Annotated[
+        Path | None,
+        options.table_option(
+            "--domain", metavar="FILE", help=f"{options.DOMAIN_FILE} Without it a draft is offered on a terminal."
+        ),
+    ] = None,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
@@ -142,6 +148,7 @@ def synth(
     from hedgerow.domain import Domain
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    domain = domain or offer_draft(shown, data, options.split_names(columns), (count_column, person, weight))
     place = RecordsPlace.of(output)
     release = release or place.release
     if release is None:
@@ -198,8 +205,14 @@ def synth(
 
             with shown.busy("writing the report"):
                 write_report(made, report, exact=exact)
-        files = {"records": place.text, "release": release, "report": report}
-        _tell(shown, made, drawn, exact, files=files, registered=registered)
+        _tell(
+            shown,
+            made,
+            drawn,
+            exact,
+            files={"records": place.text, "release": release, "report": report},
+            registered=registered,
+        )
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
