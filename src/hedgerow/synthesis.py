@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.registry import entry
+from hedgerow.cards import card
 from hedgerow.domain import Domain, check_public, domain_from_mapping, ignored_in_words, read_domain
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Neighbours, Workload, persons_of
@@ -306,6 +307,12 @@ class Synthesis:
         budget, n = self.release.budget, len(self.assumptions)
         limit = f"{budget.limit:.4g} {budget.unit}"
         return f"Synthesis({self.n_records:,} records of {shown}; {limit}; {n} assumptions)"
+
+    def _repr_html_(self) -> str:
+        """The guarantee, and what was assumed, for notebooks."""
+        facts = [("guarantee", self.release.guarantee())]
+        rows = ((each,) for each in self.assumptions)
+        return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
 
     def __str__(self) -> str:
         """The guarantee, what was spent, and what was assumed."""
