@@ -77,6 +77,7 @@ def test_public_names_are_pinned() -> None:
         "SessionFile",
         "SmallDB",
         "Synthesis",
+        "Synthesizer",
         "Subsampled",
         "Sweeps",
         "Table",

@@ -45,4 +45,5 @@ from .release.linked import LinkedRelease as LinkedRelease
 from .release.records import Records as Records
 from .simulation import SimulatedErrors as SimulatedErrors, simulate_errors as simulate_errors
 from .synthesis import Synthesis as Synthesis, synthesize as synthesize
+from .synthesizer import Synthesizer as Synthesizer
 from .version import __version__ as __version__
