@@ -130,7 +130,7 @@ class Release:
             ("guarantee", self.guarantee()),
             ("spent", f"{self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit}, by {len(self.events)} looks"),
             ("records", f"{self.total:,.0f}{'' if self.budget.neighbours.public_total else ', noisy'}"),
-            ("standard deviation of the noise", f"{noise}, in {len(sizes)} measurements"),
+            ("standard deviation of the noise", f"{noise} (measurements: {len(sizes)})"),
         ]
         return card(f"Release by {self.provenance.algorithm}", facts) + self.domain.to_html()
 
