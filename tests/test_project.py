@@ -76,6 +76,8 @@ def test_public_names_are_pinned() -> None:
         "SeededNoise",
         "SessionFile",
         "SmallDB",
+        "Synthesis",
+        "Synthesizer",
         "Subsampled",
         "Sweeps",
         "Table",
@@ -84,6 +86,7 @@ def test_public_names_are_pinned() -> None:
         "__version__",
         "compare",
         "determines",
+        "draft_domain",
         "errors",
         "evaluate",
         "feasible_records",
@@ -96,6 +99,7 @@ def test_public_names_are_pinned() -> None:
         "scan_table",
         "solve_game",
         "svd_bound",
+        "synthesize",
         "write_domain",
     }
     for name in hedgerow.__all__:

@@ -14,6 +14,7 @@ from .algorithms.yardsticks.game import GameSolution as GameSolution, solve_game
 from .algorithms.yardsticks.matrix_bound import svd_bound as svd_bound
 from .algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
 from .comparison import Comparison as Comparison, compare as compare
+from .data.draft import draft_domain as draft_domain
 from .data.linked import read_linked as read_linked
 from .data.public import read_public as read_public
 from .data.scanning.chunks import scan_table as scan_table
@@ -43,4 +44,6 @@ from .release import Release as Release
 from .release.linked import LinkedRelease as LinkedRelease
 from .release.records import Records as Records
 from .simulation import SimulatedErrors as SimulatedErrors, simulate_errors as simulate_errors
+from .synthesis import Synthesis as Synthesis, synthesize as synthesize
+from .synthesizer import Synthesizer as Synthesizer
 from .version import __version__ as __version__

@@ -1,4 +1,4 @@
-"""The command line may open private tables, and does nothing with them but hand them on."""
+"""The command line and the one call may open private tables, and do nothing with them but hand them on."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import hedgerow.cli
+import hedgerow.synthesis
 
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
+FILES.append(Path(str(hedgerow.synthesis.__file__)))
 OPENERS = {
     "read_table",
     "scan_table",

@@ -101,6 +101,23 @@ def budget_for(wanted: Domain | OpenDomain, budget: Budget) -> Budget:
     return budget if isinstance(wanted, Domain) else budget_with_thresholds(budget, wanted)
 
 
+def check_known(wanted: Domain | OpenDomain, *, prior: bool, coded: bool) -> None:
+    """Refuse what needs a domain that is known from the start.
+
+    Args:
+        wanted: The domain.
+        prior: Whether public data are given.
+        coded: Whether the table holds codes.
+
+    Raises:
+        typer.BadParameter: Something is to be learnt of the domain.
+    """
+    from hedgerow.domain import Domain
+
+    if not isinstance(wanted, Domain) and (prior or coded):
+        raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
+
+
 @final
 @dataclass(frozen=True)
 class Opened:

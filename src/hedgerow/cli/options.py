@@ -40,7 +40,6 @@ DOMAIN_FILE = (
     "groups), derived columns, and rules that no record breaks."
 )
 DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
-OptionalDomainFile = Annotated[Path | None, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
 BoundsOption = Annotated[
     list[str] | None,
     table_option(
@@ -374,8 +373,9 @@ def workload_over(domain: Domain, text: str | None) -> Workload:
         QueryError: The text is wrong, or does not fit the domain.
     """
     from hedgerow.queries import Workload
+    from hedgerow.synthesis import usual_workload
 
-    return Workload.parse(f"marginals:{min(2, len(domain))}" if text is None else text, domain)
+    return Workload.parse(usual_workload(domain) if text is None else text, domain)
 
 
 def persons_of(

@@ -28,8 +28,6 @@ PLACES = (
 DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private table: {PLACES}.")]
 
 _OF_PERSONS = ("person", "at_most", "weight", "largest_weight")
-LARGE_BYTES = 1 << 30
-"""A larger file is counted where it is, in passes."""
 
 
 @final
@@ -162,11 +160,12 @@ class Reading:
         Raises:
             DataError: The table does not fit the domain.
         """
-        from hedgerow.data import is_place, read_table, scan_table
+        from hedgerow.data import read_table, scan_table
+        from hedgerow.synthesis import is_counted_in_place
 
         how = self._how(show_values=show_values)
         with _naming_options(self.domain.names):
-            if self.where is None and not is_place(data) and not _is_large(Path(data)):
+            if not is_counted_in_place(data, self.where):
                 if before_rows is not None:
                     scan_table(data, self.domain, **how)  # which looks at the columns alone
                     before_rows()
@@ -214,10 +213,6 @@ def inputs_of(data: str) -> list[Path]:
     from hedgerow.data import files_of
 
     return files_of(data)
-
-
-def _is_large(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size > LARGE_BYTES
 
 
 def _kept(session: Path) -> tuple[Domain | None, Mapping[str, Any]]:

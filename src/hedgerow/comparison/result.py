@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
+from hedgerow.cards import MOST_ROWS, card
 from hedgerow.comparison.journal import COLUMNS, budget_fields, rows_of, text_of
 from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of, measure_named
 from hedgerow.system import replacing
@@ -86,6 +87,20 @@ class Comparison:
     outcomes: tuple[Outcome, ...]
     references: Mapping[str, Mapping[str, float]]
     bounds: Mapping[Budget, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """The setting in one line; no figure."""
+        return f"Comparison(not private: {', '.join(self.series)}; {self.setting.workload}; {len(self.outcomes)} runs)"
+
+    def _repr_html_(self) -> str:
+        """Averages over the runs, for notebooks, labelled as they must be."""
+        found = self.summaries
+        rows = (
+            (each.mechanism, f"{amount_of(each.budget):.4g}", each.metric, f"{each.mean:.4g}", each.reason)
+            for each in found
+        )
+        headings = ("mechanism", "budget", "error", "mean", "remark")
+        return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(found) - MOST_ROWS)
 
     @property
     def budgets(self) -> list[Budget]:

@@ -48,7 +48,12 @@ FOOTER = """\
 
 
 def draft_domain(
-    source: Source, *, columns: Iterable[str] | None = None, max_values: int = 50, name: str | None = None
+    source: Source,
+    *,
+    columns: Iterable[str] | None = None,
+    without: Iterable[str] = (),
+    max_values: int = 50,
+    name: str | None = None,
 ) -> str:
     """Propose a domain file.
 
@@ -60,6 +65,7 @@ def draft_domain(
     Args:
         source: A table as for ``read_table``, or the text of a place as for ``scan_table``.
         columns: Columns to draft; None for all.
+        without: Columns that are left out of these, such as one of counts, of weights, or of persons.
         max_values: Texts with more distinct values than this are listed only if each is there often.
         name: Name of the table in the header; its path by default.
 
@@ -72,6 +78,7 @@ def draft_domain(
 
     Example:
         >>> import pyarrow as pa
+        >>> from hedgerow import draft_domain
         >>> people = pa.table({"sex": ["F", "M", "?"], "age": [20, 31, 47]})
         >>> print(draft_domain(people).partition("says.")[2].partition("# The data")[0])
         <BLANKLINE>
@@ -87,7 +94,8 @@ def draft_domain(
         <BLANKLINE>
     """
     reader = open_place(source) if isinstance(source, str) else open_table(source)
-    wanted = list(reader.names if columns is None else columns)
+    left_out = set(without)
+    wanted = [column for column in (reader.names if columns is None else columns) if column not in left_out]
     for column in wanted:
         if reader.names.count(column) != 1:
             problem = "it is there more than once" if column in reader.names else "the table has no such column"

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
 from hedgerow.data.reading import (
     BROKEN_REMEDY,
@@ -193,6 +194,10 @@ class Table:
         """The public part only: not even the number of records."""
         names = ", ".join(self.domain.names)
         return f"Table({len(self.domain)} attribute{'s' if len(self.domain) != 1 else ''}: {names})"
+
+    def _repr_html_(self) -> str:
+        """The domain, for notebooks: nothing of the records, not even their number."""
+        return card(repr(self).partition("(")[0]) + self.domain.to_html()
 
 
 def read_table(

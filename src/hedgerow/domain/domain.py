@@ -20,6 +20,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Bools, Places
+from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
@@ -42,6 +43,17 @@ class _Known(dict[str, int]):
     def __missing__(self, name: str) -> int:
         found = self[name] = self._find(name)
         return found
+
+
+_SHOWN = 8
+"""Columns that a representation names."""
+
+
+def _values_text(attribute: Attribute) -> str:
+    """All values of a column if they are few; else the first and the last."""
+    if attribute.size <= _SHOWN:
+        return ", ".join(map(attribute.label, range(attribute.size)))
+    return f"{attribute.label(0)} ... {attribute.label(attribute.size - 1)}"
 
 
 @final
@@ -78,6 +90,26 @@ class Domain:
     draft: bool = field(compare=False)
     layout: Layout = field(compare=False)
     spans: tuple[Span, ...] = field(compare=False)
+
+    def __repr__(self) -> str:
+        """One line: names and numbers of values of the first columns; ``domain_to_mapping`` says everything."""
+        shown = ", ".join(f"{each.name}: {each.size:,}" for each in self.attributes[:_SHOWN])
+        more = len(self.attributes) - _SHOWN
+        draft = "draft; " if self.draft else ""
+        return f"Domain({draft}{shown}{f' and {more} more' if more > 0 else ''})"
+
+    def _repr_html_(self) -> str:
+        """The same as ``to_html``, which notebooks look for by this name."""
+        return self.to_html()
+
+    def to_html(self) -> str:
+        """The columns and their values as a small table of HTML."""
+        more = len(self.attributes) - MOST_ROWS
+        facts = [("rules", f"{len(self.constraints)}")] if self.constraints else []
+        facts += [("ignored", ", ".join(self.ignored))] if self.ignored else []
+        rows = ((each.name, f"{each.size:,}", _values_text(each)) for each in self.attributes)
+        title = "Draft of a domain, read off private data" if self.draft else "Domain"
+        return card(title, facts, ("column", "values", "from, to"), rows, more=more)
 
     def __init__(
         self,

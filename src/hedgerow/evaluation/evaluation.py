@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
+from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain import Domain, Scale, read_domain
 from hedgerow.errors import ColumnError, ConfigError, DomainError
 from hedgerow.evaluation import learners, measures
@@ -128,6 +129,13 @@ class Evaluation:
     def __repr__(self) -> str:
         """The setting; no figure."""
         return f"Evaluation(not private: {', '.join(self.files)} beside {self.real})"
+
+    def _repr_html_(self) -> str:
+        """The main figures, for notebooks, labelled as they must be."""
+        from hedgerow.evaluation.presentation import headings_of, rows_of, title_of
+
+        rows = rows_of(self)
+        return card(title_of(self), (), headings_of(self), rows, more=len(rows) - MOST_ROWS)
 
 
 def evaluate(

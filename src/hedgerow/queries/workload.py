@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.cards import card
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, ExplicitMatrix, Marginals, Parities
+
+_LONGEST = 100
+"""Characters of a text that a representation shows."""
 
 
 @final
@@ -67,6 +71,16 @@ class Workload:
                 f"the weights {self.weights} do not fit {len(self.families)} families",
                 remedy="give one positive number for each family",
             )
+
+    def __repr__(self) -> str:
+        """One line, which a long text is shortened for."""
+        spec = self.spec if len(self.spec) <= _LONGEST else f"{self.spec[:_LONGEST]}..."
+        return f"Workload({spec!r}, {self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'})"
+
+    def _repr_html_(self) -> str:
+        """The families and the columns, for notebooks."""
+        facts = [("queries", f"{self.n_queries:,}"), ("candidates", f"{self.n_candidates:,}")]
+        return card(repr(self), facts) + self.domain.to_html()
 
     @property
     def domain(self) -> Domain:

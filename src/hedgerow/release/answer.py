@@ -32,6 +32,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
+from hedgerow.cards import card
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
 from hedgerow.release.evidence import Evidence
@@ -61,6 +62,11 @@ class Answer:
     low: float | None
     high: float | None
     covers: str
+
+    def _repr_html_(self) -> str:
+        """The answer with its interval, for notebooks."""
+        between = "no interval" if self.low is None or self.high is None else f"{self.low:,.6g} to {self.high:,.6g}"
+        return card(f"{self.value:,.6g}", [("interval", between), ("covers", self.covers)])
 
     @property
     def has_interval(self) -> bool:

@@ -21,6 +21,7 @@ import pyarrow.parquet
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.cards import card
 from hedgerow.domain.attribute import Attribute, Binned, Categorical
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.measures import measure_of, written
@@ -40,6 +41,9 @@ CHUNK_ROWS = 1 << 17
 _CHUNK_CODES = 1 << 21
 _GROUP_CHUNKS = 4
 """Chunks in one row group of a Parquet file; larger groups make smaller files and take more memory."""
+
+_SHOWN = 10
+"""Records that a notebook shows."""
 
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
@@ -103,6 +107,13 @@ class Records:
     def __repr__(self) -> str:
         """Size and columns."""
         return f"Records({len(self):,} records of {', '.join(each.name for each in written(self.domain))})"
+
+    def _repr_html_(self) -> str:
+        """The first records, for notebooks."""
+        first = next(self.batches(as_text=True), None)
+        rows = [] if first is None else [tuple(map(str, row.values())) for row in first.slice(0, _SHOWN).to_pylist()]
+        names = [each.name for each in written(self.domain)]
+        return card(f"{len(self):,} synthetic records", (), names, rows, more=len(self) - len(rows))
 
     def take(self, rows: Ints) -> Records:
         """The records at some places, in that order.

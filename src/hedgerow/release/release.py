@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self, final
 
 import numpy as np
 
+from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
@@ -120,6 +121,18 @@ class Release:
             f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, "
             f"{self.total:,.0f} records{private}, {spent}{seeded})"
         )
+
+    def _repr_html_(self) -> str:
+        """Guarantee, size of the noise and columns, for notebooks."""
+        sizes = [each.std for each in self.measurements]
+        noise = "no measurement" if not sizes else f"{min(sizes):,.4g} to {max(sizes):,.4g} counts"
+        facts = [
+            ("guarantee", self.guarantee()),
+            ("spent", f"{self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit}, by {len(self.events)} looks"),
+            ("records", f"{self.total:,.0f}{'' if self.budget.neighbours.public_total else ', noisy'}"),
+            ("standard deviation of the noise", f"{noise} (measurements: {len(sizes)})"),
+        ]
+        return card(f"Release by {self.provenance.algorithm}", facts) + self.domain.to_html()
 
     @property
     def held(self) -> Model | StoredModel:

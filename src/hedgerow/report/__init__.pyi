@@ -4,6 +4,7 @@ from .page import (
     render_report as render_report,
     require_extra as require_extra,
     write_audit as write_audit,
+    write_page as write_page,
     write_report as write_report,
 )
 from .sections import (

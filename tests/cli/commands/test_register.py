@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from hedgerow import synthesis
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.cli import reading
 from hedgerow.data.table import read_table
@@ -97,7 +98,7 @@ def test_the_register_is_charged_before_the_first_row_is_read(place: Place, monk
 
 
 def test_a_large_table_is_charged_for_before_its_first_pass(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LARGE_BYTES", 0)
+    monkeypatch.setattr(synthesis, "LARGE_BYTES", 0)
     (place / "people.csv").write_text("sex,age,job\nF,99,clerk\n")
     assert refused(with_register(place, *LIMIT), "column 'age'")
     assert opened(place).spent == 1.0

@@ -20,8 +20,10 @@ from hedgerow.algorithms.mwem.settings import (
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
+from hedgerow.cards import MOST_ROWS, card
 from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import Budget
+from hedgerow.quantities import human_bytes
 from hedgerow.queries import Measurable, Parities, Workload
 
 _BETA_TOTAL = 0.1 * BETA
@@ -91,6 +93,19 @@ class Plan:
     bound: Bound
     decision: Decision | None = None
     in_turn: bool = False
+
+    def __repr__(self) -> str:
+        """One line; ``lines`` says everything."""
+        rounds = f"at most {self.rounds:,}" if self.adaptive else f"{self.rounds:,}"
+        memory = human_bytes(self.required_bytes)
+        word = "round" if self.rounds == 1 else "rounds"
+        return f"Plan({rounds} {word}, {self.limit:.4g} {self.unit}, {memory}{'' if self.fits else ': too much'})"
+
+    def _repr_html_(self) -> str:
+        """Memory, charges and noise, for notebooks."""
+        noise = ((text, f"{size:,.1f}") for text, size in self.noise)
+        more = len(self.noise) - MOST_ROWS
+        return card(repr(self), [], ("measured", "expected error of one value, in counts"), noise, more=more)
 
     @property
     def fits(self) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -16,6 +18,7 @@ from hedgerow.cli.learning import budget_for, learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
+from hedgerow.errors import DomainError
 from hedgerow.queries import Relation
 from hedgerow.system import replacing
 
@@ -107,7 +110,7 @@ def domain(
             _show_file(shown, _public(data, columns, bounds or (), count_column), output, "domain")
             return
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(columns), count_column)
+            text = _draft(data, options.split_names(columns), (count_column,))
         shown.warn(_DRAFT)
         _show_file(shown, text, output, "draft")
 
@@ -171,12 +174,43 @@ def _listed(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_LISTED])}{more}"
 
 
-def _draft(data: str, columns: list[str] | None, count_column: str | None) -> str:
-    from hedgerow.data import draft_domain, open_place
+def _draft(data: str, columns: list[str] | None, beside: Collection[str | None]) -> str:
+    from hedgerow.data import draft_domain
 
-    if count_column is not None and columns is None:
-        columns = [name for name in open_place(data).names if name != count_column]
-    return draft_domain(data, columns=columns)
+    left_out = [name for name in beside if name is not None] if columns is None else []
+    return draft_domain(data, columns=columns, without=left_out)
+
+
+def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Collection[str | None]) -> NoReturn:
+    """Offer to draft the domain that a run needs; nobody is asked where no terminal could answer.
+
+    Args:
+        output: Asks, and shows progress.
+        data: Place of the private table.
+        columns: Columns of the domain; None for all.
+        beside: Columns of counts, persons or weights, which no domain holds.
+
+    Raises:
+        DomainError: Always: a draft is no domain until somebody has read it.
+    """
+    from hedgerow.synthesis import NO_DOMAIN, draft_file, drafting_command
+
+    file = draft_file(data)
+    asks = sys.stdin.isatty() and not (output.quiet or output.as_json or file.exists())
+    if asks and typer.confirm(f"There is no --domain. Draft {file} from the data, for you to correct?", err=True):
+        with output.busy(f"reading {data}"):
+            text = _draft(data, columns, beside)
+        output.warn(_DRAFT)
+        _show_file(output, text, file, "draft")
+        raise DomainError(
+            f"nothing was run: {file} is a draft",
+            remedy=f"make it say what is publicly known, delete its line 'draft: true', and run again with "
+            f"--domain {shlex.quote(str(file))}",
+        )
+    remedy = (
+        f"draft one, correct it, and name it with --domain: {drafting_command(data)}; or have it learnt: --auto-domain"
+    )
+    raise DomainError(NO_DOMAIN, remedy=remedy)
 
 
 def plan(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hedgerow.cli import options
+from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
-from hedgerow.cli.learning import Opening, budget_for, outline_of
+from hedgerow.cli.learning import Opening, budget_for, check_known, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import run_accounted, save_first, signing_key
@@ -32,7 +33,12 @@ def synth(
         str,
         options.output_option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}."),
     ],
-    domain: options.OptionalDomainFile = None,
+    domain: Annotated[
+        Path | None,
+        options.table_option(
+            "--domain", metavar="FILE", help=f"{options.DOMAIN_FILE} Without it a draft is offered on a terminal."
+        ),
+    ] = None,
     auto_domain: Annotated[
         bool,
         options.table_option(
@@ -153,6 +159,8 @@ def synth(
     from hedgerow.domain import Domain
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    if not (domain or auto_domain):
+        offer_draft(shown, data, options.split_names(columns), (count_column, person, weight))
     place = RecordsPlace.of(output)
     release = release or place.release
     if release is None:
@@ -176,8 +184,7 @@ def synth(
     )
     budget = budget_for(wanted, options.budget_of(epsilon, delta, rho, between, mu))
     asked = options.workload_over(outline_of(wanted, workload), workload)
-    if asked.domain is not wanted and (prior is not None or coded):
-        raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
+    check_known(wanted, prior=prior is not None, coded=coded)
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
@@ -217,8 +224,14 @@ def synth(
 
             with shown.busy("writing the report"):
                 write_report(made, report, exact=exact)
-        files = {"records": place.text, "release": release, "report": report}
-        _tell(shown, made, drawn, exact, files=files, registered=registered)
+        _tell(
+            shown,
+            made,
+            drawn,
+            exact,
+            files={"records": place.text, "release": release, "report": report},
+            registered=registered,
+        )
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:

@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, check_binary
@@ -310,6 +311,10 @@ class ScannedTable:
         """The public part only: not even the number of records."""
         names = ", ".join(self.domain.names)
         return f"ScannedTable({len(self.domain)} attribute{'s' if len(self.domain) != 1 else ''}: {names})"
+
+    def _repr_html_(self) -> str:
+        """The domain, for notebooks: nothing of the records, not even their number."""
+        return card(repr(self).partition("(")[0]) + self.domain.to_html()
 
 
 def counted(

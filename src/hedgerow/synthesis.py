@@ -1,0 +1,403 @@
+"""One call from a private table to synthetic records: the choices of ``hedgerow synth``, for Python.
+
+It opens tables and hands them on, and reads nothing exact. What it chose itself, `Synthesis.assumptions` says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from hedgerow.algorithms.registry import entry
+from hedgerow.cards import card
+from hedgerow.domain import Domain, check_public, domain_from_mapping, ignored_in_words, read_domain
+from hedgerow.errors import ConfigError, DomainError
+from hedgerow.queries import Neighbours, Workload, persons_of
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.data import ScannedTable, Table
+    from hedgerow.privacy import Budget, Register
+    from hedgerow.release import Answer, Records, Release
+    from hedgerow.system import Seed, SigningKey
+
+Kind = Literal["arrow", "pandas", "polars"]
+"""The kind of table that records are handed over in."""
+
+LARGE_BYTES = 1 << 30
+"""Files above this size are counted where they are; smaller ones are read into memory, which is faster."""
+
+
+NO_DOMAIN = "no domain is given, and the guarantee does not cover values that are read off private data"
+"""The message where nobody says which values each column could hold."""
+
+
+def draft_file(data: str) -> Path:
+    """The domain file that a draft of a table is proposed to be written to, in the working folder.
+
+    Example:
+        >>> draft_file("data/people.csv").name, draft_file("duckdb:census.db#homes").name, draft_file("data/*.pq").name
+        ('people.domain.yaml', 'homes.domain.yaml', 'table.domain.yaml')
+    """
+    name = Path(data.rpartition("#")[2]).name.partition(".")[0]
+    plain = re.fullmatch(r"[\w -]+", name) is not None
+    return Path(f"{name if plain else 'table'}.domain.yaml")
+
+
+def drafting_command(data: str) -> str:
+    """The command that drafts a domain file from a table.
+
+    Example:
+        >>> drafting_command("people.csv")
+        'hedgerow domain people.csv -o people.domain.yaml'
+    """
+    return f"hedgerow domain {shlex.quote(data)} -o {shlex.quote(str(draft_file(data)))}"
+
+
+def usual_workload(domain: Domain) -> str:
+    """The queries that are asked where nobody says which: all pairs of columns, or the only column.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> usual_workload(Domain([IntegerRange("age", 0, 99)]))
+        'marginals:1'
+    """
+    return f"marginals:{min(2, len(domain))}"
+
+
+def is_counted_in_place(source: object, where: str | None = None) -> bool:
+    """Whether a table is counted where it is, and not read into memory.
+
+    Args:
+        source: A place or an object, as for `synthesize`.
+        where: The condition that rows must meet, if any.
+
+    Example:
+        >>> is_counted_in_place("people/*.parquet"), is_counted_in_place("people.csv", where="age < 30")
+        (True, True)
+    """
+    from hedgerow.data import is_place
+
+    if where is not None:
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return type(source).__module__.startswith("pyspark.")
+    path = Path(source)
+    return is_place(str(source)) or (path.is_file() and path.stat().st_size > LARGE_BYTES)
+
+
+def synthesize(
+    data: Any,
+    epsilon: float = 1.0,
+    delta: float | None = None,
+    domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    budget: Budget | None = None,
+    neighbours: Neighbours | str = "add-remove",
+    register: Register | None = None,
+    name: str = "",
+    workload: str | None = None,
+    mechanism: str | Algorithm = "mwem",
+    accept_draft: bool = False,
+    columns: Iterable[str] | None = None,
+    count_column: str | None = None,
+    where: str | None = None,
+    violations: Literal["refuse", "drop"] = "refuse",
+    person: str | None = None,
+    at_most: int | None = None,
+    weight: str | None = None,
+    largest_weight: int | None = None,
+    coded: bool = False,
+    show_values: bool = False,
+    records: int | None = None,
+    seed: int | None = None,
+) -> Synthesis:
+    """Make synthetic records of a private table, with everything that is not given chosen as ``hedgerow synth`` does.
+
+    Each call spends its whole budget, and the budgets of one table add up.
+
+    Args:
+        data: A pandas or polars data frame, an Arrow table or anything else with Arrow's C stream; the path of a CSV or
+            Parquet file, or a place as for ``scan_table``; a Spark data frame.
+        epsilon: The budget: pure epsilon, or the epsilon of ``delta``.
+        delta: Makes the run (epsilon, delta)-private; at most a small part of 1 / (number of records).
+        domain: The values that each column could hold: a `Domain`, the content of a domain file as a mapping, or the
+            path of one, whose bins are all declared. It is public knowledge, and never read off the data.
+        budget: A budget of another kind, such as ``ZCDP(0.1)``, which says its own neighbours; it stands in place of
+            epsilon, delta and neighbours.
+        neighbours: The change that one person can make: ``"add-remove"`` a record, or ``"replace"`` one.
+        register: Register of the table, which keeps the sum of all its releases.
+        name: Name of the release in the register.
+        workload: Text of the queries that should come out right; all pairs of columns by default.
+        mechanism: Name of an algorithm, or a configured one.
+        accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
+            draft from the data. What was read off the data is outside the guarantee, and the release says so.
+        columns: Use these columns only.
+        count_column: See ``read_table``, and so for the following seven.
+        where: SQL condition on rows, of a file or a place: only those for which it holds are records.
+        violations: Whether records that break a rule of the domain are refused, or left out.
+        person: Column that says who a record belongs to.
+        at_most: Number of records of a person that are counted, at most.
+        weight: Column that says how often a record counts.
+        largest_weight: The largest weight that counts.
+        coded: Whether the table holds codes in place of values.
+        show_values: Whether errors about cells may show their values.
+        records: Number of records to draw; by default the noisy number of records, or 100,000 where they have weights.
+        seed: NOT PRIVATE: noise and records that can be drawn again, for tests. The release is stamped.
+
+    Raises:
+        DomainError: No domain is given, or it is wrong, or a draft that is not accepted.
+        ConfigError: Two arguments contradict each other, or an amount is out of its range.
+        QueryError: The workload does not fit the domain.
+        DataError: The table does not fit the domain; nothing was spent.
+        RegisterExceededError: The register does not cover the budget; nothing was spent.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> people = pa.table({"sex": ["F", "M"] * 400, "smokes": ["no", "yes", "no", "no"] * 200})
+        >>> domain = {"sex": ["F", "M"], "smokes": ["no", "yes"]}
+        >>> made = synthesize(people, epsilon=5.0, domain=domain, records=100, seed=0)
+        >>> made
+        Synthesis(100 records of sex, smokes; 5 epsilon; 4 assumptions)
+        >>> made.records.column_names, made.records.num_rows
+        (['sex', 'smokes'], 100)
+        >>> answer = made.answer("sex = 'M' and smokes = 'yes'")
+        >>> answer.low <= 200 <= answer.high
+        True
+    """
+    import pyarrow as pa
+
+    from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
+
+    chosen = None if columns is None else list(columns)
+    persons = persons_of(person, at_most, weight, largest_weight)
+    if records is not None and records < 1:
+        raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
+    if budget is None:
+        between = (neighbours if isinstance(neighbours, Neighbours) else Neighbours.of(neighbours)).between(persons)
+        budget = PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
+    kind = _kind_of(data)
+    if isinstance(data, os.PathLike):
+        data = str(data)
+    if isinstance(data, pa.RecordBatchReader) and domain is None:
+        data = data.read_all()  # which is read for the draft, and again
+    declared = _domain_of(data, domain, chosen, (count_column, person, weight), accept_draft=accept_draft)
+    asked = Workload.parse(usual_workload(declared) if workload is None else workload, declared)
+    algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
+    algorithm.check(asked, budget.regime)  # before a large table is read for nothing
+    if register is None:  # whose charges add up in its own unit
+        budget = algorithm.accounted(asked, budget)
+    how: dict[str, Any] = {
+        "count_column": count_column,
+        "coded": coded,
+        "extra_columns": "error" if chosen is None else "ignore",
+        "show_values": show_values,
+        "violations": violations,
+        "person": person,
+        "at_most": at_most,
+        "weight": weight,
+        "largest_weight": largest_weight,
+    }
+    table = _opened(data, declared, where, how)
+    noise = None if seed is None else SeededNoise(seed)
+    release = algorithm.run(table, asked, budget, noise=noise, register=register, name=name)
+    assumptions = _assumptions(
+        release,
+        {
+            "workload": workload is None,
+            "mechanism": mechanism == "mwem",
+            "persons": persons is None,
+            "register": register is None,
+            "records": records is None,
+        },
+    )
+    return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """The outcome of `synthesize`: a release, records drawn from it, and what was assumed. All of it is public.
+
+    Attributes:
+        release: The release, which everything else is made from at no further cost.
+        kind: The kind of table that records are handed over in: that of the data, Arrow where they were read from a
+            place.
+        assumptions: A sentence for each choice of the call itself, with the way to choose otherwise; ``print`` shows
+            them below the guarantee.
+        n_records: Number of the `records`.
+        seed: Seed of the `records`; None for a fresh one.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow.synthesis import synthesize
+        >>> made = synthesize(pa.table({"sex": ["F", "M"] * 50}), domain={"sex": ["F", "M"]}, records=3, seed=1)
+        >>> made.sample(2, given="sex = 'M'").to_pylist()
+        [{'sex': 'M'}, {'sex': 'M'}]
+    """
+
+    release: Release
+    kind: Kind
+    assumptions: tuple[str, ...]
+    n_records: int
+    seed: Seed = None
+
+    @cached_property
+    def records(self) -> Any:
+        """The synthetic records: a pandas or polars data frame, or an Arrow table; drawn once."""
+        return self.sample(self.n_records, seed=self.seed)
+
+    def sample(self, n: int | None = None, *, seed: Seed = None, given: Any = None) -> Any:
+        """Draw more records, in the same kind of table.
+
+        Args:
+            n: Number of records; see ``Release.sample``, and so for the others.
+            seed: Seed of the drawing.
+            given: A condition that all records meet, or rows to complete; a frame's values may be of any kind.
+        """
+        drawn: Records = self.release.sample(n, seed=seed, given=given)
+        if self.kind == "pandas":
+            return drawn.to_pandas()
+        return drawn.to_polars() if self.kind == "polars" else drawn.to_arrow()
+
+    def answer(self, question: str, confidence: float = 0.95) -> Answer:
+        """Answer how many records meet a condition, with an interval; see ``Release.answer``.
+
+        Args:
+            question: The condition, in SQL.
+            confidence: Probability that the interval covers what it says it covers.
+        """
+        return self.release.answer(question, confidence)
+
+    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The report as HTML, also written to a file if one is named.
+
+        Args:
+            path: The file; its folder must exist.
+
+        Raises:
+            MissingExtraError: jinja2 or matplotlib is not installed.
+            ReleaseError: The file cannot be written.
+        """
+        from hedgerow.report import render_report, write_page
+
+        page = render_report(self.release)
+        if path is not None:
+            write_page(page, path, called="report")
+        return page
+
+    def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
+        """Write the release to one file; ``Release.load`` reads it.
+
+        Args:
+            path: The file; its folder must exist.
+            sign: Private key for a signature.
+        """
+        self.release.save(path, sign=sign)
+
+    def __repr__(self) -> str:
+        """One line; ``print`` shows guarantee and assumptions."""
+        names = self.release.domain.names
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        budget, n = self.release.budget, len(self.assumptions)
+        limit = f"{budget.limit:.4g} {budget.unit}"
+        return f"Synthesis({self.n_records:,} records of {shown}; {limit}; {n} assumptions)"
+
+    def _repr_html_(self) -> str:
+        """The guarantee, and what was assumed, for notebooks."""
+        facts = [("guarantee", self.release.guarantee())]
+        rows = ((each,) for each in self.assumptions)
+        return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
+
+    def __str__(self) -> str:
+        """The guarantee, what was spent, and what was assumed."""
+        return "\n".join(
+            [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", "Assumed:"]
+            + [f"- {each}" for each in self.assumptions]
+        )
+
+
+def _kind_of(data: object) -> Kind:
+    """The kind of table that records are handed over in, by the library that the data belong to."""
+    library = type(data).__module__.partition(".")[0]
+    if library == "pandas":
+        return "pandas"
+    return "polars" if library == "polars" else "arrow"
+
+
+def _domain_of(
+    data: Any,
+    domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None,
+    columns: list[str] | None,
+    beside: Iterable[str | None],
+    *,
+    accept_draft: bool,
+) -> Domain:
+    """The domain that was given, or an accepted draft; of the wanted columns."""
+    if domain is None and not accept_draft:
+        draft = (
+            drafting_command(data)
+            if isinstance(data, str)
+            else "Path('table.domain.yaml').write_text(hedgerow.draft_domain(data))"
+        )
+        raise DomainError(
+            NO_DOMAIN,
+            remedy=f"draft a domain file: {draft}; make it say what is publicly known, delete its line 'draft: true', "
+            "and pass its path as domain; or take a draft as it stands, outside the guarantee: accept_draft=True",
+        )
+    if domain is None:
+        declared = _drafted(data, columns, [name for name in beside if name is not None])
+    elif isinstance(domain, str | os.PathLike):
+        declared = read_domain(domain, accept_draft=accept_draft)
+    else:
+        declared = domain if isinstance(domain, Domain) else domain_from_mapping(domain)
+        if not accept_draft:
+            check_public(declared)
+    return declared if columns is None else declared.of_columns(columns)
+
+
+def _drafted(data: Any, columns: list[str] | None, beside: list[str]) -> Domain:
+    """The domain of a draft that nobody has read: stamped as one."""
+    from hedgerow.data import draft_domain
+
+    text = draft_domain(data, columns=columns, without=beside, name="the table")
+    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+        file = Path(folder, "domain.yaml")
+        file.write_text(text, encoding="utf-8")
+        return read_domain(file, accept_draft=True)
+
+
+def _opened(data: Any, domain: Domain, where: str | None, how: Mapping[str, Any]) -> Table | ScannedTable:
+    """The private table, for handing on."""
+    from hedgerow.data import read_table, scan_table
+
+    if is_counted_in_place(data, where):
+        return scan_table(data, domain, where=where, **how)
+    return read_table(data, domain, **how)
+
+
+def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str, ...]:
+    """Sentences about what was not given, each with the argument that says otherwise."""
+    parameters = release.provenance.parameters
+    rounds = parameters.get("rounds")
+    told = {
+        "persons": "Each record is somebody's own: a person with several needs person= and at_most=.",
+        "workload": f"What should come out right is {usual_workload(release.domain)!r} (workload=).",
+        "mechanism": f"The mechanism is {release.provenance.algorithm}"
+        + (f" with rounds={rounds!r}" if rounds is not None else "")
+        + " (mechanism=).",
+        "register": "No register adds this release to others of the same table (register=).",
+        "records": f"There are {release.n_records:,} records, by a number that is public or noisy (records=).",
+    }
+    chosen = [sentence for argument, sentence in told.items() if by_default[argument]]
+    if release.domain.draft:
+        chosen.append("The domain is a draft that was read off the data, which the guarantee does not cover (domain=).")
+    ignored = ignored_in_words(release.domain)
+    return (*chosen, *([ignored] if ignored else []))

@@ -1,0 +1,198 @@
+"""A synthesizer that is fitted and sampled, as scikit-learn's pipelines and benchmarks of synthetic data expect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Self, final
+
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Neighbours
+from hedgerow.synthesis import Synthesis, synthesize
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.privacy import Budget, Register
+    from hedgerow.release import Release
+    from hedgerow.system import Seed
+
+
+@final
+class Synthesizer:
+    """`synthesize` with its arguments kept: each ``fit`` spends the whole budget, and ``sample`` spends nothing.
+
+    It follows scikit-learn's conventions without needing scikit-learn: ``clone``, ``get_params`` and ``set_params``
+    work, and what a fit has made ends in an underscore. A search that fits it often spends the budget as often.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow import Synthesizer
+        >>> synthesizer = Synthesizer(epsilon=5.0, domain={"sex": ["F", "M"]}, seed=0)
+        >>> synthesizer
+        Synthesizer(epsilon=5.0, domain={'sex': ['F', 'M']}, seed=0)
+        >>> synthesizer.fit(pa.table({"sex": ["F", "M"] * 50})).sample(3).num_rows
+        3
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+        *,
+        budget: Budget | None = None,
+        neighbours: Neighbours | str = "add-remove",
+        register: Register | None = None,
+        workload: str | None = None,
+        mechanism: str | Algorithm = "mwem",
+        accept_draft: bool = False,
+        columns: Iterable[str] | None = None,
+        count_column: str | None = None,
+        violations: Literal["refuse", "drop"] = "refuse",
+        person: str | None = None,
+        at_most: int | None = None,
+        weight: str | None = None,
+        largest_weight: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Keep the arguments as they are; ``fit`` checks them.
+
+        Args:
+            epsilon: See `synthesize`, and so for all of them.
+            delta: Makes a fit (epsilon, delta)-private.
+            domain: The values that each column could hold.
+            budget: A budget of another kind.
+            neighbours: The change that one person can make.
+            register: Register of the table, which adds the fits up.
+            workload: Queries that should come out right.
+            mechanism: Name of an algorithm, or a configured one.
+            accept_draft: Whether a draft is taken for the domain.
+            columns: Use these columns only.
+            count_column: Column that says how many records a row stands for.
+            violations: Whether records that break a rule are refused or left out.
+            person: Column that says who a record belongs to.
+            at_most: Number of records of a person that are counted.
+            weight: Column that says how often a record counts.
+            largest_weight: The largest weight that counts.
+            seed: NOT PRIVATE: noise that can be drawn again, and seed of the records.
+        """
+        self.epsilon = epsilon
+        self.delta = delta
+        self.domain = domain
+        self.budget = budget
+        self.neighbours = neighbours
+        self.register = register
+        self.workload = workload
+        self.mechanism = mechanism
+        self.accept_draft = accept_draft
+        self.columns = columns
+        self.count_column = count_column
+        self.violations = violations
+        self.person = person
+        self.at_most = at_most
+        self.weight = weight
+        self.largest_weight = largest_weight
+        self.seed = seed
+        self._made: Synthesis | None = None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The arguments by name.
+
+        Args:
+            deep: There for scikit-learn; no argument holds arguments of its own.
+        """
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "domain": self.domain,
+            "budget": self.budget,
+            "neighbours": self.neighbours,
+            "register": self.register,
+            "workload": self.workload,
+            "mechanism": self.mechanism,
+            "accept_draft": self.accept_draft,
+            "columns": self.columns,
+            "count_column": self.count_column,
+            "violations": self.violations,
+            "person": self.person,
+            "at_most": self.at_most,
+            "weight": self.weight,
+            "largest_weight": self.largest_weight,
+            "seed": self.seed,
+        }
+
+    def set_params(self, **params: Any) -> Self:
+        """Replace arguments; a fit that was made stays until the next one.
+
+        Args:
+            params: New values by name.
+
+        Raises:
+            ConfigError: There is no such argument; nothing was replaced.
+        """
+        unknown = [name for name in params if name not in _DEFAULTS]
+        if unknown:
+            message = f"a synthesizer has no argument {unknown[0]!r}"
+            raise ConfigError(message, remedy=f"it has: {', '.join(_DEFAULTS)}")
+        made = self._made
+        Synthesizer.__init__(self, **{**self.get_params(), **params})
+        self._made = made
+        return self
+
+    def fit(self, X: Any, y: None = None) -> Self:
+        """Spend the budget on a private table.
+
+        Args:
+            X: The table; see `synthesize`.
+            y: There for scikit-learn; a table has all its columns in ``X``.
+
+        Raises:
+            ConfigError: There is a ``y``; otherwise see `synthesize`.
+        """
+        if y is not None:
+            raise ConfigError("a separate target is not protected", remedy="make it a column of X, and leave y out")
+        self._made = synthesize(X, **self.get_params())
+        return self
+
+    def sample(self, n: int | None = None, *, seed: Seed = None, given: Any = None) -> Any:
+        """Synthetic records in the kind of table that was fitted.
+
+        Args:
+            n: Number of records; by default the noisy number of those in the table.
+            seed: Seed of the drawing; that of the synthesizer by default.
+            given: A condition that all records meet, or rows to complete; see ``Release.sample``.
+
+        Raises:
+            ConfigError: It was not fitted yet.
+        """
+        return self.synthesis_.sample(n, seed=self.seed if seed is None else seed, given=given)
+
+    @property
+    def synthesis_(self) -> Synthesis:
+        """The outcome of the last fit.
+
+        Raises:
+            ConfigError: It was not fitted yet.
+        """
+        if self._made is None:
+            raise ConfigError("the synthesizer was not fitted yet", remedy="call fit(table) first, which spends")
+        return self._made
+
+    @property
+    def release_(self) -> Release:
+        """Its release.
+
+        Raises:
+            ConfigError: It was not fitted yet.
+        """
+        return self.synthesis_.release
+
+    def __repr__(self) -> str:
+        """The arguments that differ from their defaults."""
+        given = [f"{name}={value!r}" for name, value in self.get_params().items() if value != _DEFAULTS[name]]
+        return f"Synthesizer({', '.join(given)})"
+
+
+_DEFAULTS = Synthesizer().get_params()
+"""Arguments and their defaults, in order."""

@@ -1,0 +1,160 @@
+"""``hedgerow.synthesize``: what it chooses, refuses and hands over."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import hedgerow
+from hedgerow.cli.app import app
+from hedgerow.errors import ConfigError, DomainError, RegisterExceededError, UndeclaredColumnError
+
+DOMAIN = {"sex": ["F", "M"], "age": {"min": 20, "max": 23}, "smokes": ["no", "yes"]}
+COLUMNS: dict[str, list[Any]] = {
+    "sex": ["F", "M"] * 200,
+    "age": [20, 21, 22, 23] * 100,
+    "smokes": (["yes"] + ["no"] * 4) * 80,
+}
+
+
+def make(data: Any = None, **named: Any) -> hedgerow.Synthesis:
+    return hedgerow.synthesize(pa.table(COLUMNS) if data is None else data, **{"domain": DOMAIN, "seed": 1, **named})
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (pd.DataFrame(COLUMNS), pd.DataFrame),
+        (pl.DataFrame(COLUMNS), pl.DataFrame),
+        (pa.table(COLUMNS), pa.Table),
+        (pa.table(COLUMNS).to_reader(), pa.Table),
+    ],
+)
+def test_records_are_of_the_kind_of_the_table_and_are_the_same(data: Any, kind: type) -> None:
+    made = make(data, records=50)
+    assert type(made.records) is kind
+    assert made.records is made.records
+    assert pa.table(made.records).to_pydict() == make(records=50).records.to_pydict()
+    assert len(made.sample(7)) == 7
+
+
+def test_it_chooses_what_the_command_line_chooses(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    pd.DataFrame(COLUMNS).to_csv(data, index=False)
+    hedgerow.write_domain(hedgerow.synthesize(data, domain=DOMAIN, seed=3).release.domain, tmp_path / "d.yaml")
+    call = ["synth", data, "--domain", tmp_path / "d.yaml", "--epsilon", 1, "--seed", 3, "-o", tmp_path / "out.csv"]
+    assert CliRunner().invoke(app, list(map(str, call))).exit_code == 0
+    theirs, ours = hedgerow.Release.load(tmp_path / "out.release"), make(data, seed=3).release
+    assert (ours.events, ours.budget, ours.total) == (theirs.events, theirs.budget, theirs.total)
+    assert np.allclose(ours.workload.answers(ours.model), theirs.workload.answers(theirs.model))
+    assert ours.provenance.parameters == theirs.provenance.parameters
+
+
+def test_it_says_what_it_assumed_and_not_what_it_was_told() -> None:
+    told = str(make())
+    for argument in ("person=", "workload=", "mechanism=", "register=", "records="):
+        assert argument in told
+    assert make().release.guarantee() in told
+    chosen = make(workload="marginals:1", mechanism=hedgerow.IndependentNoise(), records=9)
+    assert [each for each in chosen.assumptions if "workload=" in each or "mechanism=" in each] == []
+    assert chosen.release.provenance.algorithm == "IndependentNoise"
+    assert len(repr(make())) < 100
+
+
+def test_no_domain_is_refused_with_the_way_to_one() -> None:
+    with pytest.raises(DomainError, match=r"hedgerow domain 'my people.csv' -o 'my people\.domain\.yaml'"):
+        hedgerow.synthesize("my people.csv")
+    with pytest.raises(DomainError, match=r"draft_domain\(data\)"):
+        hedgerow.synthesize(pa.table(COLUMNS))
+
+
+def test_a_draft_is_stamped() -> None:
+    made = make(pa.table({**COLUMNS, "n": [2] * 400}).to_reader(), domain=None, accept_draft=True, count_column="n")
+    assert made.release.domain.draft
+    assert "a draft that was accepted as it stood" in str(made)
+    assert set(made.records.column_names) == set(COLUMNS)
+    with pytest.raises(DomainError, match="draft"):
+        make(domain=made.release.domain)
+    assert make(domain=made.release.domain, accept_draft=True).release.domain.draft
+
+
+def test_budgets_and_persons_are_those_of_the_arguments() -> None:
+    assert make(epsilon=2.0).release.budget.to_dict()["epsilon"] == 2.0
+    assert make(epsilon=1.0, delta=1e-6).release.budget.statement().count("delta = 1e-06") == 1
+    assert make(budget=hedgerow.ZCDP(0.5)).release.budget.to_dict()["kind"] == "zcdp"
+    assert make(neighbours="replace").n_records == 400
+    people = pa.table({**COLUMNS, "who": [row // 4 for row in range(400)]})
+    persons = make(people, person="who", at_most=4).release.budget.neighbours.persons
+    assert persons is not None
+    assert (persons.column, persons.at_most) == ("who", 4)
+    with pytest.raises(ConfigError, match="0 records"):
+        make(records=0)
+
+
+def test_some_columns_alone_are_read() -> None:
+    made = make(columns=["age", "sex"])
+    assert made.release.domain.names == ("age", "sex")
+    with pytest.raises(UndeclaredColumnError):
+        make(pa.table({**COLUMNS, "more": [0] * 400}))
+
+
+def test_a_condition_on_rows_of_a_file(tmp_path: Path) -> None:
+    data = tmp_path / "people.csv"
+    pd.DataFrame(COLUMNS).to_csv(data, index=False)
+    made = make(data, where="sex = 'F'", epsilon=50.0)
+    assert abs(made.release.total - 200) < 20
+
+
+def test_a_register_refuses_before_anything_is_spent(tmp_path: Path) -> None:
+    register = hedgerow.Register(tmp_path / "people.register", hedgerow.PureDP(1.5))
+    make(register=register, seed=None)
+    with pytest.raises(RegisterExceededError):
+        make(register=register, seed=None)
+    assert register.spent == 1.0
+
+
+def test_report_file_and_answers(tmp_path: Path) -> None:
+    made = make()
+    page = made.report(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    assert "NOT PRIVATE" in page
+    made.save(tmp_path / "people.release")
+    again = hedgerow.Release.load(tmp_path / "people.release").answer("sex = 'F'")
+    assert made.answer("sex = 'F'").value == pytest.approx(again.value)
+    assert made.answer("sex = 'F'").low == again.low
+
+
+class _Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_command_names_the_way_to_a_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({**COLUMNS, "who": range(400)}).to_csv("people.csv", index=False)
+    call = ["synth", "people.csv", "--epsilon", "1", "--person", "who", "--at-most", "2", "-o", "out.csv"]
+    refused = CliRunner().invoke(app, call)
+    assert refused.exit_code == 1
+    assert "hedgerow domain people.csv -o people.domain.yaml" in " ".join(refused.stderr.split())
+    assert os.listdir() == ["people.csv"]
+
+    monkeypatch.setattr("hedgerow.cli.commands.preparing.sys.stdin", _Terminal())
+    answers = iter([False, True])
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: next(answers))
+    from hedgerow.cli.commands.preparing import offer_draft
+    from hedgerow.cli.console import Output
+
+    with pytest.raises(DomainError, match="no domain"):
+        offer_draft(Output(), "people.csv", None, ("who", None))
+    with pytest.raises(DomainError, match="nothing was run"):
+        offer_draft(Output(), "people.csv", None, ("who", None))
+    assert sorted(os.listdir()) == ["people.csv", "people.domain.yaml"]
+    assert hedgerow.read_domain("people.domain.yaml", accept_draft=True).names == ("sex", "age", "smokes")
