@@ -111,6 +111,8 @@ def test_a_condition_on_rows_of_a_file(tmp_path: Path) -> None:
     pd.DataFrame(COLUMNS).to_csv(data, index=False)
     made = make(data, where="sex = 'F'", epsilon=50.0)
     assert abs(made.release.total - 200) < 20
+    with pytest.raises(ConfigError, match="a condition on the rows of a Table"):
+        make(where="sex = 'F'")
 
 
 def test_a_register_refuses_before_anything_is_spent(tmp_path: Path) -> None:

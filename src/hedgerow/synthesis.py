@@ -176,6 +176,9 @@ def synthesize(
 
     from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
 
+    if where is not None and not (isinstance(data, str | os.PathLike) or is_counted_in_place(data)):
+        message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
+        raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
     chosen = None if columns is None else list(columns)
     persons = persons_of(person, at_most, weight, largest_weight)
     if records is not None and records < 1:
