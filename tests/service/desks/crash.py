@@ -195,6 +195,10 @@ def random_question(draw: random.Random, *, groups: bool) -> str:
     """A condition; or now and then the attributes of a group of counts."""
     if groups and draw.random() < 0.25:
         return "by " + ",".join(draw.sample(list(DOMAIN.names), draw.randint(1, len(DOMAIN))))
+    return random_condition(draw)
+
+
+def random_condition(draw: random.Random) -> str:
     parts = []
     for attribute in draw.sample(list(DOMAIN), draw.choice((1, 2, 2, 3))):
         codes = sorted(draw.sample(range(attribute.size), draw.randint(1, attribute.size - 1)))
