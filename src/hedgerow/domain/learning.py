@@ -10,7 +10,8 @@ label: the rules of its spelling, and the texts of the missing and the other val
 long as its values are not known, all labels are the other value.
 
 Of a public list of values many may be rare: ``{values: {learn: 50, of: [...]}}`` keeps those that many records have,
-and the others become the other value.
+and the others become the other value; with ``prefix: [3, 1]`` those that begin alike become one value where they are
+many together, and only what is left becomes the other one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, attribute_error, closed
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, attribute_error, closed, value_text
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, learnt_values, points_of
 from hedgerow.domain.file import check_public, domain_of, of_file
@@ -49,6 +50,7 @@ class OpenDomain:
         bins: The number of bins to be learnt of each attribute, by name; those of points come to them.
         values: The largest number of values to be learnt of each attribute that lists none, by name.
         listed: The largest number of values to be kept of each public list, by name.
+        groups: For each name in ``listed`` the group of each of its values, at every level, finest first.
         points: The codes of the fine cells that are declared points, by name.
 
     Raises:
@@ -86,6 +88,7 @@ class OpenDomain:
         most = {name: number for name, number in found.items() if number is not None}
         self.values = {name: number for name, number in most.items() if name not in self._lists}
         self.listed = {name: number for name, number in most.items() if name in self._lists}
+        self.groups = {name: _groups(self._unlisted[name], listed[name]["values"]) for name in self.listed}
         self._check_apart(domain_of(content, folder, self._open))
 
     @property
@@ -158,12 +161,18 @@ class OpenDomain:
         listed = {name: _listing(self._unlisted[name], found) for name, found in labels.items()}
         return self._with({**self._open, **listed})
 
-    def with_bins(self, cuts: Mapping[str, Sequence[int]], values: Mapping[str, Sequence[Any]] | None = None) -> Domain:
+    def with_bins(
+        self,
+        cuts: Mapping[str, Sequence[int]],
+        values: Mapping[str, Sequence[Any]] | None = None,
+        merged: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> Domain:
         """The domain with bins that begin at some of the fine cells, beside declared points, and with values.
 
         Args:
             cuts: For each name in ``bins``, codes of fine cells that bins begin with; the first one always does.
             values: For each name in ``values`` and ``listed``, its values in order; none unless given.
+            merged: For names in ``listed``, the value that texts of others are read as.
         """
         made: dict[str, Attribute] = {}
         for name in self.bins:
@@ -171,7 +180,8 @@ class OpenDomain:
             starts = {fine.edges[start] for start in (0, *cuts[name])} | self._forced[name]
             made[name] = _binned(fine, sorted(starts), learnt=True)
         for name in (*self.values, *self.listed):
-            made[name] = _listing(self._unlisted[name], (values or {}).get(name, ()), learnt=True)
+            found, alike = (values or {}).get(name, ()), (merged or {}).get(name, {})
+            made[name] = _listing(self._unlisted[name], found, alike, learnt=True)
         return self._with({**self._open, **made})
 
     def _with(self, attributes: Mapping[str, Attribute]) -> Domain:
@@ -236,12 +246,28 @@ def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
     return found
 
 
-def _listing(declared: Categorical, values: Sequence[Any], *, learnt: bool = False) -> Categorical:
+def _groups(declared: Categorical, wish: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The group of each value of a list, at every level: what it begins with, and a star."""
+    lengths = wish.get("prefix", [])
+    texts = [value_text(value) for value in declared.values]
+    found = []
+    for length in sorted(lengths if isinstance(lengths, list | tuple) else [lengths], reverse=True):
+        found.append({text: f"{declared.spelling.normal(text)[:length]}*" for text in texts})
+    if stars := {label for level in found for label in level.values()}.intersection(texts):
+        raise attribute_error(declared.name, f"the value {min(stars)!r} is named like a group", "rename it")
+    return found
+
+
+def _listing(
+    declared: Categorical, values: Sequence[Any], merged: Mapping[str, str] | None = None, *, learnt: bool = False
+) -> Categorical:
     """The column with values; synonyms of others are read as the other value, like these."""
+    alike = dict(merged or {})
     spelling = declared.spelling
     texts = [*map(str, values), declared.missing, declared.other]
     ends = {spelling.normal(text) for text in texts if text is not None}
-    synonyms = {text: label for text, label in spelling.synonyms if spelling.normal(label) in ends}
+    read = [*((text, alike.get(label, label)) for text, label in spelling.synonyms), *alike.items()]
+    synonyms = {text: label for text, label in read if spelling.normal(label) in ends}
     kept = Spelling(trim=spelling.trim, fold=spelling.fold, unicode=spelling.unicode, synonyms=synonyms)
     ends_of = {"missing": declared.missing, "other": declared.other}
     return Categorical(declared.name, values, spelling=kept, learnt=learnt, **ends_of)

@@ -53,16 +53,40 @@ def test_the_ten_most_frequent_are_kept_and_never_none() -> None:
     assert domain["job"].ordinary == 1
 
 
+class Still(SeededNoise):
+    """Noise of nothing, of which no more than its scale is told."""
+
+    def laplace(self, values: Any, scale: float) -> Any:
+        return values
+
+
+def test_a_level_is_split_where_counts_allow() -> None:
+    """Bound 8.49 for one value, and the square root of their number as much for several together."""
+    codes = [f"{letter}{i:02d}" for letter in "AB" for i in range(30)]
+    values = {"learn": 20, "of": codes, "prefix": [2, 1]}
+    entry = {"values": values, "case": "fold", "synonyms": {"x": "B29"}}
+    wanted = OpenDomain({"code": entry, "sex": ["F", "M"]})
+    counts = {"A00": 3000, "A01": 9, "A02": 8, "b05": 2000, "x": 8}
+    counts |= {f"A1{i}": 5 for i in range(10)} | {f"B{i:02d}": 2 for i in range(29) if i != 5}
+    cells = [name for name, count in counts.items() for _ in range(count)]
+    rows = pa.table({"code": cells, "sex": ["F"] * len(cells)})
+    domain = learn_domain(Curator(read_table(rows, wanted.fine), PureDP(10.0), noise=Still(0)), wanted)
+    code = domain["code"]
+    assert isinstance(code, Categorical)
+    assert code.values == ("A00", "A01", "B05", "a1*", "b*")
+    alike = dict(code.spelling.synonyms)
+    assert (alike["A15"], alike["B13"], alike["x"], alike.get("A02")) == ("a1*", "b*", "b*", None)
+    found = read_table(rows, domain).marginals([("code",)])[0]
+    assert found.tolist() == [3000, 9, 2000, 50, 2 * 28 + 8, 8]
+    assert domain_from_mapping(json.loads(json.dumps(domain_to_mapping(domain)))) == domain
+
+
 def test_what_is_kept_is_that_far_above_the_noise() -> None:
     """Exactly: the same run with noise of nothing keeps counts from the bound on."""
     budget = PureDP(10.0)
     least = frequent_noise(budget, WANTED, "job")
     charge = learning_charges(WANTED, learning_share(WANTED) * budget.limit)["job"][0]
     assert least == pytest.approx(3.0 * 2**0.5 / charge, rel=0.02)
-
-    class Still(SeededNoise):
-        def laplace(self, values: Any, scale: float) -> Any:
-            return values
 
     above = int(np.ceil(3.0 * 2**0.5 / charge))
     rows = table({"v0": 1000, "v7": above, "v8": above - 1})
@@ -105,6 +129,9 @@ def test_the_learnt_domain_is_written_and_read(tmp_path: Path) -> None:
         ({"values": {"learn": 10**6}}, "values to be learnt"),
         ({"values": {"learn": 3, "off": NAMES}}, "other options"),
         ({"values": {"learn": 3, "of": "abc"}}, "not a list"),
+        ({"values": {"learn": 3, "prefix": 2}}, "other options"),
+        ({"values": {"learn": 3, "of": NAMES, "prefix": 0}}, "'prefix' is 0"),
+        ({"values": {"learn": 3, "of": ["a1", "a2", "a*"], "prefix": 1}}, "named like a group"),
         ({"values": {"learn": 3}, "levels": {"prefix": [1]}}, "'levels' of values"),
         ({"values": {"learn": 3}, "synonyms": {"a": "x", "b": "X"}, "case": "fold"}, "read alike"),
     ],

@@ -13,18 +13,19 @@ records in 10 and 30 bins, on smooth, skewed and two-peaked columns, are off by 
 **Values** of a column that nobody can list are the labels whose noisy counts pass a threshold (theory.md section 16);
 all others become the other value. That a threshold fails has a probability, which is a part of delta. Of a public list
 those values are kept whose noisy counts are large beside the noise: a value that fewer records have costs more in noise
-than it says. That takes no delta.
+than it says. Rare values that begin alike are one value, where these are frequent together: so a level is split into
+its values where counts allow. All follows from one noisy marginal, and takes no delta.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from hedgerow.algorithms.shared import check_fraction
-from hedgerow.domain import Categorical, Domain, OpenDomain
+from hedgerow.domain import Categorical, Domain, OpenDomain, value_text
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import (
     GDP,
@@ -219,24 +220,43 @@ def learn_domain(curator: Curator, wanted: OpenDomain, labels: Any = None, share
         )
     charges = learning_charges(wanted, part * curator.ledger.remaining)
     cuts = _cuts(curator, wanted, charges)
-    values = {
+    values: dict[str, list[Any]] = {
         name: curator.labels(name, labels, charges[name][0], delta=delta, at_most=most)
         for name, most in wanted.values.items()
         if labels is not None
     }
-    kept = {name: _frequent(curator, name, charges[name][0], most) for name, most in wanted.listed.items()}
-    return wanted.with_bins(cuts, {**values, **kept})
+    merged: dict[str, dict[str, str]] = {}
+    for name, most in wanted.listed.items():
+        values[name], merged[name] = _frequent(curator, name, charges[name][0], most, wanted.groups[name])
+    return wanted.with_bins(cuts, values, merged)
 
 
-def _frequent(curator: Curator, name: str, charge: float, most: int) -> list[Any]:
-    """The values of a public list whose noisy counts are large beside the noise, at least one."""
+def _frequent(
+    curator: Curator, name: str, charge: float, most: int, groups: Sequence[Mapping[str, str]]
+) -> tuple[list[Any], dict[str, str]]:
+    """The values of a public list whose noisy counts are large beside the noise, at least one; and groups of others.
+
+    A level is split into its values where their counts allow it: what is left is taken together as far as it must be.
+    """
     attribute = curator.domain[name]
     measured = curator.measure(Marginal(curator.domain, (name,)), charge, label="learn")
     counts = measured.values[: attribute.ordinary]
     first = np.argsort(-counts, kind="stable")[:most]
     chosen = [place for place in first.tolist() if counts[place] >= KEPT * measured.std] or first[:1].tolist()
-    values = attribute.values if isinstance(attribute, Categorical) else ()
-    return [values[place] for place in sorted(chosen)]
+    listed = attribute.values if isinstance(attribute, Categorical) else ()
+    kept: list[Any] = [listed[place] for place in sorted(chosen)]
+    left = {value_text(listed[place]): counts[place] for place in range(len(listed)) if place not in set(chosen)}
+    merged: dict[str, str] = {}
+    for level in groups:
+        parts: dict[str, list[str]] = {}
+        for text in left:
+            parts.setdefault(level[text], []).append(text)
+        sums = {label: float(sum(left[text] for text in texts)) for label, texts in parts.items()}
+        for label in sorted(parts, key=lambda each: -sums[each])[: most - len(kept)]:
+            if sums[label] >= KEPT * measured.std * math.sqrt(len(parts[label])):
+                kept.append(label)
+                merged |= {text: label for text in parts[label] if left.pop(text) is not None}
+    return kept, merged
 
 
 def _cuts(curator: Curator, wanted: OpenDomain, charges: Mapping[str, list[float]]) -> dict[str, list[int]]:

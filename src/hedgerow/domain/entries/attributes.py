@@ -144,11 +144,19 @@ def learnt_values(name: str, values: object) -> int | None:
     if not (isinstance(values, Mapping) and "learn" in values):
         return None
     number = values["learn"]
-    if set(values) - {"learn", "of"}:
+    if set(values) - {"learn", "of", "prefix"} or ("prefix" in values and "of" not in values):
         remedy = (
             "write 'values: {learn: 500}', or 'values: {learn: 50, of: [...]}' for the frequent ones of a public list"
         )
-        raise attribute_error(name, "'values' has other options than 'learn' and 'of'", remedy)
+        raise attribute_error(
+            name, "'values' has other options than 'learn' and 'of'", f"{remedy}, and 'prefix: [3, 1]' for its groups"
+        )
+    lengths = values.get("prefix", [])
+    lengths = lengths if isinstance(lengths, list | tuple) else [lengths]
+    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in lengths):
+        raise attribute_error(
+            name, f"'prefix' is {values['prefix']!r}", "give lengths, longest first: 'prefix: [3, 1]'"
+        )
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MOST_VALUES:
         raise attribute_error(name, f"{number!r} values to be learnt", f"give a whole number from 1 to {MOST_VALUES:,}")
     return number
