@@ -195,8 +195,6 @@ def synthesize(
     asked = Workload.parse(usual_workload(declared) if workload is None else workload, declared)
     algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
-    if register is None:  # whose charges add up in its own unit
-        budget = algorithm.accounted(asked, budget)
     how: dict[str, Any] = {
         "count_column": count_column,
         "coded": coded,
