@@ -193,6 +193,10 @@ MISTAKES = [
     Mistake("ledger_checks", 'exact(inner["delta"]) - kept', 'exact(inner["delta"])'),
     Mistake("ledger_checks", '{"thresholds": kept} if kept else {}', "{}"),
     Mistake("ledger_checks", '<= exact(inner.get("delta", 0)):', "<= 1:"),
+    Mistake("looks", 'entry.label.endswith("learn") and entry.charge', 'entry.label.endswith("learn")'),
+    Mistake("looks", 'entry.label.endswith("learn") and entry.charge', "entry.charge"),
+    Mistake("looks", "told in (name, f", "name in told or told in (name, f"),
+    Mistake("looks", 'entry.get("learnt")]', 'entry.get("learned")]'),
     Mistake("looks", "if entry.mechanism in THRESHOLDED:", "if not entry.mechanism:"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
     Mistake(
@@ -498,6 +502,30 @@ def thresholds_are_right(load: Load) -> None:
         assert looks.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
 
 
+def what_was_learnt_is_paid_for(load: Load) -> None:
+    """Bins, labels and values of a list, each by an event of its own words."""
+    looks, costs = load("looks"), load("costs")
+    domain = {"age": {"edges": [0, 9], "learnt": True}, "job": {"values": ["a"], "learnt": True}, "sex": ["F", "M"]}
+
+    def severity(*targets: str, **changes: object) -> str:
+        read = [
+            costs.Entry.of(i, event(**{"label": "learn", "target": each, **changes}))
+            for i, each in enumerate(targets, 1)
+        ]
+        return str(looks.check_learnt(domain, read).severity.value)
+
+    assert severity("quantiles of age in all records", "labels of job") == "holds"
+    assert severity("quantiles of age in all records", "job") == "holds"
+    assert severity("quantiles of age in all records", "job", label="earlier: learn") == "holds"
+    assert severity("quantiles of age in all records", "job", label="measure") == "unknown"
+    assert severity("quantiles of age in all records", "labels of jobs") == "unknown"
+    assert severity("quantiles of agent in all records", "job") == "unknown"
+    assert severity("quantiles of age in all records") == "unknown"
+    free = {"mechanism": "public", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
+    assert severity("quantiles of age in all records", "job", **free) == "unknown"
+    assert looks.check_learnt({"sex": ["F", "M"]}, []) is None
+
+
 def totals_are_right(load: Load) -> None:
     """Two pure epsilons, one rho, and a table that a filter chose."""
     totals = load("totals")
@@ -536,5 +564,6 @@ CHECKS = [
     origins_are_right,
     sensitivities_are_right,
     thresholds_are_right,
+    what_was_learnt_is_paid_for,
     totals_are_right,
 ]

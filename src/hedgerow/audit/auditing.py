@@ -17,7 +17,14 @@ from hedgerow.audit import ledger_checks
 from hedgerow.audit.costs import UNITS, Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
-from hedgerow.audit.looks import Backed, check_error, check_measurements, check_sensitivities, check_total
+from hedgerow.audit.looks import (
+    Backed,
+    check_error,
+    check_learnt,
+    check_measurements,
+    check_sensitivities,
+    check_total,
+)
 from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
 from hedgerow.audit.sentences import relation_of, sentence_of, stamped
@@ -150,6 +157,7 @@ class _Checking:
         yield "number of records", self._check_total
         if self._opened.kind != LEDGER:
             yield "measurements", self._check_measurements
+            yield "learnt domain", self._check_learnt
             yield "error estimate", lambda: check_error(self._content.get("error"), entries)
         yield "sensitivities", self._check_sensitivities
         if self._opened.kind != LEDGER:
@@ -200,6 +208,10 @@ class _Checking:
         families = self._content.get("workload", {}).get("families", ())
         config = self._content.get("config") or self._content.get("provenance", {}).get("parameters", {})
         return check_sensitivities(self._entries, self._backed, families=families, bounds=config.get("bounds"))
+
+    def _check_learnt(self) -> Finding | None:
+        domain = self._content["domain"]
+        return check_learnt(domain.get("attributes", domain), self._entries)
 
     def _check_noise(self) -> Finding:
         return check_noise(self._origin["secure"], self._origin.get("noise"), self._opened.version)

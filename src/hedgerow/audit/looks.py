@@ -115,6 +115,25 @@ def _text_of(target: Mapping[str, Any]) -> str:
     raise ValueError(f"unknown kind of measurement {target['kind']!r}")
 
 
+def check_learnt(domain: Mapping[str, Any], entries: Sequence[Entry]) -> Finding | None:
+    """Whether bins and values that are marked as learnt have an event that paid for them; None where there are none.
+
+    A domain that was learnt in one release may serve another, whose ledger then says nothing of it.
+
+    Args:
+        domain: The attributes as the file holds them.
+        entries: The ledger's events.
+    """
+    learnt = [str(name) for name, entry in domain.items() if isinstance(entry, Mapping) and entry.get("learnt")]
+    paid = {entry.target for entry in entries if entry.label.endswith("learn") and entry.charge}
+    strange = [
+        f"{name}: no event of this ledger pays for what was learnt of it; audit the release that learnt it as well"
+        for name in learnt
+        if not any(told in (name, f"labels of {name}") or told.startswith(f"quantiles of {name} in ") for told in paid)
+    ]
+    return gathered("learnt domain", [], strange, f"paid for, in {len(learnt):,} columns") if learnt else None
+
+
 def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:
     """Whether both figures of the error estimate were paid for, with the noise that they are told to have."""
     if error is None:

@@ -148,7 +148,9 @@ class OpenDomain:
         def label(text: str) -> str | None:
             found = normal(text)
             found = stands.get(found, found)
-            return found if found and found not in apart else None
+            if not found or found in apart or normal(found) != found:  # the last: rare letters, read as the other value
+                return None
+            return found
 
         return label
 

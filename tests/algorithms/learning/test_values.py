@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, strategies as st
 
 from hedgerow import ApproxDP, Domain, PureDP, SeededNoise
 from hedgerow.algorithms.learning import frequent_noise, learn_domain, learning_charges, learning_share
@@ -19,6 +20,8 @@ from hedgerow.errors import DomainError
 from hedgerow.privacy import Curator
 
 NAMES = [f"v{i}" for i in range(40)]
+ODD = ["\u0130", "\u017f", "\u0149", "\u1fb3", "\u0345", " ?", "OTHER", "x ", "\u01c6"]
+"""Letters whose forms are unlike them, and texts that are nearly declared."""
 WANTED = OpenDomain({"job": {"values": {"learn": 10, "of": NAMES}}, "sex": ["F", "M"]})
 
 
@@ -139,6 +142,27 @@ def test_the_learnt_domain_is_written_and_read(tmp_path: Path) -> None:
 def test_wrong_wishes_are_refused(entry: dict[str, Any], message: str) -> None:
     with pytest.raises(DomainError, match=message):
         OpenDomain({"job": entry, "sex": ["F", "M"]})
+
+
+@given(
+    texts=st.lists(st.text(max_size=4) | st.sampled_from(ODD), max_size=12),
+    rules=st.fixed_dictionaries(
+        {}, optional={"trim": st.just(True), "case": st.just("fold"), "unicode": st.sampled_from(["NFC", "NFKC"])}
+    ),
+)
+def test_labels_of_any_letters_make_a_domain(texts: list[str], rules: dict[str, Any]) -> None:
+    """No label that occurs makes a domain fail, before anything is spent or after; and each cell has one code."""
+    wanted = OpenDomain({"tag": {"values": {"learn": 50}, **rules, "synonyms": {"q": "x"}}, "sex": ["F", "M"]})
+    rule = wanted.label_of("tag")
+    labels = sorted({label for text in texts if (label := rule(text)) is not None})
+    domain = wanted.labelled({"tag": labels})
+    assert wanted.with_bins({}, {"tag": labels})["tag"].labels == domain["tag"].labels
+    assert domain_from_mapping(json.loads(json.dumps(domain_to_mapping(domain)))) == domain
+    rows = pa.table({"tag": pa.array(texts, pa.string()), "sex": pa.array(["F"] * len(texts), pa.string())})
+    if texts:
+        counts = read_table(rows, domain).marginals([("tag",)])[0]
+        expected = [sum(rule(text) == label for text in texts) for label in labels]
+        assert counts[: len(labels)].tolist() == expected
 
 
 def test_rules_about_values_that_are_not_known_are_refused() -> None:
