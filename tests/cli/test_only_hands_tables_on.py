@@ -24,6 +24,7 @@ OPENERS = {
     "read_public",
     "read_linked",
     "read_labels",
+    "automatic_domain",
 }
 READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {

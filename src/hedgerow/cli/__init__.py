@@ -19,9 +19,9 @@ def main() -> None:
 
     Exit codes: 0 done; 1 an error that Hedgerow found and explained; 2 wrong usage; 130 interrupted.
     """
-    import gc
+    from gc import set_threshold
 
-    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+    set_threshold(_ALLOCATIONS)
 
     from hedgerow.cli.app import app
     from hedgerow.cli.console import quiet_interrupts

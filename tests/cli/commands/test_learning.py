@@ -107,7 +107,7 @@ def test_no_domain_file_is_needed(open_place: Place) -> None:
     assert "--bounds age=LOW..HIGH" in " ".join(lacking.output.split())
     both = open_place.call(*call, "--domain", open_place / "people.yaml")
     neither = open_place.call("synth", data, "--epsilon", 1, "-o", open_place / "out.csv")
-    assert both.exit_code == neither.exit_code == 2
+    assert (both.exit_code, neither.exit_code) == (2, 1)
     assert "--auto-domain" in neither.output
     wrong = open_place.call(*call, "--bounds", "age:0-63")
     assert "NAME=LOW..HIGH" in wrong.output
