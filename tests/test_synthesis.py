@@ -160,3 +160,35 @@ def test_the_command_names_the_way_to_a_domain(tmp_path: Path, monkeypatch: pyte
         offer_draft(Output(), "people.csv", None, ("who", None))
     assert sorted(os.listdir()) == ["people.csv", "people.domain.yaml"]
     assert hedgerow.read_domain("people.domain.yaml", accept_draft=True).names == ("sex", "age", "smokes")
+
+
+def test_bins_and_values_are_learnt_under_the_same_budget(tmp_path: Path) -> None:
+    rows = pd.DataFrame(
+        {
+            "job": ["nurse"] * 900 + ["clerk"] * 800 + [f"rare {i}" for i in range(100)],
+            "age": [i % 90 for i in range(1800)],
+            "sex": ["F", "M"] * 900,
+        }
+    )
+    domain = {
+        "job": {"values": {"learn": 20}},
+        "age": {"min": 0, "max": 120, "bins": {"learn": 4}, "whole": True},
+        "sex": ["F", "M"],
+    }
+    made = hedgerow.synthesize(rows, 4.0, 1e-6, domain=domain, seed=3, workload="marginals:1")
+    assert isinstance(made.records, pd.DataFrame)
+    assert set(made.records["job"].dropna()) <= {"nurse", "clerk", "other"}
+    assert made.release.domain["age"].ordinary == 4
+    labels = [event.label for event in made.release.events]
+    assert labels[:3] == ["learn"] * 3
+    assert made.release.budget.thresholds == 5e-7
+    assert made.release.spent <= made.release.budget.limit
+    with pytest.raises(ConfigError, match="--delta"):
+        hedgerow.synthesize(rows, 4.0, domain=domain)
+    (tmp_path / "d.yaml").write_text("age: {min: 0, max: 120, bins: {learn: 4}}\nsex: [F, M]")
+    register = hedgerow.Register(tmp_path / "people.register", limit=hedgerow.PureDP(2.5))
+    for _ in range(2):
+        hedgerow.synthesize(rows, domain=tmp_path / "d.yaml", columns=["age", "sex"], register=register, name="once")
+    assert [entry.attributes for entry in register.entries] == [("age", "sex")] * 2
+    with pytest.raises(RegisterExceededError):
+        hedgerow.synthesize(rows, domain=tmp_path / "d.yaml", columns=["age", "sex"], register=register)

@@ -9,22 +9,23 @@ import os
 import re
 import shlex
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
 from hedgerow.algorithms.registry import entry
 from hedgerow.cards import card
-from hedgerow.domain import Domain, check_public, domain_from_mapping, ignored_in_words, read_domain
+from hedgerow.domain import Domain, OpenDomain, check_public, ignored_in_words, open_domain, read_domain
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Neighbours, Workload, persons_of
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
-    from hedgerow.data import ScannedTable, Table
-    from hedgerow.privacy import Budget, Register
+    from hedgerow.data import Labels, ScannedTable, Table
+    from hedgerow.privacy import Budget, Curator, NoiseSource, Register
     from hedgerow.release import Answer, Records, Release
     from hedgerow.system import Seed, SigningKey
 
@@ -129,7 +130,8 @@ def synthesize(
         epsilon: The budget: pure epsilon, or the epsilon of ``delta``.
         delta: Makes the run (epsilon, delta)-private; at most a small part of 1 / (number of records).
         domain: The values that each column could hold: a `Domain`, the content of a domain file as a mapping, or the
-            path of one, whose bins are all declared. It is public knowledge, and never read off the data.
+            path of one. It is public knowledge, and never read off the data; bins and values that a mapping or a file
+            has to be learnt (``bins: {learn: 20}``) are a part of the budget.
         budget: A budget of another kind, such as ``ZCDP(0.1)``, which says its own neighbours; it stands in place of
             epsilon, delta and neighbours.
         neighbours: The change that one person can make: ``"add-remove"`` a record, or ``"replace"`` one.
@@ -174,6 +176,7 @@ def synthesize(
     """
     import pyarrow as pa
 
+    from hedgerow.data import read_labels
     from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
 
     if where is not None and not (isinstance(data, str | os.PathLike) or is_counted_in_place(data)):
@@ -189,10 +192,12 @@ def synthesize(
     kind = _kind_of(data)
     if isinstance(data, os.PathLike):
         data = str(data)
-    if isinstance(data, pa.RecordBatchReader) and domain is None:
-        data = data.read_all()  # which is read for the draft, and again
+    if isinstance(data, pa.RecordBatchReader) and not isinstance(domain, Domain):
+        data = data.read_all()  # which may be read twice: for a draft, or to learn a domain
     declared = _domain_of(data, domain, chosen, (count_column, person, weight), accept_draft=accept_draft)
-    asked = Workload.parse(usual_workload(declared) if workload is None else workload, declared)
+    outline = declared if isinstance(declared, Domain) else declared.outline
+    text = usual_workload(outline) if workload is None else workload
+    asked = Workload.parse(text, outline)
     algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     how: dict[str, Any] = {
@@ -206,9 +211,19 @@ def synthesize(
         "weight": weight,
         "largest_weight": largest_weight,
     }
-    table = _opened(data, declared, where, how)
     noise = None if seed is None else SeededNoise(seed)
-    release = algorithm.run(table, asked, budget, noise=noise, register=register, name=name)
+    read = partial(_opened, data, where=where, how=how)
+    if isinstance(declared, Domain):
+        release = algorithm.run(read(declared), asked, budget, noise=noise, register=register, name=name)
+    else:
+        budget = budget_with_thresholds(budget, declared)
+        if register is None:
+            budget = algorithm.accounted(asked, budget)
+        else:
+            register.charge(budget, name=name, attributes=outline.names)
+        labels = partial(read_labels, data, declared, where=where, **how)
+        known, continued = _learnt(declared, read, labels, budget, noise)
+        release = algorithm.run_with(continued(known), Workload.parse(text, known))
     assumptions = _assumptions(
         release,
         {
@@ -220,6 +235,23 @@ def synthesize(
         },
     )
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
+
+
+def _learnt(
+    wanted: OpenDomain,
+    read: Callable[[Domain], Table | ScannedTable],
+    labels: Callable[[], Labels],
+    budget: Budget,
+    noise: NoiseSource | None,
+) -> tuple[Domain, Callable[[Domain], Curator]]:
+    """A domain that is learnt, and the curator before the table in it, whose ledger goes on."""
+    from hedgerow.privacy import Curator, budget_for
+
+    table = read(wanted.fine)
+    within = budget_for(budget, table)
+    first = Curator(table, within, noise=noise)
+    domain = learn_domain(first, wanted, labels() if wanted.values else None)
+    return domain, lambda known: Curator(read(known), within, noise=noise, events=first.ledger.events)
 
 
 @final
@@ -340,7 +372,7 @@ def _domain_of(
     beside: Iterable[str | None],
     *,
     accept_draft: bool,
-) -> Domain:
+) -> Domain | OpenDomain:
     """The domain that was given, or an accepted draft; of the wanted columns."""
     if domain is None and not accept_draft:
         draft = (
@@ -356,9 +388,14 @@ def _domain_of(
     if domain is None:
         declared = _drafted(data, columns, [name for name in beside if name is not None])
     elif isinstance(domain, str | os.PathLike):
-        declared = read_domain(domain, accept_draft=accept_draft)
+        return open_domain(domain, columns, accept_draft=accept_draft)
+    elif isinstance(domain, Mapping):
+        wanted = OpenDomain(domain, columns=columns)
+        if not accept_draft:
+            check_public(wanted.fine)
+        return wanted if wanted.learns else wanted.fine
     else:
-        declared = domain if isinstance(domain, Domain) else domain_from_mapping(domain)
+        declared = domain
         if not accept_draft:
             check_public(declared)
     return declared if columns is None else declared.of_columns(columns)
