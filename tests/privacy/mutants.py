@@ -27,6 +27,7 @@ from scipy.special import logsumexp
 import hedgerow.privacy.budgets.charging as charging_module
 import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.curator as curator_module
+import hedgerow.privacy.watch as watch_module
 import hedgerow.queries.core.family as family_module
 import hedgerow.queries.core.query as query_module
 import hedgerow.queries.families.marginal as marginal_module
@@ -296,6 +297,7 @@ def delta_1_for_parities_under_replace(patch: pytest.MonkeyPatch) -> None:
     """The sensitivity of add-remove, used under replace."""
     patch.setattr(query_module, "of_query", _magnitude_under_replace)
     patch.setattr(family_module, "of_query", _magnitude_under_replace)
+    patch.setattr(watch_module, "of_query", _magnitude_under_replace)
 
 
 def delta_1_for_marginals_under_replace(patch: pytest.MonkeyPatch) -> None:
