@@ -181,9 +181,10 @@ MISTAKES = [
         "together, alone = (tail(float(entry.scale), int(threshold) - count)",
         "together, alone = (tail(float(entry.scale), int(threshold) + 1 - count)",
     ),
-    Mistake("costs", "max(together, most * alone)", "together"),
-    Mistake("costs", "max(together, most * alone)", "most * alone"),
-    Mistake("costs", "max(together, most * alone)", "max(together, alone)"),
+    Mistake("costs", "max(together, most * alone, _SMALLEST)", "max(together, _SMALLEST)"),
+    Mistake("costs", "max(together, most * alone, _SMALLEST)", "max(most * alone, _SMALLEST)"),
+    Mistake("costs", "max(together, most * alone, _SMALLEST)", "max(together, alone, _SMALLEST)"),
+    Mistake("costs", "max(together, most * alone, _SMALLEST)", "max(together, most * alone)"),
     Mistake("costs", "if threshold < most:", "if threshold < 0:"),
     Mistake("costs", "return Fraction(above) / Fraction(whole)", "return Fraction(2 * above) / Fraction(whole)"),
     Mistake("costs", "/ (1.0 + math.exp(-1.0 / scale)))", ")"),
@@ -475,6 +476,7 @@ def thresholds_are_right(load: Load) -> None:
     assert costs.delta_of(read(2.0, gaussian, neighbours=of_three)) == 1, "below the records of a person"
     assert 0 < float(costs.delta_of(read(2.0**14, gaussian, scale=2000.0))) < 1e-15
     assert costs.delta_of(costs.Entry.of(1, event())) == 0
+    assert costs.delta_of(read(5000.0)) > 0, "though no float holds it"
 
     def says(finding: Any, wanted: str) -> None:
         assert finding is not None

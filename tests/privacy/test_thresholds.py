@@ -379,6 +379,25 @@ def test_the_threshold_is_the_lowest(regime: Regime, relation: str, delta: float
     assert ThresholdedCounts(found.noise, found.threshold - 1).delta(3) > delta * (1 - 2.0**-19)
 
 
+def test_a_tail_that_no_float_holds_is_not_nothing() -> None:
+    for noise in (GaussianNoise(0.5), LaplaceNoise(0.01)):
+        assert ThresholdedCounts(noise, 60).delta(1) > 0.0
+    for delta in (0.0, 5e-324, 1e-300):
+        with pytest.raises(ConfigError, match="delta of a threshold"):
+            ThresholdedCounts.for_charge(Regime.ZCDP, 2.0, delta=delta, l1=3.0, l2=3.0, records=3)
+    _, event, _ = told({"a": 3}, budget_of("add-remove", 1, Regime.ZCDP), 0.3, 0.05)
+    far = Event.from_dict(event.to_dict() | {"threshold_scale": 1e6})
+    with pytest.raises(BudgetExceededError):
+        Ledger(1.0, "rho", [far])
+
+
+def test_many_labels_are_named_in_one_pass() -> None:
+    """As many steps as there are labels, and not their square."""
+    rows = pa.table({"job": [f"job {i:05d}" for i in range(30_000)]})
+    labels, counts = read_labels(rows, WANTED).counts("job")
+    assert (len(labels), labels[-1], int(counts.sum())) == (30_000, "job 29999", 30_000)
+
+
 @pytest.mark.parametrize("threshold", [0, -1, 1.0, True])
 def test_a_threshold_is_a_count(threshold: Any) -> None:
     with pytest.raises(ConfigError, match="threshold of counts"):

@@ -45,6 +45,8 @@ THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a 
 _SUMMED = 1024
 """Largest sigma whose tail is summed up."""
 _SIGMAS = 40
+_SMALLEST = Fraction(1, 10**300)
+"""Tails below it are no floats any more."""
 _SLACK = Fraction(1) + Fraction(1, 2**30)
 """More than the rounding of these sums."""
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
@@ -240,7 +242,7 @@ def delta_of(entry: Entry) -> Fraction:
         return Fraction(1)
     tail = _laplace_tail if entry.mechanism == THRESHOLDED[0] else _gaussian_tail
     together, alone = (tail(float(entry.scale), int(threshold) - count) for count in (most, 1))
-    return min(Fraction(1), max(together, most * alone))
+    return min(Fraction(1), max(together, most * alone, _SMALLEST))
 
 
 def _laplace_tail(scale: float, least: int) -> Fraction:

@@ -77,7 +77,7 @@ class Labels:
         attribute = self._table.domain[name]
         counts = self._table.marginals([(name,)])[0][: attribute.ordinary].astype(np.int64)
         places = np.flatnonzero(counts)
-        return [attribute.labels[place] for place in places.tolist()], counts[places]
+        return [attribute.ordinary_label(place) for place in places.tolist()], counts[places]
 
     def __repr__(self) -> str:
         """Names of the columns: these are public."""

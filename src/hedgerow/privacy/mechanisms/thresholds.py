@@ -28,6 +28,7 @@ _FAR = 40.0
 """Beyond so many sigmas the terms of a Gaussian tail are smaller than the smallest number."""
 _SUMMED = 1.0 + 2.0**-30
 """More than the rounding of a sum of 2^20 floats."""
+_SMALLEST = 1e-300
 _WITHIN = 1.0 - 2.0**-20
 """Room for an auditor who rounds otherwise."""
 _WIDEST = 1 << 10
@@ -47,8 +48,13 @@ def tail_of(noise: LaplaceNoise | GaussianNoise, least: int) -> float:
     """
     if isinstance(noise, LaplaceNoise):
         rate = 1.0 / noise.scale
-        return min(1.0, math.exp(-least * rate) / (1.0 + math.exp(-rate)) * ABOVE * _SUMMED)
-    return min(1.0, _gaussian_tail(noise.sigma, least) * _SUMMED)
+        return _probability(math.exp(-least * rate) / (1.0 + math.exp(-rate)) * ABOVE * _SUMMED)
+    return _probability(_gaussian_tail(noise.sigma, least) * _SUMMED)
+
+
+def _probability(tail: float) -> float:
+    """At most 1, and never 0: what is too small for a float is rounded up as well."""
+    return min(1.0, max(_SMALLEST, tail))
 
 
 @lru_cache(maxsize=4096)
@@ -139,8 +145,10 @@ class ThresholdedCounts:
         Raises:
             ConfigError: The charge or delta is not positive, or the charge is so small that the noise cannot be drawn.
         """
-        if not 0.0 < delta < 1.0:
-            raise ConfigError(f"the delta of a threshold lies between 0 and 1, not {delta!r}")
+        if not records * _SMALLEST / _WITHIN**2 < delta < 1.0:
+            raise ConfigError(
+                f"the delta of a threshold lies between 0 and 1, not {delta!r}", remedy="give one such as 1e-9"
+            )
         noise = additive_noise(regime, amount, l1=l1, l2=l2, step=1.0, kind=None)
         low, high = records - 1, 2 * records
         delta *= _WITHIN
