@@ -4,8 +4,9 @@ Adaptive grids measure cells with few records in blocks. Records drawn from a re
 that simulated errors of single cells would be too small, by very much where values are heaped (ages given in fives).
 How uneven records are is read off what was measured, attribute by attribute: the noisy counts of blocks in a line, cut
 from one coarser cell, less their noise and the spread of whole records. Blocks of several codes of an attribute are
-taken to be as uneven inside; each drawn table has shares of its own. That is post-processing, and a guess: what blocks
-hide nobody measured.
+taken to be as uneven inside; each drawn table has shares of its own. Where tables of single attributes were measured
+too, all this is about the shares that they give the cells. That is post-processing, and a guess: what blocks hide
+nobody measured.
 """
 
 from __future__ import annotations
@@ -39,12 +40,14 @@ class Uneven:
         domain: The domain.
         scope: The attributes that the blocks are about, in domain order.
         places: The block of each of their cells, flat.
-        deviations: Standard deviation of the cells of a block over their mean, shape ``(blocks,)``.
+        expected: Records of a cell, as single attributes say, in the mean of all cells.
+        deviations: Standard deviation of the cells of a block over what is expected, shape ``(blocks,)``.
     """
 
     domain: Domain
     scope: Clique
     places: Ints
+    expected: Floats = field(repr=False)
     deviations: Floats = field(repr=False)
 
     @classmethod
@@ -74,14 +77,16 @@ class Uneven:
         if not found:
             return None
         finest = max(found, key=lambda each: each.target.size)
-        coarser = [each for each in measurements if each.target.size < finest.target.size and _is_table(each.target)]
+        scope, tables = domain.base(finest.target.scope), [each for each in measurements if _is_table(each.target)]
+        smaller = [each for each in tables if each.target.size < finest.target.size]
+        coarser = [each for each in smaller if domain.base(each.target.scope) == scope] or smaller
         if not coarser:
             return None
-        scope = domain.base(finest.target.scope)
-        places, lines = _places(finest.target, scope), _Lines.of(finest, coarser, scope, total)
+        expected = _expected(domain, scope, tables) if len(scope) > 1 else np.ones(math.prod(domain.shape_of(scope)))
+        places, lines = _places(finest.target, scope), _Lines.of(finest, coarser, scope, expected, total)
         each = np.array([lines.variance(axis) for axis in range(len(scope))])
         deviations = np.sqrt((lines.lengths > 1) @ each)
-        return cls(domain, scope, places, deviations) if deviations.max() > _LEAST else None
+        return cls(domain, scope, places, expected, deviations) if deviations.max() > _LEAST else None
 
     def cuts(self, query: LinearQuery) -> bool:
         """Whether a query tells cells of one block apart, so that its answer rests on how records spread in there.
@@ -94,7 +99,7 @@ class Uneven:
         Example:
             >>> from hedgerow import IntegerRange, parse_predicate
             >>> domain = Domain((IntegerRange("age", 0, 3),))
-            >>> blocks = Uneven(domain, ("age",), np.array([0, 0, 1, 1]), np.ones(2))
+            >>> blocks = Uneven(domain, ("age",), np.array([0, 0, 1, 1]), np.ones(4), np.ones(2))
             >>> [blocks.cuts(parse_predicate(text, blocks.domain)) for text in ("age < 2", "age < 1")]
             [False, True]
         """
@@ -110,7 +115,7 @@ class Uneven:
     def scattered(self, codes: Codes, seed: Seed = None) -> Codes:
         """Records that lie inside the same blocks, on cells of uneven shares.
 
-        Shares follow a gamma law, divided by their sum in each block.
+        Shares follow a gamma law about what is expected, divided by their sum in each block.
 
         Args:
             codes: One row per record, shape ``(n, len(domain))``.
@@ -118,7 +123,8 @@ class Uneven:
         """
         rng, shape = generator(seed), self.domain.shape_of(self.scope)
         axes = [self.domain.index(name) for name in self.scope]
-        weights = np.maximum(rng.gamma(np.maximum(self.deviations, _LEAST)[self.places] ** -2.0), _TINY)
+        even = rng.gamma(np.maximum(self.deviations, _LEAST)[self.places] ** -2.0)
+        weights = np.maximum(even * self.expected, _TINY)
         order = np.argsort(self.places, kind="stable")
         blocks, shares = self.places[order], (weights / np.bincount(self.places, weights)[self.places])[order]
         ends = np.cumsum(np.bincount(blocks))
@@ -136,8 +142,8 @@ class _Lines:
     """Noisy counts of blocks, each in a line of blocks along every attribute.
 
     Attributes:
-        densities: Noisy count of each block over its cells, shape ``(blocks,)``.
-        cells: Number of cells of each block.
+        densities: Noisy count of each block over what is expected there, shape ``(blocks,)``.
+        cells: What is expected there: number of cells of each block, where single attributes were not measured.
         noise: Variance of each density: of noise, and of whole records about even shares of coarser cells.
         nodes: The coarser cell that each was cut from.
         lows: Smallest codes of each, shape ``(blocks, attributes)``.
@@ -145,26 +151,29 @@ class _Lines:
     """
 
     densities: Floats
-    cells: Ints
+    cells: Floats
     noise: Floats
     nodes: Ints
     lows: Ints
     lengths: Ints
 
     @classmethod
-    def of(cls, fine: Measurement, coarser: Sequence[Measurement], scope: Clique, total: float) -> _Lines:
+    def of(
+        cls, fine: Measurement, coarser: Sequence[Measurement], scope: Clique, expected: Floats, total: float
+    ) -> _Lines:
         """The lines of blocks that coarser cells were cut into."""
         table, counts = estimated(coarser, total)
         places, above = _places(fine.target, scope), _places(table, scope)
-        cells, nodes = np.bincount(places), np.zeros(fine.target.size, dtype=np.int64)
+        numbers, cells = np.bincount(places), np.maximum(np.bincount(places, expected), _TINY)
+        nodes = np.zeros(fine.target.size, dtype=np.int64)
         nodes[places] = above
-        expected = np.maximum(counts, 0.0)[nodes] / np.bincount(above)[nodes]
+        level = np.maximum(counts, 0.0)[nodes] / np.maximum(np.bincount(above, expected), _TINY)[nodes]
         codes = np.stack(np.unravel_index(np.arange(len(places)), fine.target.domain.shape_of(scope)), axis=1)
         order = np.argsort(places, kind="stable")
-        starts = np.cumsum(cells) - cells
+        starts = np.cumsum(numbers) - numbers
         lows = np.minimum.reduceat(codes[order], starts)
         lengths = np.maximum.reduceat(codes[order], starts) - lows + 1
-        return cls(fine.values / cells, cells, (fine.std / cells) ** 2 + expected / cells, nodes, lows, lengths)
+        return cls(fine.values / cells, cells, (fine.std / cells) ** 2 + level / cells, nodes, lows, lengths)
 
     def variance(self, axis: int) -> float:
         """The relative variance of blocks of several cells along an attribute, about the means of their lines."""
@@ -174,9 +183,20 @@ class _Lines:
         number = np.bincount(line)
         means, sizes, noise = (np.bincount(line, each) / number for each in (self.densities, self.cells, self.noise))
         squares = np.bincount(line, (self.densities - means[line]) ** 2) - (number - 1) * noise
-        weights = np.where((number > 1) & (sizes > 1.0), sizes**2, 0.0)
+        several = np.bincount(line, self.lengths.prod(axis=1)) > number
+        weights = np.where((number > 1) & several, sizes**2, 0.0)
         excess, level = float(weights @ squares), float(weights @ ((number - 1) * (means**2 - noise / number)))
         return excess / level if excess > 0.0 and level > 0.0 else 0.0
+
+
+def _expected(domain: Domain, scope: Clique, measurements: Sequence[Measurement]) -> Floats:
+    """Records of each cell, over their mean, as measured tables of single attributes say; flat."""
+    found: Floats = np.ones(1)
+    for name in scope:
+        counts = [np.maximum(each.values, each.std) for each in measurements if each.target.scope == (name,)]
+        each = np.mean(counts, axis=0) if counts else np.ones(domain[name].size)
+        found = np.multiply.outer(found, each / each.mean()).reshape(-1)
+    return found
 
 
 def _is_table(target: Measurable) -> bool:

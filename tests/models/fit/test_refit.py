@@ -389,6 +389,26 @@ def test_repeated_last_steps_converge_to_one_step_of_all(make: type[Histogram | 
 
 
 @pytest.mark.parametrize("kind", [Histogram, Markov])
+def test_single_attributes_spread_records_inside_blocks(kind: type[Histogram | Markov]) -> None:
+    """Inside a block, cells are as in the product of the tables of single attributes, which a block does not change."""
+    domain = Domain(IntegerRange(name, 0, 7) for name in "abc")
+    places = (np.arange(8)[:, None] // 4) * 2 + np.arange(8) // 4
+    counts, each = np.array([320.0, 160.0, 40.0, 120.0]), np.array([3.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 1.0])
+    blocks = [Blocks(domain, ("a", "b"), places), Blocks(domain, ("a", "b"), places // 2)]
+    known = [Measurement(Marginal(domain, (name,)), each * 640.0 / 12.0, NoiseKind.GAUSSIAN, 1e-3) for name in "ab"]
+    known.append(Measurement(blocks[0], counts, NoiseKind.GAUSSIAN, 1e-3))
+    known.append(Measurement(blocks[1], counts.reshape(2, 2).sum(axis=1), NoiseKind.GAUSSIAN, 1e-3))
+    model = kind(domain, 640.0)
+    refit(model, [known[3], known[0], known[2], known[1]], Proximal(adapted=True))
+    found = model.marginals([("a", "b")])[0]
+    shares = np.outer(each, each)
+    for number, count in enumerate(counts.tolist()):
+        inside = places == number
+        np.testing.assert_allclose(found[inside] / found[inside].sum(), shares[inside] / shares[inside].sum(), rtol=0.02)
+        assert found[inside].sum() == pytest.approx(count, abs=1.0)
+
+
+@pytest.mark.parametrize("kind", [Histogram, Markov])
 def test_blocks_beside_tables_that_are_not_nested_are_refused(kind: type[Histogram | Markov]) -> None:
     """Compiled sweeps would read beyond their counts."""
     domain = Domain(IntegerRange(name, 0, 7) for name in "abc")

@@ -32,13 +32,14 @@ from hedgerow.algorithms.strategies import (
     grid_error,
     grid_steps,
     predicted,
+    table_steps,
     with_least_error,
     with_least_noise,
 )
 from hedgerow.domain import Clique
 from hedgerow.models import Footprint, Proximal, over_tables
 from hedgerow.privacy import Budget
-from hedgerow.queries import Measurable, Workload
+from hedgerow.queries import Marginal, Measurable, Workload
 
 _FEW_TOLD = 3.0
 """Error of adaptive rounds for that of marginals which are measured beforehand, times the root of the attributes."""
@@ -191,10 +192,22 @@ def course_of(
         return Course(None, steps, len(steps))
     decision = decision_of(config, workload, budget, amount, total, factors=factors)
     if decision is not None and decision.takes_fixed:
-        steps = list(decision.fixed.steps_without_total)
+        steps = _beside_single_attributes(list(decision.fixed.steps_without_total), budget, total)
         return Course(decision, steps, len(steps))
     adapts = decision is not None and is_annealed(config, workload)
     return Course(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
+
+
+def _beside_single_attributes(
+    steps: list[tuple[Measurable, float]], budget: Budget, total: float
+) -> list[tuple[Measurable, float]]:
+    """The steps, more of them where one table is all that is measured and mostly noise."""
+    target, charge = steps[0]
+    if len(steps) > 1 or not isinstance(target, Marginal) or target.within is not None:
+        return steps
+    return [
+        (step.target, step.charge) for step in table_steps(target, budget, charge, total) if step.target is not None
+    ]
 
 
 def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, total: float) -> float | None:

@@ -185,11 +185,13 @@ class MWEMRun:
             self._measure(self._cut(target, charge, held), charge, lazy=number % often > 0)
 
     def _cut(self, target: Measurable, charge: float, held: float) -> Measurable:
-        """The target, or blocks of its cells that hold so many times the noise by all measurements so far."""
+        """The target, or blocks of its cells that hold so many times the noise by tables of the same attributes."""
         if not (held and isinstance(target, Marginal)):
             return target
+        base = target.domain.base(target.scope)
+        before = [each for each in self.learner.measurements if target.domain.base(each.target.scope) == base]
         least = held * self.curator.noise_for(target, charge, self.config.noise).expected_abs
-        return cut_where_counts_are(target, self.learner.measurements, self.total, least)
+        return cut_where_counts_are(target, before, self.total, least)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
         for index in range(rounds):

@@ -54,7 +54,7 @@ _LONGER = 4.6
 _HELD = 4.0
 """Records of a block of cells that are measured together for ranges, as a multiple of the noise."""
 
-_HELD_BY_TABLE = 2.5
+_HELD_BY_TABLE = 10.0
 """The same where cells are asked for one by one."""
 
 _NOISE = 0.44
@@ -259,7 +259,7 @@ def least_of_parts(config: MWEMSettings, workload: Workload) -> float:
         >>> domain = Domain(IntegerRange(name, 0, 99) for name in "ab")
         >>> texts = "ranges:a,b:9:0", "marginals:2", "marginals:1"
         >>> [least_of_parts(MWEM(), Workload.parse(text, domain)) for text in texts]
-        [4.0, 2.5, 0.0]
+        [4.0, 10.0, 0.0]
     """
     fitted = isinstance(config.refit, Proximal) and config.output == "last" and config.initial == "uniform"
     if not (in_grids(config, workload) and fitted and config.prior is None and not workload.domain.constraints):

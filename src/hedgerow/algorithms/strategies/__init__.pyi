@@ -1,6 +1,11 @@
 from .choice import strategies as strategies
 from .cutting import cut_where_counts_are as cut_where_counts_are
-from .grids import grid_error as grid_error, grid_steps as grid_steps, has_levels as has_levels
+from .grids import (
+    grid_error as grid_error,
+    grid_steps as grid_steps,
+    has_levels as has_levels,
+    table_steps as table_steps,
+)
 from .parts import Aim as Aim
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
 from .strategy import Step as Step, Strategy as Strategy

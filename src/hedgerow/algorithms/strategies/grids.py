@@ -59,8 +59,14 @@ _WORTH = 0.99
 _LITTLE = 0.01
 """Tables with a smaller share are left out."""
 
-_COARSE = 0.15
+_COARSE = 0.1
 """Share of the coarser table where the cells of a table are lost in the noise."""
+
+_ALONE = 0.4
+"""Share of the tables of single attributes beside it: within its cells, records are spread as these say."""
+
+_BESIDE = {0.5: 0.1, 1.0: 0.2}
+"""The same where no attribute is in order, by the least noise of a cell that they pay for, in mean counts."""
 
 _LEAST_NOISE = 1e-9
 """Least standard deviation that shares are computed with, in counts."""
@@ -233,7 +239,7 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
     For boxes, tables are added to the finest one by one while the predicted error falls; then the charge is divided
     among them. Where records are so few that even the coarsest table would be noise, a table of one attribute is all.
     A table that is asked for itself is measured alone, unless its cells are lost in the noise: then a coarser one shows
-    where the records are.
+    where the records are, and those of single attributes how they are spread in there.
 
     Args:
         workload: Boxes over one clique, or one table that ``has_levels``.
@@ -253,8 +259,7 @@ def grid_steps(workload: Workload, budget: Budget, charge: float, total: float) 
     domain = workload.domain
     levels = [tree_levels(domain, name) for name in workload.scopes[0]]
     divide = _of_boxes if isinstance(workload.families[0], Boxes) else _of_table
-    shares = divide(workload, levels, budget, charge, total)
-    return [Step(Marginal(domain, _names(levels, grid)), charge * _BELOW * share) for grid, share in shares.items()]
+    return _steps(domain, levels, charge, divide(workload, levels, budget, charge, total))
 
 
 def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total: float) -> float | None:
@@ -291,14 +296,52 @@ def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total:
     return float(np.sqrt(2.0 / math.pi * variances).mean()) / total
 
 
+def table_steps(target: Marginal, budget: Budget, charge: float, total: float) -> list[Step]:
+    """Measurements for one table: it alone, or tables of its single attributes before it.
+
+    Where the noise of a cell is half of a mean count and more, single attributes tell what is even in the noise: on
+    generated tables they lowered the error in the mean by a sixth, and by most where few cells hold all records.
+
+    Args:
+        target: A whole table.
+        budget: Budget of the run; its regime and neighbours matter.
+        charge: epsilon, rho or mu^2/2 of all of them together.
+        total: Number of records (noisy), in counts.
+
+    Example:
+        >>> from hedgerow import IntegerRange, PureDP
+        >>> target = Marginal(Domain(IntegerRange(name, 0, 9) for name in "abc"), ("a", "b", "c"))
+        >>> for total in (1e3, 1e4):
+        ...     steps = table_steps(target, PureDP(1.0), 1.0, total)
+        ...     print([(step.target.text, round(step.charge, 3)) for step in steps])
+        [('a', 0.067), ('b', 0.067), ('c', 0.067), ('a * b * c', 0.8)]
+        [('a * b * c', 1.0)]
+    """
+    workload = Workload.marginals(target.domain, cliques=[target.scope])
+    levels = [(name,) for name in target.scope]
+    return _steps(target.domain, levels, charge, _of_table(workload, levels, budget, charge, total))
+
+
+def _steps(domain: Domain, levels: Sequence[Clique], charge: float, shares: Mapping[Grid, float]) -> list[Step]:
+    return [Step(Marginal(domain, _names(levels, grid)), charge * _BELOW * share) for grid, share in shares.items()]
+
+
 def _of_table(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
-    finest = (0,) * len(levels)
+    finest, coarser = (0,) * len(levels), tuple(min(1, len(each) - 1) for each in levels)
     size = math.prod(workload.domain.shape_of(workload.scopes[0]))
-    if _noise(workload, budget, charge) < total / size:
-        return {finest: 1.0}
-    return {tuple(min(1, len(each) - 1) for each in levels): _COARSE, finest: 1.0 - _COARSE}
+    noise = _noise(workload, budget, charge) * size / total
+    if noise >= 1.0 and coarser != finest:
+        return {**_singles(levels, _ALONE), coarser: _COARSE, finest: 1.0 - _ALONE - _COARSE}
+    share = max((share for least, share in _BESIDE.items() if noise >= least), default=0.0)
+    return {**_singles(levels, share), finest: 1.0 - share} if share and len(levels) > 1 else {finest: 1.0}
+
+
+def _singles(levels: Sequence[Clique], share: float) -> dict[Grid, float]:
+    """The finest tables of single attributes, with equal parts of a share."""
+    root = [len(each) for each in levels]
+    return {(*root[:axis], 0, *root[axis + 1 :]): share / len(root) for axis in range(len(root))}
 
 
 def _of_boxes(

@@ -69,7 +69,7 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
 
     Raises:
         ConfigError: A measured value is not finite, or its noise has a negative scale; or blocks are measured beside
-            tables that are not nested with them.
+            tables of several attributes that are not nested with them.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -180,7 +180,11 @@ def _newton(rule: Proximal | Onward) -> Newton:
 
 
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
-    """Fit nested tables that nothing connects to others, from the model as it is; returns the other measurements."""
+    """Fit nested tables that nothing connects to others, from the model as it is; returns the other measurements.
+
+    Beside blocks of several attributes there may be tables of these alone. They are fitted first, and spread records
+    inside the blocks.
+    """
     if isinstance(rule, Sweeps) or not any(_is_level(measured) for measured in measurements):
         return _without_blocks(measurements)
     domain = model.domain
@@ -192,8 +196,12 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     left = list(range(len(measurements)))
     for group in components(domain, connected):
         inside = [place for place in left if bases[place] and bases[place][0] in group]
-        known = [measurements[place] for place in inside]
+        several = [place for place in inside if len(bases[place]) > 1]
+        blocks = any(isinstance(measurements[place].target, Blocks) for place in several)
+        known = [measurements[place] for place in (several if blocks else inside)]
         if nested(known):
+            if blocks and len(several) < len(inside):  # inside its blocks, the hypothesis stays as these leave it
+                _take_steps(model, [measurements[place] for place in inside if place not in several], rule)
             fit.fit(model, known)
             left = [place for place in left if place not in inside]
     return _without_blocks([measurements[place] for place in left])
