@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean, stdev
 
 from rich.console import Console
@@ -24,17 +25,25 @@ class Regret:
 
     Attributes:
         cell: The cell.
-        errors: Mean errors over the seeds, by strategy.
-        spreads: Standard errors of these means, as shares of them, by strategy; NaN for a single seed.
+        runs: Errors by strategy and seed.
         unfinished: States of the strategies that did not finish, by strategy.
         seconds: Mean CPU time of the automatic settings, that of compilations in the first run of a process included.
     """
 
     cell: Cell
-    errors: Mapping[str, float]
-    spreads: Mapping[str, float]
+    runs: Mapping[str, Mapping[int, float]]
     unfinished: Mapping[str, str]
     seconds: float = math.nan
+
+    @cached_property
+    def errors(self) -> Mapping[str, float]:
+        """Mean errors over the seeds, by strategy."""
+        return {name: fmean(each.values()) for name, each in self.runs.items()}
+
+    @cached_property
+    def spreads(self) -> Mapping[str, float]:
+        """Standard errors of these means, as shares of them, by strategy; NaN for a single seed."""
+        return {name: _spread([*each.values()]) for name, each in self.runs.items()}
 
     @property
     def best(self) -> str:
@@ -53,25 +62,45 @@ class Regret:
             return 0.0
         return self.value * math.hypot(self.spreads.get(AUTO, math.nan), self.spreads[self.best])
 
+    @property
+    def without_luck(self) -> float:
+        """The same against the strategy that is best on all other seeds, seed by seed.
+
+        The smallest of many noisy means is a lucky one, so that ``value`` is too large in expectation. Here a seed's
+        errors do not decide what they are compared with; where seeds are few that is not always the best strategy, so
+        that this is too small if anything. NaN where nothing has two seeds.
+        """
+        if AUTO not in self.runs:
+            return math.inf
+        ours, best = [], []
+        for seed, error in self.runs[AUTO].items():
+            others = {
+                name: fmean(found)
+                for name, each in self.runs.items()
+                if seed in each and (found := [value for other, value in each.items() if other != seed])
+            }
+            if others:
+                ours.append(error)
+                best.append(self.runs[min(others, key=others.__getitem__)][seed])
+        return fmean(ours) / fmean(best) if any(best) else math.nan
+
 
 def regrets_of(cells: Iterable[Cell], runs: Mapping[Key, Run]) -> list[Regret]:
     """The regrets of the cells on which anything was run.
 
     A strategy counts where all its runs were done: what was stopped with any seed is not the best.
     """
-    by_cell: dict[str, dict[str, list[Run]]] = {}
-    for (key, strategy, _), run in runs.items():
-        by_cell.setdefault(key, {}).setdefault(strategy, []).append(run)
+    by_cell: dict[str, dict[str, dict[int, Run]]] = {}
+    for (key, strategy, seed), run in runs.items():
+        by_cell.setdefault(key, {}).setdefault(strategy, {})[seed] = run
     found = []
     for cell in cells:
         strategies = by_cell.get(cell.key, {})
-        done = {s: [run.error for run in r] for s, r in strategies.items() if all(x.state == "done" for x in r)}
-        errors = {s: fmean(each) for s, each in done.items()}
-        spreads = {s: _spread(each) for s, each in done.items()}
-        stopped = {s: next(x.state for x in r if x.state != "done") for s, r in strategies.items() if s not in errors}
-        if errors:
-            seconds = fmean(run.seconds for run in strategies.get(AUTO, [Run("refused")]))
-            found.append(Regret(cell, errors, spreads, stopped, seconds))
+        stopped = {s: x.state for s, r in strategies.items() for x in r.values() if x.state != "done"}
+        done = {s: {k: run.error for k, run in r.items()} for s, r in strategies.items() if s not in stopped}
+        if done:
+            seconds = fmean(run.seconds for run in strategies.get(AUTO, {0: Run("refused")}).values())
+            found.append(Regret(cell, done, stopped, seconds))
     return found
 
 
@@ -89,12 +118,14 @@ class Summary:
     Attributes:
         cells: Number of cells on which the automatic settings finished.
         mean: Geometric mean of their regrets.
+        without_luck: The same against strategies that other seeds find best, of cells with several seeds.
         worst: Cell with the largest regret.
         unfinished: Cells on which the automatic settings did not finish.
     """
 
     cells: int
     mean: float
+    without_luck: float
     worst: Regret
     unfinished: Sequence[Regret]
 
@@ -105,16 +136,27 @@ def summary_of(regrets: Iterable[Regret]) -> Summary | None:
     finished = [each for each in listed if math.isfinite(each.value)]
     if not finished:
         return None
-    mean = math.exp(fmean(math.log(each.value) for each in finished))
+    mean = _geometric(each.value for each in finished)
+    several = [value for each in finished if (value := each.without_luck) > 0.0]
     worst = max(finished, key=lambda each: each.value)
-    return Summary(len(finished), mean, worst, [each for each in listed if math.isinf(each.value)])
+    return Summary(
+        len(finished),
+        mean,
+        _geometric(several) if several else math.nan,
+        worst,
+        [each for each in listed if math.isinf(each.value)],
+    )
+
+
+def _geometric(values: Iterable[float]) -> float:
+    return math.exp(fmean(map(math.log, values)))
 
 
 def show(regrets: Sequence[Regret], console: Console) -> None:
     """Print the cells, the largest regrets first, half by half, and the summaries."""
     for half in HALVES:
         here = sorted((each for each in regrets if each.cell.half == half), key=lambda each: -each.value)
-        columns = ("cell", "regret", "±", "auto", "s", "best", "by", "did not finish")
+        columns = ("cell", "regret", "±", "without luck", "auto", "s", "best", "by", "did not finish")
         table = Table(*columns, title=f"{half} half", title_justify="left")
         for each in here:
             auto = f"{each.errors[AUTO]:.3g}" if AUTO in each.errors else each.unfinished.get(AUTO, "not run")
@@ -124,6 +166,7 @@ def show(regrets: Sequence[Regret], console: Console) -> None:
                 each.cell.key,
                 f"{each.value:.2f}",
                 f"{each.spread:.2f}",
+                f"{each.without_luck:.2f}",
                 auto,
                 f"{each.seconds:.2g}",
                 error,
@@ -140,7 +183,8 @@ def sentence(found: Summary) -> str:
     """A summary in words."""
     lacking = f"; did not finish on {len(found.unfinished)}" if found.unfinished else ""
     worst = f"{found.worst.value:.2f} on {found.worst.cell.key} ({found.worst.best})"
-    return f"{found.cells} cells, geometric mean {found.mean:.3f}, worst {worst}{lacking}"
+    mean = f"{found.mean:.3f} ({found.without_luck:.3f} without luck)"
+    return f"{found.cells} cells, geometric mean {mean}, worst {worst}{lacking}"
 
 
 def drawing(regrets: Sequence[Regret]) -> str:

@@ -216,7 +216,24 @@ def test_regrets_by_hand() -> None:
     assert found is not None
     assert (found.cells, found.mean, found.worst) == (1, pytest.approx(2.0), first)
     assert sentence(found) == (
-        "1 cells, geometric mean 2.000, worst 2.00 on czech | marginals:2 | 1 (Hb); did not finish on 1"
+        "1 cells, geometric mean 2.000 (2.000 without luck), worst 2.00 on czech | marginals:2 | 1 (Hb); "
+        "did not finish on 1"
     )
+    assert math.isinf(second.without_luck)
     assert summary_of([second]) is None
     assert "marginals" in drawing([first, second])
+
+
+def test_luck_is_not_regretted() -> None:
+    """Strategies that take turns at being lucky: each seed is compared with what the others find best."""
+    errors = {"auto": (0.2, 0.2, 0.2), "one": (0.1, 0.3, 0.3), "two": (0.4, 0.1, 0.3)}
+    runs = {(SMALL.key, name, seed): Run("done", e) for name, each in errors.items() for seed, e in enumerate(each)}
+    (found,) = regrets_of([SMALL], runs)
+    assert found.without_luck == pytest.approx(0.6 / (0.2 + 0.2 + 0.2))
+    assert found.value == pytest.approx(1.0)
+    longer = {**runs, (SMALL.key, "once", 0): Run("done", 0.01)}
+    (found,) = regrets_of([SMALL], longer)
+    assert found.value == pytest.approx(20.0)
+    assert found.without_luck == pytest.approx(1.0)
+    alone = {key: run for key, run in runs.items() if key[2] == 0}
+    assert math.isnan(regrets_of([SMALL], alone)[0].without_luck)

@@ -122,7 +122,10 @@ def test_even_counts_and_whole_tables_change_nothing() -> None:
 
 @pytest.mark.parametrize("codes", [[0], [0, 1], list(range(6)), list(range(10)), [10], [21, 22, 23], [20, 22], [0, 39]])
 def test_a_query_cuts_a_block_if_it_takes_a_part_of_it(codes: list[int]) -> None:
-    uneven, query = Uneven(DOMAIN, ("age",), PLACES, np.ones(40), np.ones(17)), Conjunction.where(DOMAIN, {"age": codes})
+    uneven, query = (
+        Uneven(DOMAIN, ("age",), PLACES, np.ones(40), np.ones(17)),
+        Conjunction.where(DOMAIN, {"age": codes}),
+    )
     mine: Ints = np.isin(np.arange(40), codes)
     expected = any(0 < mine[block == PLACES].sum() < (block == PLACES).sum() for block in range(17))
     assert uneven.cuts(query) == expected

@@ -404,7 +404,9 @@ def test_single_attributes_spread_records_inside_blocks(kind: type[Histogram | M
     shares = np.outer(each, each)
     for number, count in enumerate(counts.tolist()):
         inside = places == number
-        np.testing.assert_allclose(found[inside] / found[inside].sum(), shares[inside] / shares[inside].sum(), rtol=0.02)
+        np.testing.assert_allclose(
+            found[inside] / found[inside].sum(), shares[inside] / shares[inside].sum(), rtol=0.02
+        )
         assert found[inside].sum() == pytest.approx(count, abs=1.0)
 
 
