@@ -26,7 +26,7 @@ from hedgerow.errors import ConflictError, DataError, InvalidRequestError, Relea
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
-from hedgerow.service.desks import domain_of, persons_in, summary_of
+from hedgerow.service.desks import domain_of, persons_in, spending_of, summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
@@ -38,6 +38,7 @@ from hedgerow.service.http.told import (
     FileTold,
     Plan,
     PlanLine,
+    Spending,
     Summary,
     SummaryList,
 )
@@ -86,6 +87,14 @@ def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
 def get_data_set(name: Name, here: Here, by: By) -> Detail:
     """A data set: its attributes, its budget and what was spent of it."""
     return detail(here, here.data_set(name, by), by)
+
+
+def get_spending(name: Name, here: Here, by: By) -> Spending:
+    """What happened to the budget: what was spent over time, by kind and by person.
+
+    Custodians see all people; analysts themselves, and all others as one.
+    """
+    return Spending(**spending_of(here.store, here.data_set(name, by), by.person))
 
 
 def close_data_set(name: Name, here: Here, by: By) -> Detail:
@@ -249,6 +258,7 @@ OPERATIONS = (
     ),
     Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
     Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
+    Operation("GET", "/v1/datasets/{name}/spending", get_spending, ForTokens),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
     Operation(
         "PUT",
