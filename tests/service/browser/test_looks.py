@@ -27,7 +27,18 @@ def test_a_phone_shows_every_section_named_and_without_scrolling_sideways(
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], address
         assert page.locator("h1").count() == 1
         assert page.evaluate(NAMELESS) == [], address
-    for title in ("Ask", "Answers", "Attributes", "Picture", "Records", "Ledger", "Manage", "People & tokens", "Audit"):
+    for title in (
+        "Ask",
+        "Answers",
+        "Attributes",
+        "Picture",
+        "Records",
+        "Budget",
+        "Ledger",
+        "Manage",
+        "People & tokens",
+        "Audit",
+    ):
         page.get_by_role("link", name=title, exact=True).click()
         expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
 

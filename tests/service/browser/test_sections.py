@@ -223,7 +223,8 @@ def test_the_ledger_shows_every_event_and_their_sum(server: Server, open_page: C
     for i, event in enumerate(told["events"][:5]):
         expect(rows.nth(i)).to_contain_text(event["mechanism"])
         expect(rows.nth(i)).to_contain_text(event["target"])
-    assert f"{told['spent']:.4g}" in page.locator(".section .facts").inner_text()
+    shown = page.locator(".section .fact-value").first.inner_text()
+    assert float(shown) == pytest.approx(told["spent"], abs=0.001)
 
 
 def test_a_token_is_for_an_analyst_unless_a_custodian_is_chosen(server: Server, open_page: Callable[..., Page]) -> None:

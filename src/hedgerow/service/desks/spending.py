@@ -1,4 +1,4 @@
-"""What happened to a budget: its spending over time, by person and by kind, from the store alone."""
+"""Spending of a budget over time, by person and by kind, from the store alone."""
 
 import math
 from collections import defaultdict
@@ -11,7 +11,7 @@ from hedgerow.service.desks.summaries import summary_of
 from hedgerow.service.store import Charge, DataSet, Person, Store
 
 Kind = Literal["opening", "tests", "corrections", "lost"]
-"""What was paid for: the start, tests, answers of the data, and questions that a crash interrupted."""
+"""Purpose of a charge: the start, tests, answers of the data, and questions that a crash interrupted."""
 _DAY = 86_400
 WIDTHS = (1, 60, 3_600, _DAY, 7 * _DAY, 28 * _DAY, 364 * _DAY)
 """Lengths of intervals of time, in seconds."""
@@ -64,7 +64,7 @@ def spending_of(store: Store, data_set: DataSet, person: Person) -> dict[str, An
 
 
 def _parts(event: Charge, price: float) -> Iterator[tuple[Kind, int | None, float]]:
-    """What an event costs whom."""
+    """The parts of an event's charge, and who pays each."""
     if event.person is None:
         yield "opening", None, event.charge
     elif event.label == WATCH:

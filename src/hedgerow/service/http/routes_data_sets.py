@@ -90,7 +90,7 @@ def get_data_set(name: Name, here: Here, by: By) -> Detail:
 
 
 def get_spending(name: Name, here: Here, by: By) -> Spending:
-    """What happened to the budget: what was spent over time, by kind and by person.
+    """Spending of the budget over time, by kind and by person.
 
     Custodians see all people; analysts themselves, and all others as one.
     """

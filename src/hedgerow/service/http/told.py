@@ -306,12 +306,12 @@ class SpendingEntry(Told):
         "of it, which may be below 0. Corrections: answers of the data. Lost: questions that a crash interrupted."
     )
     whose: Literal["mine", "others", "nobody"]
-    person: str | None = Field(description="Who paid; for analysts null but for themselves.")
+    person: str | None = Field(description="The one who paid; for analysts null but for themselves.")
     amount: float
 
 
 class Spending(Told):
-    """What happened to a budget."""
+    """Spending of a budget over time."""
 
     limit: float
     unit: str

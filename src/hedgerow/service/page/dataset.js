@@ -11,6 +11,7 @@ import { manageSection } from "./manage.js";
 import { pictureSection } from "./picture.js";
 import { notice } from "./problems.js";
 import { recordsSection } from "./records.js";
+import { spendingSection } from "./spending.js";
 
 /**
  * @typedef {object} DataSet What every section is given.
@@ -25,6 +26,7 @@ const SECTIONS = [
   { id: "attributes", title: "Attributes", show: attributesSection },
   { id: "picture", title: "Picture", show: pictureSection },
   { id: "records", title: "Records", show: recordsSection },
+  { id: "budget", title: "Budget", show: spendingSection },
   { id: "ledger", title: "Ledger", show: ledgerSection, custodians: true },
   { id: "manage", title: "Manage", show: manageSection, custodians: true },
 ];

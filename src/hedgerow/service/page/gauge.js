@@ -24,9 +24,8 @@ export function bar(part, limit, text) {
 
 /** Whether the data are still looked at, in a word. @param {import("./api.js").Summary} summary */
 export function status(summary) {
-  const [kind, text] = summary.status === "opening" ? ["waits", "opening"]
-    : summary.status === "closed" ? ["shut", "closed"] : summary.closed ? ["shut", "hypothesis only"] : ["open", "open"];
-  return h("span", { class: `state ${kind}` }, text);
+  const kind = { opening: "waits", open: "open", "used up": "shut", closed: "shut" }[summary.status];
+  return h("span", { class: `state ${kind}` }, summary.status);
 }
 
 /**
@@ -36,9 +35,10 @@ export function status(summary) {
 export function gauge(place, summary) {
   const { mine, updates } = summary;
   fill(place,
-    measure("Privacy budget", summary.spent, summary.limit, spentOf(summary.spent, summary.limit, summary.unit, "spent")),
+    measure("Privacy budget", summary.spent, summary.limit, spentOf(summary.spent, summary.limit, summary.unit, "spent", summary.price),
+      h("a", { href: `#/d/${encodeURIComponent(summary.name)}/budget` }, "what happened to it")),
     fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
-    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used")),
+    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used", summary.price)),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
     summary.total !== null && (summary.neighbours === "replace" && (summary.at_most ?? 1) === 1 && (summary.weight ?? null) === null
       ? fact("Records", count(summary.total), "a public number")
@@ -52,9 +52,9 @@ function fineness(threshold, total) {
   return fact("Threshold", many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
 }
 
-/** @param {string} title @param {number} part @param {number} limit @param {string} text */
-function measure(title, part, limit, text) {
-  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), bar(part, limit, `${title}: ${text}`), h("p", { class: "fact-text" }, text));
+/** @param {string} title @param {number} part @param {number} limit @param {string} text @param {any} [more] */
+function measure(title, part, limit, text, more) {
+  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), bar(part, limit, `${title}: ${text}`), h("p", { class: "fact-text" }, text, more && [" \u00b7 ", more]));
 }
 
 /** @param {string} title @param {string} value @param {string} text */

@@ -54,7 +54,7 @@ function personForm(done) {
  */
 function tokenForm(app, known, sets, refresh, chosen) {
   const people = known.filter((each) => app.whole || each.role === "analyst" || each.name === app.me.person);
-  const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
+  const person = choice(people.map((each) => [each.name, each.name === each.role ? each.name : `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
   const every = h("input", { type: "checkbox" });
   const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name }));
   every.addEventListener("change", () => boxes.forEach((box) => { box.disabled = every.checked; }));

@@ -243,8 +243,8 @@ class Shares:
     Attributes:
         progress: The progress: the state, and no events.
         grant: Limits of one person, and how much of them is used.
-        asked: Questions of everyone.
-        paid: What everyone's shares have paid for corrections and lost holds.
+        asked: Number of everyone's questions.
+        paid: Total that everyone's shares have paid for corrections and lost holds.
         opening: Charges of the events before anyone asked.
         learnt: Whether the hypothesis has learnt anything: from an answer of the data, or from an earlier release.
     """
@@ -260,7 +260,7 @@ class Shares:
 @final
 @dataclass(frozen=True)
 class Charge:
-    """What the list of spending needs of an event of a ledger.
+    """An event of a ledger, in so far as the list of spending needs it.
 
     Attributes:
         label: The event's label.

@@ -86,7 +86,7 @@ class Lists(Part):
             return [Charge(*row) for row in connection.execute(ordered)]
 
     def shares(self, data_set: int, person: int) -> Shares:
-        """What people have used of a data set, and its session's state, from one state of the store.
+        """Read a session's state and what people have used of its data set, from one state of the store.
 
         Args:
             data_set: Its number.
