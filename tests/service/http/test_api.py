@@ -568,7 +568,7 @@ def test_the_page_about_the_api_needs_no_other_host_and_no_script(here: Api) -> 
     page = _Addresses()
     page.feed(answer.text)
     inside = {each for each in page.found if each.startswith("#")}
-    assert set(page.found) - inside == {"/v1/docs.css", "/v1/openapi.json"}
+    assert set(page.found) - inside == {"../icon.svg", "../style.css", "docs.css", "../", "openapi.json"}
     assert len(inside) == sum(each.in_schema for each in app.OPERATIONS)
     assert all(f'id="{each[1:]}"' in answer.text for each in inside)
     assert not page.tags & {"script", "style", "iframe", "img"}

@@ -52,6 +52,7 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("POST", "/v1/datasets"): Try(
         "custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}, scoped=403
     ),
+    ("POST", "/v1/domain"): Try("custodian", "/v1/domain", lambda _: {"json": {"text": "a: [0, 1]"}}),
     ("POST", "/v1/plan"): Try(
         "custodian",
         "/v1/plan",

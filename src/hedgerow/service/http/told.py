@@ -138,6 +138,16 @@ class DerivedTold(AttributeTold):
     column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
 
 
+class DomainTold(Told):
+    """A domain that was read from a text, or checked."""
+
+    domain: dict[str, Any] = Field(description="Its content, as it may be registered.")
+    attributes: list[AttributeTold]
+    derived: list[DerivedTold]
+    constraints: list[str] = Field(description="Public rules that no record breaks.")
+    records: str = Field(description="Combinations of values, and how many of them are records that can exist.")
+
+
 class Detail(Summary):
     """A data set."""
 
