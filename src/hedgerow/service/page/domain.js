@@ -3,7 +3,7 @@
 import { post } from "./api.js";
 import { KINDS, asYaml, columnOf, isMapping, isNested, lacking, namesIn, newColumn, specOf } from "./columns.js";
 import { choice, field, fill, h, tick } from "./dom.js";
-import { sentence } from "./format.js";
+import { cut, sentence } from "./format.js";
 
 /** @typedef {import("./columns.js").Column} Column */
 
@@ -12,8 +12,8 @@ const SAMPLE = "sex: [Female, Male]\nage: {min: 0, max: 120, levels: [5]}\nward:
 
 /** The part of the form about the domain. */
 export function domainPart() {
-  /** @type {{columns: Column[], beside: Record<string, any>, wrong: string}} What the text says beside the columns, and why it cannot be read. */
-  const state = { columns: [], beside: {}, wrong: "" };
+  /** @type {{columns: Column[], beside: Record<string, any>, wrong: string, named: string[]}} With what the text says beside the columns, why it cannot be read, and the columns that the file of the table names. */
+  const state = { columns: [], beside: {}, wrong: "", named: [] };
   const cards = h("div", { class: "conditions" });
   const rules = h("div", { class: "rule-list" });
   const offer = h("div", {});
@@ -37,9 +37,9 @@ export function domainPart() {
   /** @param {Record<string, any>} found */
   function take(found) {
     const { attributes, ...beside } = isNested(found) ? found : { attributes: found };
-    const waiting = state.columns.filter((each) => each.kind === "" && !(each.name in attributes));
-    state.columns = [...Object.entries(attributes).map(([each, spec]) => columnOf(each, spec)), ...waiting];
+    state.columns = Object.entries(attributes).map(([each, spec]) => columnOf(each, spec));
     state.beside = beside;
+    form.inert = false;
     show();
   }
 
@@ -47,6 +47,8 @@ export function domainPart() {
     fill(cards, state.columns.length ? state.columns.map((column) => card(column, edited, () => drop(column)))
       : h("p", { class: "empty" }, "No column yet. Choose the file of the table above, add columns here, or write the domain beside."));
     fill(rules, ruleList(state.beside, edited));
+    const others = state.named.filter((each) => !state.columns.some((column) => column.name === each));
+    fill(offer, others.length > 0 && h("button", { type: "button", class: "link", on: { click: () => addColumns(others) } }, `Add the file's other columns: ${cut(others.join(", "), 60)}`));
   }
 
   function write() {
@@ -87,8 +89,8 @@ export function domainPart() {
   async function read() {
     const text = area.value;
     if (!text.trim()) {
-      Object.assign(state, { columns: [], beside: {}, wrong: "" });
-      show();
+      state.wrong = "";
+      take({});
       fill(said);
       return;
     }
@@ -131,12 +133,17 @@ export function domainPart() {
     name.value = "";
     /** @type {HTMLElement | null} */ (cards.lastElementChild?.querySelector("select"))?.focus();
   });
-  area.addEventListener("input", () => later(read));
+  const form = h("div", {}, offer, cards, h("div", { class: "adder" }, h("label", { for: (name.id = "new-column") }, "Add a column named"), h("div", { class: "adder-row" }, name, add)), rules);
+  const changedText = () => {
+    form.inert = true; // until it says what the text says; else the next change of it would undo the text
+    later(read);
+  };
+  area.addEventListener("input", changedText);
   format.addEventListener("change", write);
   file.addEventListener("change", async () => {
     if (!file.files.length) return;
     area.value = await file.files[0].text();
-    later(read);
+    changedText();
   });
   show();
 
@@ -144,18 +151,15 @@ export function domainPart() {
     element: h("fieldset", { class: "domain" }, h("legend", {}, "Domain"),
       h("p", { class: "hint" }, "Say what records could hold, from public knowledge alone: what stands here may not be read off the data. The form and the text say the same; change either."),
       h("div", { class: "two" },
-        h("div", {}, offer, cards, h("div", { class: "adder" }, h("label", { for: (name.id = "new-column") }, "Add a column named"), h("div", { class: "adder-row" }, name, add)), rules),
+        form,
         h("div", { class: "beside" }, h("label", { class: "inline" }, h("span", {}, "As"), format), field("What records could hold", area), said,
           field("Load it from a file", file, "YAML or JSON, as hedgerow domain writes it.")))),
     /** The names in the first row of a table's file; nothing else of it is looked at. @param {File | undefined} table */
     table: async (table) => {
       const names = table && /\.csv$/i.test(table.name) ? namesIn(await table.slice(0, 65_536).text()) : [];
-      fill(offer);
-      if (!state.columns.length) addColumns(names);
-      else if (names.some((each) => !state.columns.some((column) => column.name === each))) {
-        const button = h("button", { type: "button", class: "button", on: { click: () => { fill(offer); addColumns(names); } } }, "Add the other columns of the file");
-        fill(offer, button);
-      }
+      state.named = names;
+      if (state.columns.length) show();
+      else addColumns(names);
     },
     ready: () => reading,
     mistake: () => state.wrong || (!area.value.trim() && !state.columns.length ? "Give the domain." : state.columns.map(lacking).find(Boolean) ?? ""),
