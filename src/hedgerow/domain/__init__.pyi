@@ -32,7 +32,7 @@ from .encoding import (
     smallest_unsigned as smallest_unsigned,
 )
 from .entries import attribute_of as attribute_of
-from .entries.yaml_text import yaml_text as yaml_text
+from .entries.yaml_text import parsed_text as parsed_text, yaml_text as yaml_text
 from .feasible import (
     MOST_CELLS as MOST_CELLS,
     feasible_cells as feasible_cells,

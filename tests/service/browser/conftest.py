@@ -21,6 +21,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("served")) as server:
         options = {"variant": "pay-as-you-go", "updates": 30, "threshold": 0.02}
         server.register("survey", TABLE, DOMAIN, title="A survey", budget={"epsilon": 8.0}, options=options)
+        to_draw = {"queries": [{"where": "hours < 20 and sex = 'Male'"}]}
+        server.call("POST", "datasets/survey/queries", to_draw)
         yield server
 
 

@@ -27,9 +27,20 @@ def test_a_phone_shows_every_section_named_and_without_scrolling_sideways(
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], address
         assert page.locator("h1").count() == 1
         assert page.evaluate(NAMELESS) == [], address
-    for title in ("Ask", "Answers", "Attributes", "Picture", "Records", "Ledger", "Manage", "People & tokens", "Audit"):
-        page.get_by_role("link", name=title, exact=True).click()
-        expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+    for title in (
+        "Ask",
+        "Answers",
+        "Attributes",
+        "Picture",
+        "Records",
+        "Budget",
+        "Ledger",
+        "Manage",
+        "People & tokens",
+        "Audit",
+    ):
+        page.get_by_role("link", name=title, exact=True).first.click()
+        expect(page.get_by_role("link", name=title, exact=True).first).to_have_attribute("aria-current", "page")
 
 
 def test_the_keyboard_skips_to_the_content(server: Server, open_page: Callable[..., Page]) -> None:
@@ -85,3 +96,57 @@ def test_text_is_legible_in_both_schemes(server: Server, open_page: Callable[...
             ground = re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))
             assert least <= min(map(int, ground[:3])) <= max(map(int, ground[:3])) <= most
     assert seen > 400
+
+
+def test_a_phone_begins_with_the_task(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token_of("maryam"), viewport={"width": 360, "height": 640})
+    expect(page.get_by_role("heading", name="How many records meet these conditions?")).to_be_in_viewport()
+    expect(page.locator(".facts")).not_to_be_visible()
+    page.get_by_text("of the budget spent").click()
+    expect(page.locator(".facts")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator(".numbers summary")).not_to_be_visible()
+    expect(page.get_by_label("Add a condition on")).to_be_in_viewport()
+
+
+def test_the_servers_own_words_are_explained_where_they_stand(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page(server.token_of("emilie"))
+    expect(page.locator(".first-use dd").last).to_be_visible()  # for those who have not asked yet
+    for word, meaning in (("hypothesis", "public model"), ("threshold", "So far off"), ("correction", "noisy count")):
+        page.get_by_role("button", name=word, exact=True).click()
+        expect(page.locator(".explained:popover-open")).to_contain_text(meaning)
+        page.keyboard.press("Escape")
+        expect(page.locator(".explained:popover-open")).to_have_count(0)
+    page.get_by_label("Question as SQL").fill("SELECT COUNT(*) FROM survey WHERE age = 90 and hours < 20")
+    ask(page)
+    page.reload()
+    expect(page.locator(".first-use")).not_to_have_attribute("open", "")
+
+
+def test_a_hypothesis_that_has_learnt_nothing_is_not_drawn(server: Server, open_page: Callable[..., Page]) -> None:
+    options = {"updates": 3, "threshold": 0.05}
+    server.register("untouched", "a\n" + "x\nx\ny\n" * 500, {"a": ["x", "y"]}, budget={"epsilon": 8.0}, options=options)
+    page = open_page(server.token, "#/d/untouched/picture")
+    for section in ("Picture", "Records"):
+        page.get_by_role("link", name=section, exact=True).click()
+        expect(page.locator(".section")).to_contain_text("Nothing learnt yet")
+        assert page.locator("svg.chart, .section form").count() == 0
+    page.get_by_role("link", name="Ask a question").click()
+    page.get_by_label("Question as SQL").fill("SELECT COUNT(*) FROM untouched WHERE a = 'x'")
+    ask(page)
+    page.get_by_role("link", name="Picture", exact=True).click()
+    expect(page.locator("svg.chart")).to_be_visible()
+    page.get_by_role("link", name="Records", exact=True).click()
+    expect(page.get_by_role("button", name="Download")).to_be_visible()
+
+
+def test_the_page_about_the_api_looks_like_the_others_and_fits(server: Server, open_page: Callable[..., Page]) -> None:
+    page = open_page("", "v1/docs", viewport={"width": 360, "height": 640})
+    for width in (360, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        assert [each for each in page.evaluate(CONTRASTS) if each[0] < 4.5] == []
+    page.get_by_role("link", name="Hedgerow", exact=True).click()
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()

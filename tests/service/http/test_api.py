@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import stat
 import threading
@@ -568,7 +569,7 @@ def test_the_page_about_the_api_needs_no_other_host_and_no_script(here: Api) -> 
     page = _Addresses()
     page.feed(answer.text)
     inside = {each for each in page.found if each.startswith("#")}
-    assert set(page.found) - inside == {"/v1/docs.css", "/v1/openapi.json"}
+    assert set(page.found) - inside == {"../icon.svg", "../style.css", "docs.css", "../", "openapi.json"}
     assert len(inside) == sum(each.in_schema for each in app.OPERATIONS)
     assert all(f'id="{each[1:]}"' in answer.text for each in inside)
     assert not page.tags & {"script", "style", "iframe", "img"}
@@ -585,3 +586,48 @@ def test_the_page_about_the_api_escapes_what_it_shows() -> None:
     operation = {"operationId": "<b>", "summary": "<b>", "responses": {}}
     text = page({"info": {"title": "<b>", "description": "<b>"}, "paths": {"/<b>": {"get": operation}}})
     assert "<b>" not in text
+
+
+# Domains
+
+
+def test_a_domain_is_read_from_yaml_as_from_json(here: Api, carol: str) -> None:
+    mapping = {"attributes": {"sex": ["F", "M"], "age": {"min": 0, "max": 9, "missing": True}}}
+    rules = {**mapping, "constraints": [{"impossible": "age > 7 and sex = 'M'"}]}
+    age = "age: {min: 0, max: 9, missing: true}"
+    yaml = f"attributes:\n  sex: [F, M]\n  {age}\nconstraints:\n- impossible: age > 7 and sex = 'M'"
+    forms = ({"domain": rules}, {"text": json.dumps(rules)}, {"text": yaml})
+    answers = [here.call("POST", "/v1/domain", carol, json=sent).json() for sent in forms]
+    assert answers[0] == answers[1] == answers[2]
+    told = answers[0]
+    assert told["domain"] == rules
+    assert [each["name"] for each in told["attributes"]] == ["sex", "age"]
+    assert told["constraints"] == ["impossible: age > 7 and sex = 'M'"]
+    assert told["records"] == "22 cells, 20 of them records that can exist (1 constraint)"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("sex: [F, M", "line 1 is not YAML"),
+        ("a: [1]\na: [2]", "'a' is given twice"),
+        ("a: &x [1, 2]\nb: *x", "alias"),
+        ("[" * 30_000, "nested too deeply"),
+        ("{a: " * 100 + "1" + "}" * 100, "nest"),
+        ("a: [1e999]", "no number Infinity"),
+        ("- a\n- b", "does not map columns"),
+        ("draft: true\nattributes: {a: [1, 2]}", "draft"),
+        ("a: {values: [1, 2], levels: {table: /etc/passwd}}", "file"),
+        ("a: {min: 5, max: 1}", "'a'"),
+    ],
+)
+def test_a_text_that_is_no_domain_is_refused(here: Api, carol: str, text: str, word: str) -> None:
+    answer = here.call("POST", "/v1/domain", carol, json={"text": text})
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid"), answer.text
+    assert word in answer.json()["detail"]
+    assert len(answer.text) < 2000
+
+
+def test_a_domain_is_sent_once(here: Api, carol: str) -> None:
+    for sent in ({}, {"text": "a: [1]", "domain": {"a": [1]}}, {"text": "a" * 100_001}):
+        assert here.call("POST", "/v1/domain", carol, json=sent).status_code == 422

@@ -52,12 +52,14 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("POST", "/v1/datasets"): Try(
         "custodian", "/v1/datasets", lambda _: {"json": registration(_fresh("new"))}, scoped=403
     ),
+    ("POST", "/v1/domain"): Try("custodian", "/v1/domain", lambda _: {"json": {"text": "a: [0, 1]"}}),
     ("POST", "/v1/plan"): Try(
         "custodian",
         "/v1/plan",
         lambda _: {"json": {"domain": {"a": [0, 1]}, "budget": {"epsilon": 1.0}, "records": 9_000}},
     ),
     ("GET", "/v1/datasets/{name}"): Try("token", "/v1/datasets/{data_set}"),
+    ("GET", "/v1/datasets/{name}/spending"): Try("token", "/v1/datasets/{data_set}/spending"),
     ("POST", "/v1/datasets/{name}/close"): Try("custodian", "/v1/datasets/{data_set}/close"),
     ("POST", "/v1/datasets/{name}/queries"): Try(
         "token", "/v1/datasets/{data_set}/queries", lambda _: {"json": {"queries": [{"where": "age < 3"}]}}

@@ -14,6 +14,8 @@ from sqlalchemy import select
 from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.rules import rules_from_dict
 from hedgerow.privacy.budgets.budget import budget_from_dict
+from hedgerow.service.desks.spending import spending_of
+from hedgerow.service.desks.summaries import summary_of
 from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS, to_json
 from hedgerow.service.store.store import Store
 from tests.service.stack import charges, ledger
@@ -44,6 +46,50 @@ def check_charges(store: Store, data_set: int, limit: float) -> None:
         owed = paid + (len(lost) * _price(store, data_set) if lost else 0.0)
         assert abs(owed - each.spent) <= 1e-9 * owed
     assert sum(each.stored for each in grants.values()) == _stored(store, data_set)
+    check_account(store, data_set)
+
+
+def check_account(store: Store, data_set: int) -> None:
+    """What each person is told of the budget adds up, to the limit and over time, and agrees with everyone's limits.
+
+    Raises:
+        AssertionError: Something is wrong.
+    """
+    (found,) = [each for each in store.data_sets() if each.id == data_set]
+    grants, hold = store.grants(data_set), store.progress(data_set).hold
+    for person in store.people():
+        told = summary_of(store, found, person)
+        account, near = told["account"], 1e-9 * told["limit"]
+        parts = [part for part in account.values() if part is not None]
+        assert abs(sum(parts) - told["limit"]) <= near
+        assert min(parts) >= 0.0
+        others = [each for each in grants if each.person != person.id]
+        assert account["mine"] == told["mine"]["spent"]
+        assert abs(account["others"] - sum(each.spent for each in others)) <= near
+        assert told["asked"] == told["mine"]["asked"] + sum(each.asked for each in others)
+        is_custodian = person.role == "custodian"
+        assert account["held"] == ((hold.charge if hold else 0.0) if is_custodian else None)
+        assert abs(account["left"] + (account["held"] or 0.0) - (told["limit"] - told["spent"])) <= near
+        _check_spending(spending_of(store, found, person), told, is_custodian, {each.name for each in store.people()})
+
+
+def _check_spending(spending: Mapping[str, Any], told: Mapping[str, Any], named: bool, names: set[str]) -> None:
+    near = 1e-9 * told["limit"]
+    account, entries = told["account"], spending["entries"]
+    assert (spending["account"], spending["spent"]) == (account, told["spent"])
+
+    def total(**wanted: str) -> float:
+        chosen = [each for each in entries if all(each[name] == value for name, value in wanted.items())]
+        return sum(each["amount"] for each in chosen)
+
+    assert abs(total() - told["spent"]) <= near
+    for name, part in (("opening", total(kind="opening")), ("tests", total(kind="tests"))):
+        assert abs(part - account[name]) <= near
+    assert abs(total(whose="mine") - account["mine"]) <= near
+    assert abs(total(whose="others") - account["others"]) <= near
+    assert [each["at"] for each in entries] == sorted(each["at"] for each in entries)
+    for each in entries:
+        assert (each["person"] in names) == (each["whose"] == "mine" or (named and each["whose"] == "others"))
 
 
 def _price(store: Store, data_set: int) -> float:

@@ -1,5 +1,6 @@
 from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups
 from .file import SessionFile as SessionFile
+from .hold import LOST as LOST
 from .journal import (
     START as START,
     Finding as Finding,
@@ -16,6 +17,6 @@ from .parameters import (
 )
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
 from .selecting import Asking as Asking
-from .session import OnlineSession as OnlineSession
+from .session import WATCH as WATCH, OnlineSession as OnlineSession
 from .start import Opening as Opening, check_start as check_start
 from .state import table_of_session as table_of_session

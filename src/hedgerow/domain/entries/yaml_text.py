@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
@@ -51,8 +52,36 @@ def parsed(path: Path) -> Any:
         raise DomainError(f"it cannot be read ({error.strerror})", remedy="check the path") from error
     except UnicodeDecodeError as error:
         raise DomainError("it is not UTF-8 text", remedy="save it as UTF-8") from error
+    return _loaded(text, json_alone=path.suffix.lower() == ".json")
+
+
+def parsed_text(text: str) -> Any:
+    """The content of a domain file that somebody sends as text, YAML or JSON.
+
+    Raises:
+        DomainError: It is not well-formed, says something twice, is nested too deeply, or has an alias: a few of these
+            stand for a text of any length.
+
+    Example:
+        >>> parsed_text("sex: [F, M]") == parsed_text('{"sex": ["F", "M"]}')
+        True
+    """
     try:
-        if path.suffix.lower() == ".json":
+        return json.loads(text, object_pairs_hook=_without_repetition)
+    except (json.JSONDecodeError, RecursionError):
+        pass
+    try:
+        with suppress(yaml.YAMLError):  # told better below
+            if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
+                raise DomainError("it has an alias (*name)", remedy="write out what it stands for")
+        return _loaded(text, json_alone=False)
+    except RecursionError:
+        raise DomainError("it is nested too deeply", remedy="write each column on one level") from None
+
+
+def _loaded(text: str, *, json_alone: bool) -> Any:
+    try:
+        if json_alone:
             return json.loads(text, object_pairs_hook=_without_repetition)
         return yaml.load(text, Loader=_Loader)
     except json.JSONDecodeError as error:

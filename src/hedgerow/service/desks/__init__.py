@@ -1,8 +1,9 @@
 """Desks: every data set is asked at one desk, by one thread, so that a commit precedes each look at the data.
 
 `desks` has all data sets of the process, `registering` checks and charges new ones. A `desk` takes in questions and
-answers them in groups (`group`) on a session that its `keeper` keeps in the store. `tables` reads private tables, and
-`summaries` says what may be known of a data set from the store alone. It may import the store; not the API.
+answers them in groups (`group`) on a session that its `keeper` keeps in the store. `tables` reads private tables;
+`summaries` and `spending` say what may be known of a data set from the store alone. All may import the store; not the
+API.
 """
 
 import lazy_loader

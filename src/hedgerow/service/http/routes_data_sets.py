@@ -1,11 +1,12 @@
 """Routes about data sets: listing, registering, closing, and uploading their tables."""
 
+import json
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -21,23 +22,27 @@ from hedgerow.domain import (
     attribute_in_words,
     cells_in_words,
     ignored_in_words,
+    parsed_text,
 )
-from hedgerow.errors import ConflictError, DataError, InvalidRequestError, ReleaseError, StoreError
+from hedgerow.errors import ConflictError, DataError, DomainError, InvalidRequestError, ReleaseError, StoreError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
-from hedgerow.service.desks import domain_of, persons_in, summary_of
+from hedgerow.service.desks import domain_of, persons_in, spending_of, summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
-from hedgerow.service.http.sent import BudgetAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.http.sent import BudgetAsked, DomainAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
+from hedgerow.service.http.strict import parse_json
 from hedgerow.service.http.tokens import Caller
 from hedgerow.service.http.told import (
     AttributeTold,
     DerivedTold,
     Detail,
+    DomainTold,
     FileTold,
     Plan,
     PlanLine,
+    Spending,
     Summary,
     SummaryList,
 )
@@ -53,6 +58,35 @@ def list_data_sets(here: Here, by: By) -> SummaryList:
     """The data sets that the token opens."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
     return SummaryList(datasets=[Summary(**summary_of(here.store, data_set, by.person)) for data_set in found])
+
+
+def check_domain(asked: DomainAsked) -> DomainTold:
+    """Read a domain from its text, or check one.
+
+    Says what records could exist by it. No table is read, and nothing is kept.
+    """
+    content = _content(asked.text) if asked.domain is None else asked.domain
+    domain = domain_of(content, {})
+    return DomainTold(
+        domain=content,
+        attributes=[_attribute(attribute) for attribute in domain],
+        derived=[_derived(function) for function in domain.derived],
+        constraints=[rule.text for rule in domain.constraints],
+        records=cells_in_words(domain),
+    )
+
+
+def _content(text: str | None) -> dict[str, Any]:
+    """The content of a domain file, as strict JSON has it.
+
+    Raises:
+        DomainError: It is not a mapping.
+        InvalidRequestError: It holds what JSON cannot.
+    """
+    found = parse_json(json.dumps(parsed_text(text or "")).encode())
+    if not isinstance(found, dict):
+        raise DomainError("it does not map columns to their values", remedy="write 'name: [value, ...]' per column")
+    return found
 
 
 def plan_data_set(asked: PlanAsked) -> Plan:
@@ -86,6 +120,14 @@ def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
 def get_data_set(name: Name, here: Here, by: By) -> Detail:
     """A data set: its attributes, its budget and what was spent of it."""
     return detail(here, here.data_set(name, by), by)
+
+
+def get_spending(name: Name, here: Here, by: By) -> Spending:
+    """Spending of the budget over time, by kind and by person.
+
+    Custodians see all people; analysts themselves, and all others as one.
+    """
+    return Spending(**spending_of(here.store, here.data_set(name, by), by.person))
 
 
 def close_data_set(name: Name, here: Here, by: By) -> Detail:
@@ -247,8 +289,10 @@ OPERATIONS = (
     Operation(
         "POST", "/v1/datasets", register_data_set, ForCustodians, 201, problems=(problems.CONFLICT, problems.TABLE)
     ),
+    Operation("POST", "/v1/domain", check_domain, ForCustodians),
     Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
     Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
+    Operation("GET", "/v1/datasets/{name}/spending", get_spending, ForTokens),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
     Operation(
         "PUT",

@@ -27,6 +27,7 @@ from hedgerow.errors import (
     TooMuchError,
 )
 from hedgerow.queries import LinearQuery, Selection, parse_count, parse_json_predicate, parse_predicate, parse_select
+from hedgerow.release import Selected
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
@@ -88,11 +89,17 @@ def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key
         headings=list(found.headings),
         columns=list(found.columns),
         rows=[list(row) for row in found.rows],
-        confidence=found.confidence,
+        confidence=_confidence(found),
         sources=dict(found.sources),
         charged=found.charged,
         dataset=Summary(**summary_of(here.store, data_set, by.person)),
     )
+
+
+def _confidence(found: Selected) -> float | None:
+    """The confidence of the intervals, if there are any: each aggregate is followed by the ends of one."""
+    lows = range(len(found.names) + 1, len(found.columns), 3)
+    return found.confidence if any(row[at] is not None for row in found.rows for at in lows) else None
 
 
 def list_answers(
@@ -201,7 +208,8 @@ def _digest(asked: QuestionsAsked | StatementAsked) -> bytes:
 
 def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
     asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
-    return asdict(given) | {"sql": asked}
+    confidence = None if given.low is None else given.confidence  # of no interval there is none
+    return asdict(given) | {"sql": asked, "confidence": confidence}
 
 
 _MOST_ATTRIBUTES = 3

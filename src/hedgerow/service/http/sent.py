@@ -20,6 +20,7 @@ LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
 MOST_RECORDS = 1_000_000
 LONGEST_QUESTION = 10_000
+LONGEST_DOMAIN = 100_000
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
 Line = Annotated[str, Field(max_length=200)]
@@ -200,6 +201,23 @@ class RegistrationAsked(Asked):
     domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     budget: BudgetAsked
     options: Options = Options()
+
+
+class DomainAsked(Asked):
+    """A domain to check: its text, or its content."""
+
+    model_config = examples({"text": "sex: [Female, Male]\nage: {min: 17, max: 90}"})
+
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_DOMAIN)] | None = Field(
+        None, description="YAML or JSON, as in domain files; aliases are not read."
+    )
+    domain: dict[str, Any] | None = Field(None, description="Attributes and their values, as in domain files.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> DomainAsked:
+        if (self.text is None) == (self.domain is None):
+            raise ValueError("give one of text and domain")
+        return self
 
 
 class PlanAsked(OfPersons):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from hedgerow.service.http.sent import examples
-from hedgerow.service.store import Role, Status, Token
+from hedgerow.service.store import Role, Token
 
 Scope = list[str] | Literal["all"]
 
@@ -69,15 +69,33 @@ class Mine(Told):
     stored: int = Field(description="Bytes that they have added.")
 
 
+class Account(Told):
+    """The parts of a budget: they add up to its limit, but for rounding of the last digits."""
+
+    opening: float = Field(description="Spent before anyone asked: the number of records, an earlier release.")
+    mine: float = Field(description="Paid by your corrections: `mine.spent`, which what you were `charged` adds up to.")
+    others: float = Field(description="Paid by everyone else's corrections.")
+    tests: float = Field(
+        description="Charged for tests of the hypothesis when they began, of which no correction has paid its part yet."
+    )
+    held: float | None = Field(
+        description="The most that the running question can cost. Null for analysts, for whom it counts as left."
+    )
+    left: float
+
+
 class Summary(Told):
     """A data set in short."""
 
     name: str
     title: str
-    status: Status
+    status: Literal["opening", "open", "used up", "closed"] = Field(
+        description="Used up: the corrections or the budget are, so the data are not looked at any more."
+    )
     spent: float = Field(description="Part of the privacy budget that is spent.")
     limit: float
     unit: str = Field(description="Unit of the budget: epsilon, rho or mu^2/2.")
+    account: Account
     updates: int = Field(
         description="Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the "
         "public model that answers questions."
@@ -88,7 +106,11 @@ class Summary(Told):
         description="Error in counts from which the hypothesis is corrected, roughly; null at first."
     )
     total: float | None = Field(description="Number of records, noisy if it is private; null at first.")
-    asked: int = Field(description="Number of questions that were tested against the data.")
+    asked: int = Field(description="Number of questions that everyone has asked; `mine.asked` of them are yours.")
+    tested: int = Field(description="Number of different questions that were tested against the data.")
+    learnt: bool = Field(
+        description="Whether the hypothesis has learnt anything; if not, each value of it is a share of the total."
+    )
     closed: str = Field(description="Reason why the data are no longer looked at; empty while they are.")
     private: bool = Field(description="Whether all noise came from the secure source.")
     statement: str = Field(description="The privacy guarantee in a sentence.")
@@ -114,6 +136,16 @@ class DerivedTold(AttributeTold):
 
     sources: list[str] = Field(description="Attributes that it is made from; a level has one.")
     column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
+
+
+class DomainTold(Told):
+    """A domain that was read from a text, or checked."""
+
+    domain: dict[str, Any] = Field(description="Its content, as it may be registered.")
+    attributes: list[AttributeTold]
+    derived: list[DerivedTold]
+    constraints: list[str] = Field(description="Public rules that no record breaks.")
+    records: str = Field(description="Combinations of values, and how many of them are records that can exist.")
 
 
 class Detail(Summary):
@@ -165,7 +197,7 @@ class Answer(Told):
     value: float
     low: float | None = Field(description="Lower end of an interval that holds the true count with this confidence.")
     high: float | None
-    confidence: float
+    confidence: float | None = Field(description="Confidence of the interval; null where there is none.")
     covers: str = Field(description="Meaning of the interval, and where it comes from.")
     source: Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
     charged: float = Field(description="Cost to the person's share of the budget: the price of a correction, or 0.")
@@ -185,7 +217,10 @@ _SUMMARY: JsonValue = {
     "price": 0.02,
     "threshold": 976.8,
     "total": 48842.0,
-    "asked": 2,
+    "account": {"opening": 0.1, "mine": 0.02, "others": 0.03, "tests": 0.6, "held": 0.0, "left": 0.25},
+    "asked": 5,
+    "tested": 3,
+    "learnt": True,
     "closed": "",
     "private": True,
     "statement": "When one person's record is added or left out, the probability of any outcome of this release "
@@ -236,7 +271,7 @@ class Table(Told):
     headings: list[str] = Field(description="Names of the aggregates.")
     columns: list[str] = Field(description="Names of all columns: each aggregate with the ends of its interval.")
     rows: list[list[str | float | None]]
-    confidence: float = Field(description="Confidence of each interval.")
+    confidence: float | None = Field(description="Confidence of each interval; null where there is none at all.")
     sources: dict[str, int] = Field(
         description="Number of questions that each source answered; all counts of the groups are one question."
     )
@@ -272,6 +307,30 @@ class MarginalTold(Told):
     total: float
 
 
+class SpendingEntry(Told):
+    """An amount that was spent in an interval of time."""
+
+    at: datetime = Field(description="Start of the interval.")
+    kind: Literal["opening", "tests", "corrections", "lost"] = Field(
+        description="Opening: before anyone asked. Tests: charged when a test began, less what corrections take over "
+        "of it, which may be below 0. Corrections: answers of the data. Lost: questions that a crash interrupted."
+    )
+    whose: Literal["mine", "others", "nobody"]
+    person: str | None = Field(description="The one who paid; for analysts null but for themselves.")
+    amount: float
+
+
+class Spending(Told):
+    """Spending of a budget over time."""
+
+    limit: float
+    unit: str
+    spent: float
+    account: Account
+    width: int = Field(description="Length of the intervals, in seconds.")
+    entries: list[SpendingEntry] = Field(description="Oldest first; the amounts add up to `spent`.")
+
+
 class EventTold(Told):
     """One use of the data."""
 
@@ -295,7 +354,7 @@ class LedgerTold(Told):
 
     limit: float
     spent: float
-    remaining: float
+    remaining: float = Field(description="The limit without what is spent and what is held.")
     unit: str
     statement: str
     held: float = Field(description="The most that a running question can cost.")

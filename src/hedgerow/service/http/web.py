@@ -100,15 +100,20 @@ def _is_known(known: str, etag: str) -> bool:
 
 
 STYLE = """
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h2 { margin-top: 2.5rem; border-top: 1px solid #8888; padding-top: 1rem; font-size: 1.1rem; }
-code, pre { font-family: ui-monospace, monospace; font-size: 0.9em; }
-pre { overflow-x: auto; padding: 0.75rem; border: 1px solid #8888; border-radius: 0.4rem; }
-table { border-collapse: collapse; width: 100%; }
-nav ul { list-style: none; padding: 0; }
-th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; }
+.contents { list-style: none; display: grid; gap: .5rem; margin-top: 1.6rem; }
+.contents li { display: grid; grid-template-columns: minmax(0, 24rem) minmax(0, 1fr); gap: .1rem 1.2rem; }
+.contents code, .operation h2 code { overflow-wrap: anywhere; }
+.operation { border-top: 1px solid var(--line); margin-top: 2.4rem; padding-top: 1.6rem; display: grid; gap: .8rem; }
+.operation { grid-template-columns: minmax(0, 1fr); }
+.operation p, .intro p { max-width: 46rem; }
+.intro { display: grid; gap: .6rem; margin-top: .8rem; }
+.across { overflow-x: auto; }
+.plain-table td { vertical-align: top; min-width: 5.5rem; }
+pre { overflow-x: auto; margin: 0; padding: .9rem 1.1rem; background: var(--code-wash); border-radius: .4rem; }
+pre { font: .88rem/1.5 var(--mono); }
+@media (max-width: 42rem) { .contents li { grid-template-columns: minmax(0, 1fr); } }
 """
+"""The page's own style, with a few more rules."""
 
 
 def openapi_json(request: Request) -> JSONResponse:
@@ -130,7 +135,7 @@ def page(schema: Mapping[str, Any]) -> str:
     """An OpenAPI description as HTML.
 
     Example:
-        >>> "<h1>Hedgerow</h1>" in page({"info": {"title": "Hedgerow", "description": "..."}, "paths": {}})
+        >>> "<h1>Hedgerow over HTTP</h1>" in page({"info": {"title": "Hedgerow", "description": "..."}, "paths": {}})
         True
     """
     info = schema["info"]
@@ -140,23 +145,28 @@ def page(schema: Mapping[str, Any]) -> str:
         for path, item in schema["paths"].items()
         for method, each in item.items()
     ]
+    title = escape(info["title"])
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{escape(info["title"])}</title>'
-        '<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="/v1/docs.css"></head><body>'
-        f"<h1>{escape(info['title'])}</h1>{_paragraphs(info['description'])}"
-        '<p><a href="/v1/openapi.json">OpenAPI description</a></p>'
-        f"{_contents(schema['paths'])}{''.join(parts)}</body></html>"
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}: the API</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" type="image/svg+xml" href="../icon.svg">'
+        '<link rel="stylesheet" href="../style.css">'
+        '<link rel="stylesheet" href="docs.css"></head><body>'
+        f'<header class="top"><div class="bar"><a class="brand" href="../">{title}</a>'
+        '<nav aria-label="Formats"><a href="openapi.json">OpenAPI description</a></nav></div></header>'
+        f'<main><div class="view"><h1>{title} over HTTP</h1><div class="intro">{_paragraphs(info["description"])}</div>'
+        f"{_contents(schema['paths'])}{''.join(parts)}</div></main></body></html>"
     )
 
 
 def _contents(paths: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
     lines = [
-        f'<li><a href="#{escape(each["operationId"])}"><code>{method.upper()} {escape(path)}</code></a> '
-        f"{escape(each.get('description', each.get('summary', '')).partition(chr(10))[0])}</li>"
+        f'<li><a href="#{escape(each["operationId"])}"><code>{method.upper()} {escape(path)}</code></a>'
+        f"<span>{escape(each.get('description', each.get('summary', '')).partition(chr(10))[0])}</span></li>"
         for path, item in paths.items()
         for method, each in item.items()
     ]
-    return f"<nav><ul>{''.join(lines)}</ul></nav>" if lines else ""
+    return f'<nav aria-label="Contents"><ul class="contents">{"".join(lines)}</ul></nav>' if lines else ""
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any], models: Mapping[str, Any]) -> str:
@@ -165,11 +175,12 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], models: Map
         (each.get("content", {}) for status, each in operation["responses"].items() if status < "300"), {}
     )
     return (
-        f'<h2 id="{escape(operation["operationId"])}"><code>{method.upper()} {escape(path)}</code></h2>'
+        f'<section class="operation"><h2 id="{escape(operation["operationId"])}">'
+        f"<code>{method.upper()} {escape(path)}</code></h2>"
         f"{_paragraphs(operation.get('description', operation.get('summary', '')))}"
         f"{'' if 'security' in operation else '<p>Needs no token.</p>'}"
         f"{_parameters(operation.get('parameters', ()))}"
-        f"{_body('Body', sent, models)}{_answers(operation['responses'])}{_body('Answer', told, models)}"
+        f"{_body('Body', sent, models)}{_answers(operation['responses'])}{_body('Answer', told, models)}</section>"
     )
 
 
@@ -199,12 +210,15 @@ def _body(head: str, content: Mapping[str, Any], models: Mapping[str, Any]) -> s
     samples = [json.dumps(sample, indent=2) for model in named for sample in model.get("examples", ())]
     if not samples:
         return f"<p>{head}: {escape(', '.join(content))}</p>" if head == "Body" and content else ""
-    return f"<p>{head}, for example:</p>{''.join(f'<pre>{escape(sample)}</pre>' for sample in samples)}"
+    shown = "".join(f'<pre tabindex="0">{escape(sample)}</pre>' for sample in samples)
+    return f"<p>{head}, for example:</p>{shown}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<table><tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>{body}</table>"
+    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    table = f'<table class="plain-table"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<div class="across" tabindex="0" role="group" aria-label="Table">{table}</div>'
 
 
 OPERATIONS = (

@@ -32,14 +32,14 @@ function question(answer) {
 
 /** The answer in a sentence. @param {import("./api.js").Answer} answer */
 export function spoken(answer) {
-  const interval = answer.low === null ? "without an interval" : `${percent(answer.confidence)} interval from ${intervalText(answer)}`;
+  const interval = answer.low === null || answer.confidence === null ? "without an interval" : `${percent(answer.confidence)} interval from ${intervalText(answer)}`;
   return `Answer: about ${count(answer.value)}, ${interval}, from: ${answer.source}.`;
 }
 
 /** The latest answer, large. @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
 export function latest(answer, summary) {
   const total = summary.total ?? answer.value;
-  const interval = answer.low === null
+  const interval = answer.low === null || answer.confidence === null
     ? h("p", { class: "interval-text" }, "no interval: nothing was checked against the data")
     : [h("p", { class: "interval-text" }, `${count(answer.low)} to ${count(answer.high ?? answer.low)}`, h("span", { class: "quiet" }, ` \u00b7 ${percent(answer.confidence)} interval`)),
       intervalDrawing(answer, commonScale([answer, { ...answer, value: total, low: null, high: null }])),
@@ -69,7 +69,7 @@ export function answerTable(answers, summary, { times = true, people = false } =
   ];
   return table("Answers, newest first", columns, answers.map((answer) => [
     question(answer), h("span", { title: String(answer.value) }, count(answer.value)),
-    [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.low !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
+    [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.confidence !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
     sourceOf(answer), answer.charged > 0 ? amount(answer.charged) : "0",
     ...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : []),
   ]), "answers");

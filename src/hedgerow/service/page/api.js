@@ -3,17 +3,18 @@
  *
  * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | "all", expires: string | null, version: string}} Me
  * @typedef {{queries: number | null, asked: number, budget: number | null, spent: number}} Share
- * @typedef {{name: string, title: string, status: "opening" | "open" | "closed", spent: number, limit: number, unit: string,
- *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, closed: string,
+ * @typedef {{opening: number, mine: number, others: number, tests: number, held: number | null, left: number}} Account
+ * @typedef {{name: string, title: string, status: "opening" | "open" | "used up" | "closed", spent: number, limit: number, unit: string, account: Account,
+ *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, tested: number, learnt: boolean, closed: string,
  *   private: boolean, statement: string, mine: Share}} Summary
  * @typedef {{name: string, kind: "categorical" | "integer" | "binned", values: string[] | null, size: number,
  *   low: number | null, high: number | null, missing: string | null, other: string | null}} Attribute
  * @typedef {Attribute & {sources: string[], column: boolean}} Derived
  * @typedef {Summary & {attributes: Attribute[], derived: Derived[], constraints: string[], records: string, left_out: string, neighbours: string, person: string | null, at_most: number | null, weight: string | null, largest_weight: number | null, created: string, source?: any}} Detail
- * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number,
+ * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number | null,
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
  *   id?: number, at?: string, person?: string}} Answer
- * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number,
+ * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number | null,
  *   sources: Record<string, number>, charged: number, dataset: Summary}} Groups
  */
 

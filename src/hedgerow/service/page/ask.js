@@ -12,10 +12,9 @@ import { groupsOf, spokenGroups } from "./groups.js";
 import { usedUp } from "./gauge.js";
 import { refused } from "./problems.js";
 import { questionForm, questionText } from "./question.js";
+import { firstUse, term } from "./terms.js";
 
 const RECENT = 20;
-const HOW = "The server answers from its hypothesis, a public model of the data that it tests against the data, with noise. "
-  + "Only if the model is off by more than a threshold does a noisy count of the data answer and the budget pay; that corrects the model.";
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function askSection(place, app, dataSet) {
@@ -48,13 +47,17 @@ export async function askSection(place, app, dataSet) {
   });
   fill(price, priceOf(dataSet.detail));
   if (draft.last) fill(result, latest(draft.last, dataSet.detail));
-  fill(place, sectionHead("How many records meet these conditions?", HOW),
+  fill(place, sectionHead("How many records meet these conditions?", how()), firstUse(dataSet.detail),
     h("div", { class: "two" },
       h("div", {}, text.aside, h("div", {}, builder(askable(dataSet.detail), draft.conditions, text.write))),
       h("div", { class: "beside" }, form, said, result)),
     h("h3", {}, "Your recent answers"), legend(), past);
   await showRecent();
 }
+
+/** How an answer comes about. */
+const how = () => ["The server answers from its ", ...term("hypothesis"), ". Where that is off by more than a ", ...term("threshold"),
+  ", the data answer, with noise, and the budget pays for a ", ...term("correction"), "."];
 
 /** The limits may have changed while the page was open. @param {import("./dataset.js").DataSet} dataSet */
 async function renew({ name, changed }) {

@@ -15,7 +15,7 @@ export async function dataSetsView(place, app) {
 
 /** @param {import("./api.js").Summary} summary */
 function entry(summary) {
-  const spent = spentOf(summary.spent, summary.limit, summary.unit, "spent");
+  const spent = spentOf(summary.spent, summary.limit, summary.unit, "spent", summary.price);
   return h("li", {}, h("a", { href: `#/d/${encodeURIComponent(summary.name)}/ask` },
     h("span", { class: "set-title" }, summary.title || summary.name), status(summary),
     h("span", { class: "quiet" }, h("code", {}, summary.name), summary.total !== null && ` \u00b7 about ${count(summary.total)} records`),

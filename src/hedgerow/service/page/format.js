@@ -5,6 +5,12 @@ const TENTHS = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 const AMOUNT = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const MOMENT = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
+/** A part of a budget that is too small to matter, unless a correction can still be paid from it. */
+export const NOTHING = 1e-6;
+
+/** Whether so little is left of a limit that nothing can be paid from it. @param {number} rest @param {number} limit @param {number | null} price */
+export const nothingLeft = (rest, limit, price) => rest < Math.min(NOTHING * limit, price ?? Infinity);
+
 /** A number of records; tenths where it is small. @param {number} value */
 export function count(value) {
   const text = (Math.abs(value) < 100 ? TENTHS : WHOLE).format(value);
@@ -34,9 +40,21 @@ export function share(part, whole) {
   return `${(value < 10 || (value > 99 && value < 100) ? TENTHS : WHOLE).format(value > 99 && value < 100 ? Math.floor(10 * value) / 10 : value)}%`;
 }
 
-/** What is spent of a limit: the share first, for people. @param {number} part @param {number} limit @param {string} unit @param {string} verb */
-export function spentOf(part, limit, unit, verb) {
-  return `${share(part, limit)} ${verb}: ${amount(part)} of ${amount(limit)} ${unit}`;
+/**
+ * What is spent of a limit: the share first, for people. It is shown as all of it when what is left pays for nothing,
+ * and never before: amounts in between are cut, not rounded.
+ * @param {number} part @param {number} limit @param {string} unit @param {string} verb @param {number | null} [price] Least that can be paid.
+ */
+export function spentOf(part, limit, unit, verb, price = null) {
+  if (nothingLeft(limit - part, limit, price)) return `100% ${verb}: ${amount(limit)} of ${amount(limit)} ${unit}`;
+  const shown = amount(part) === amount(limit) ? cutToDigits(part) : part;
+  return `${share(part, limit)} ${verb}: ${amount(shown)} of ${amount(limit)} ${unit}`;
+}
+
+/** A number cut to four digits. @param {number} value */
+function cutToDigits(value) {
+  const unit = 10 ** (3 - Math.floor(Math.log10(value)));
+  return Math.floor(value * unit) / unit;
 }
 
 /** A moment in the reader's own time zone. @param {string | null | undefined} iso */

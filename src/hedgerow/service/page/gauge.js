@@ -3,9 +3,9 @@
 import { draw, fill, h } from "./dom.js";
 import { amount, count, many, sentence, share, spentOf } from "./format.js";
 import { notice } from "./problems.js";
+import { term } from "./terms.js";
 
-const ALONE = "Answers now come from the hypothesis alone: the picture of the data that the server has built so far. They are "
-  + "free of charge and as private as before, but nothing checks them against the data, so they come without an interval.";
+const ALONE = "From now on the hypothesis alone answers, free of charge. Nothing checks it against the data, so its answers have no interval.";
 const KEPT = "Questions that were asked before keep their answers and their intervals.";
 
 /** A threshold above this share of the records says little. */
@@ -24,9 +24,8 @@ export function bar(part, limit, text) {
 
 /** Whether the data are still looked at, in a word. @param {import("./api.js").Summary} summary */
 export function status(summary) {
-  const [kind, text] = summary.status === "opening" ? ["waits", "opening"]
-    : summary.status === "closed" ? ["shut", "closed"] : summary.closed ? ["shut", "hypothesis only"] : ["open", "open"];
-  return h("span", { class: `state ${kind}` }, text);
+  const kind = { opening: "waits", open: "open", "used up": "shut", closed: "shut" }[summary.status];
+  return h("span", { class: `state ${kind}` }, summary.status);
 }
 
 /**
@@ -36,9 +35,10 @@ export function status(summary) {
 export function gauge(place, summary) {
   const { mine, updates } = summary;
   fill(place,
-    measure("Privacy budget", summary.spent, summary.limit, spentOf(summary.spent, summary.limit, summary.unit, "spent")),
-    fact("Corrections left", `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
-    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used")),
+    measure("Privacy budget", summary.spent, summary.limit, spentOf(summary.spent, summary.limit, summary.unit, "spent", summary.price),
+      h("a", { href: `#/d/${encodeURIComponent(summary.name)}/budget` }, "what happened to it")),
+    fact(term("correction", "Corrections left"), `${count(summary.updates_left)} of ${count(updates)}`, "how often the hypothesis can still learn"),
+    mine.budget !== null && measure("Your share of it", mine.spent, mine.budget, spentOf(mine.spent, mine.budget, summary.unit, "used", summary.price)),
     mine.queries !== null && measure("Your questions", mine.asked, mine.queries, `${count(mine.asked)} of ${many(mine.queries, "question")} asked`),
     summary.total !== null && (summary.neighbours === "replace" && (summary.at_most ?? 1) === 1 && (summary.weight ?? null) === null
       ? fact("Records", count(summary.total), "a public number")
@@ -46,21 +46,29 @@ export function gauge(place, summary) {
     summary.total !== null && summary.threshold !== null && fineness(summary.threshold, summary.total));
 }
 
+/** The budget in a line, where there is no room for more. @param {import("./api.js").Summary} summary */
+export function inShort({ spent, limit, updates, updates_left: left }) {
+  return `${share(spent, limit)} of the budget spent \u00b7 ${count(left)} of ${many(updates, "correction")} left`;
+}
+
 /** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total */
 function fineness(threshold, total) {
   const far = `${share(threshold, total)} of all. Where the hypothesis seems further off, the data answer`;
-  return fact("Threshold", many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
+  return fact(term("threshold", "Threshold"), many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
 }
 
-/** @param {string} title @param {number} part @param {number} limit @param {string} text */
-function measure(title, part, limit, text) {
-  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), bar(part, limit, `${title}: ${text}`), h("p", { class: "fact-text" }, text));
+/** @param {string} title @param {number} part @param {number} limit @param {string} text @param {any} [more] */
+function measure(title, part, limit, text, more) {
+  return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), bar(part, limit, `${title}: ${text}`), h("p", { class: "fact-text" }, text, more && [" \u00b7 ", more]));
 }
 
-/** @param {string} title @param {string} value @param {string} text */
+/** @param {import("./dom.js").Child} title @param {string} value @param {string} text */
 function fact(title, value, text) {
   return h("div", { class: "fact" }, h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, value), h("p", { class: "fact-text" }, text));
 }
+
+/** Sentences that are there for those who unfold them. @param {...string} texts */
+const more = (...texts) => h("details", {}, h("summary", {}, "What now?"), texts.map((text) => h("p", {}, text)));
 
 /**
  * What it means that something is used up; null while nothing is.
@@ -77,13 +85,13 @@ export function usedUp(summary) {
         "Ask your custodian if you need more questions."]);
   }
   if (summary.closed) {
-    return notice("caution", "The data are not looked at any more", [sentence(summary.closed), ALONE, KEPT,
-      "If you need answers that are checked, ask your custodian: a further budget means registering the table again."]);
+    return notice("caution", "The data are not looked at any more", [`${sentence(summary.closed)} ${ALONE}`,
+      more(KEPT, "If you need answers that are checked, ask your custodian: a further budget means registering the table again.")]);
   }
   if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {
     return notice("caution", mine.spent > 0 ? "Your share of the budget is used up" : "Your share of the budget is too small for an answer from the data", [
       `An answer from the data costs ${amount(summary.price)} ${summary.unit}; ${amount(Math.max(0, mine.budget - mine.spent))} of your ${amount(mine.budget)} is left.`,
-      ALONE, KEPT, "Ask your custodian if you need a larger share."]);
+      ALONE, more(KEPT, "Ask your custodian if you need a larger share.")]);
   }
   return null;
 }

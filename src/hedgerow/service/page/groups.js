@@ -27,7 +27,7 @@ export function groupsOf({ names, headings, rows, sources, confidence, charged, 
       ...row.slice(0, names.length),
       ...headings.map((_, place) => number(row.slice(names.length + 3 * place, names.length + 3 * place + 3))),
     ])),
-    h("div", { class: "answer-foot" }, h("span", { class: "quiet" }, `${percent(confidence)} intervals; ${asked}; ${cost}`)));
+    h("div", { class: "answer-foot" }, h("span", { class: "quiet" }, `${confidence === null ? "no intervals" : `${percent(confidence)} intervals`}; ${asked}; ${cost}`)));
 }
 
 /** The answer in a sentence. @param {import("./api.js").Groups} reply */

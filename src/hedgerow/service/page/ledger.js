@@ -1,9 +1,10 @@
 /** Every touch of the private table, for custodians. */
 
+import { adding } from "./account.js";
 import { at } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { chained, fill, h, table } from "./dom.js";
-import { amount, moment } from "./format.js";
+import { amount, moment, nothingLeft } from "./format.js";
 import { pages } from "./paging.js";
 
 const COLUMNS = [
@@ -21,10 +22,13 @@ export async function ledgerSection(place, app, { name }) {
 
 /** @param {any} reply */
 function sums({ limit, spent, remaining, unit, held, head }) {
-  const one = (/** @type {string} */ title, /** @type {number} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
-    h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, amount(value)), h("p", { class: "fact-text" }, text));
-  return h("div", {}, h("div", { class: "facts" }, one("Spent", spent, `${unit}, the sum of all charges`), one("Remaining", remaining > 1e-9 * limit ? remaining : 0, `of ${amount(limit)} ${unit}`),
-    held > 0 && one("Held", held, "put aside for a question that is being answered")), chained(head));
+  const counts = [true, !nothingLeft(remaining, limit, null), held > 0];
+  const sum = adding(limit, [spent, remaining, held], counts);
+  const [all, ...parts] = [sum.whole, ...sum.parts].map((value) => value.toFixed(sum.decimals));
+  const one = (/** @type {string} */ title, /** @type {string} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
+    h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, value), h("p", { class: "fact-text" }, text));
+  return h("div", {}, h("div", { class: "facts" }, one("Spent", parts[0], `${unit}, the sum of all charges`), one("Remaining", parts[1], `of ${all} ${unit}`),
+    held > 0 && one("Held", parts[2], "put aside for a question that is being answered")), chained(head));
 }
 
 /** @param {any} event */

@@ -96,7 +96,7 @@ function header() {
   fill(top, h("div", { class: "bar" }, brand,
     h("nav", { "aria-label": "General" }, GENERAL.filter((entry) => (mine.custodian || !entry.custodians) && (mine.whole || !entry.whole))
       .map((entry) => h("a", { href: entry.address, "aria-current": location.hash === entry.address && "page" }, entry.title))),
-    h("p", { class: "who" }, h("span", {}, h("b", {}, mine.me.person), `, ${mine.me.role}`),
+    h("p", { class: "who" }, h("span", {}, h("b", {}, mine.me.person), mine.me.person !== mine.me.role && `, ${mine.me.role}`),
       h("button", { class: "link", type: "button", on: { click: signOut } }, "Sign out"))));
   fill(foot, h("p", {}, `Hedgerow ${mine.me.version} \u00b7 `, h("a", { href: "v1/docs" }, "the same over HTTP")));
 }

@@ -3,12 +3,13 @@
 import { get, post, remove } from "./api.js";
 import { announce, choice, confirmed, field, fill, h, table, tick } from "./dom.js";
 import { moment } from "./format.js";
+import { letIn } from "./presets.js";
 import { alarm, attempt, onSubmit } from "./problems.js";
 
 const PEOPLE = [{ title: "Name" }, { title: "Role" }, { title: "Since", class: "when" }];
 const TOKENS = [{ title: "Token" }, { title: "Person" }, { title: "Data sets", class: "wide" }, { title: "Note", class: "wide" }, { title: "Good until", class: "when" }, { title: "" }];
 
-const LEAD = "Custodians may do everything. Analysts ask the data sets that their tokens open. Add a person, then make a token and hand it over.";
+const LEAD = "Custodians may do everything. Analysts ask the data sets that their tokens open.";
 const LEAD_OF_SOME = "Your token opens some data sets only, and so does every token that you make; it cannot outlive yours. "
   + "A custodian of all data sets adds people; those with a token or limits for your data sets are listed here.";
 
@@ -28,8 +29,11 @@ export async function peopleView(place, app) {
   maker(known);
   fill(place, h("h1", { tabindex: "-1" }, "People & tokens"),
     h("p", { class: "lead" }, app.whole ? LEAD : LEAD_OF_SOME),
-    h("h2", {}, "People"), people, app.whole && personForm(async (name) => maker((await refresh())[0], name)),
-    h("h2", {}, "Tokens"), makers, tokens);
+    h("h2", {}, "Let someone in"), letIn(app, known, sets, shownOnce, async () => maker((await refresh())[0])),
+    h("details", { class: "options step-by-step" }, h("summary", {}, "Step by step"),
+      app.whole && [h("h3", {}, "Add a person"), personForm(async (name) => maker((await refresh())[0], name))],
+      h("h3", {}, "Make a token"), makers),
+    h("h2", {}, "People"), people, h("h2", {}, "Tokens"), tokens);
 }
 
 /** @param {(name: string) => Promise<void>} done */
@@ -54,7 +58,7 @@ function personForm(done) {
  */
 function tokenForm(app, known, sets, refresh, chosen) {
   const people = known.filter((each) => app.whole || each.role === "analyst" || each.name === app.me.person);
-  const person = choice(people.map((each) => [each.name, `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
+  const person = choice(people.map((each) => [each.name, each.name === each.role ? each.name : `${each.name} (${each.role})`]), chosen || (people.find((each) => each.role === "analyst") ?? people[0])?.name);
   const every = h("input", { type: "checkbox" });
   const boxes = sets.map((set) => h("input", { type: "checkbox", value: set.name }));
   every.addEventListener("change", () => boxes.forEach((box) => { box.disabled = every.checked; }));

@@ -7,7 +7,7 @@ import { sectionHead } from "./dataset.js";
 import { choice, field, fill, h } from "./dom.js";
 import { count, many } from "./format.js";
 import { heatMap } from "./heatmap.js";
-import { refused } from "./problems.js";
+import { nothingLearnt, refused } from "./problems.js";
 
 const MOST_CELLS = 20_000;
 const MOST_BARS = 200;
@@ -16,6 +16,11 @@ const MOST_BARS = 200;
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function pictureSection(place, app, { name, detail }) {
+  const head = sectionHead("Picture", "The server's current hypothesis: its public model of the data, not the data themselves. Looking at it is free of charge.");
+  if (!detail.learnt) {
+    fill(place, head, nothingLearnt(name));
+    return;
+  }
   const draft = app.draft(name);
   const names = askable(detail).map((attribute) => attribute.name);
   const options = /** @type {[string, string][]} */ (names.map((each) => [each, each]));
@@ -43,7 +48,7 @@ export async function pictureSection(place, app, { name, detail }) {
 
   first.addEventListener("change", show);
   second.addEventListener("change", show);
-  fill(place, sectionHead("Picture", "The server's current hypothesis: its public model of the data, not the data themselves. Looking at it is free of charge."),
+  fill(place, head,
     h("div", { class: "row-form" }, field("Attribute", first), field("Across", second)), drawing);
   await show();
 }

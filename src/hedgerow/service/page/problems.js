@@ -30,8 +30,13 @@ export function alarm(title, texts) {
 export function notice(kind, title, texts) {
   return h("div", { class: `notice ${kind}` },
     h("p", { class: "notice-title" }, title),
-    texts.filter(Boolean).map((text) => h("p", {}, text)));
+    texts.filter(Boolean).map((text) => (typeof text === "string" ? h("p", {}, text) : text)));
 }
+
+/** In place of the hypothesis while it knows nothing: drawn, it would look like data. @param {string} name Of the data set. */
+export const nothingLearnt = (name) => h("div", { class: "notice plain" }, h("p", { class: "notice-title" }, "Nothing learnt yet"),
+  h("p", {}, "The hypothesis still takes every record that could exist to be equally likely, so it says nothing about the data. It learns from each question that the data answer."),
+  h("p", {}, h("a", { href: `#/d/${encodeURIComponent(name)}/ask` }, "Ask a question"), " first, or have the data set start from an earlier release."));
 
 /** @param {{where: string, reason: string}} field A field of a request that was not understood. */
 function named(field) {

@@ -4,12 +4,18 @@ import { at, download, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, field, fill, h } from "./dom.js";
 import { count } from "./format.js";
-import { alarm, notice, onSubmit } from "./problems.js";
+import { alarm, notice, nothingLearnt, onSubmit } from "./problems.js";
 
 const MOST = 1_000_000;
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
 export async function recordsSection(place, app, { name, detail }) {
+  const head = sectionHead("Synthetic records", "Records drawn from the current hypothesis: no real person's, free of charge, and as private as the answers. "
+    + "What they say about conditions that were never asked about is a guess.");
+  if (!detail.learnt) {
+    fill(place, head, nothingLearnt(name));
+    return;
+  }
   const usual = Math.min(MOST, Math.max(1, Math.round(detail.total ?? 1)));
   const number = h("input", { type: "number", min: 1, max: MOST, step: 1, value: usual, inputmode: "numeric" });
   const format = choice([["csv", "CSV"], ["parquet", "Parquet"]], "csv");
@@ -29,6 +35,5 @@ export async function recordsSection(place, app, { name, detail }) {
     fill(said, notice("good", "The file is on its way to your downloads", [`${count(n)} synthetic records of ${name}.`]));
     announce("The download has begun.");
   });
-  fill(place, sectionHead("Synthetic records", "Records drawn from the current hypothesis: no real person's, free of charge, and as private as the answers. "
-    + "What they say about conditions that were never asked about is a guess."), form);
+  fill(place, head, form);
 }

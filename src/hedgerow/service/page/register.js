@@ -1,6 +1,7 @@
 /** Registering a data set, for custodians. */
 
 import { post } from "./api.js";
+import { domainPart } from "./domain.js";
 import { choice, field, fill, h } from "./dom.js";
 import { alarm, attempt, onSubmit } from "./problems.js";
 import { sourcePart } from "./source.js";
@@ -16,12 +17,14 @@ const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Correcti
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function registerView(place, app) {
-  const parts = { source: sourcePart(), domain: domainPart(), budget: budgetPart(), options: optionsPart() };
+  const domain = domainPart();
+  const parts = { source: sourcePart(domain.table), domain, budget: budgetPart(), options: optionsPart() };
   const preview = previewPart(parts);
   const name = namePart();
   const [said, button] = [h("div", {}), h("button", { class: "button primary" }, "Register")];
   const form = h("form", { class: "register", novalidate: true }, name.element, Object.values(parts).map((part) => part.element), preview, said, button);
   onSubmit(form, button, said, async () => {
+    await domain.ready();
     const wrong = [name, parts.source, parts.domain, parts.budget].map((part) => part.mistake()).filter(Boolean);
     if (wrong.length) {
       fill(said, alarm("This cannot be registered yet", wrong));
@@ -44,6 +47,7 @@ function previewPart({ domain, budget, options, source }) {
   const records = h("input", { type: "number", min: 1, step: 1, inputmode: "numeric", placeholder: "50000" });
   const [said, button] = [h("div", { "aria-live": "polite" }), h("button", { type: "button", class: "button" }, "Preview")];
   button.addEventListener("click", () => attempt(button, said, async () => {
+    await domain.ready();
     const wrong = [domain.mistake(), budget.mistake(), Number(records.value) >= 1 ? "" : "Give a public estimate of the number of records."].filter(Boolean);
     if (wrong.length) {
       fill(said, alarm("This cannot be previewed yet", wrong));
@@ -68,28 +72,6 @@ function namePart() {
       field("Name", name, "Lower-case letters, digits, - and _; it appears in questions and addresses."), field("Title", title, "For people. Optional."))),
     mistake: () => (NAME.test(name.value.trim()) ? "" : "The name needs 1 to 40 lower-case letters, digits, - or _."),
     value: () => ({ name: name.value.trim(), title: title.value.trim() }),
-  };
-}
-
-/** The domain, as JSON. */
-function domainPart() {
-  const area = h("textarea", { class: "code", rows: 9, spellcheck: "false", placeholder: '{"sex": ["Female", "Male"], "age": {"min": 0, "max": 120}}' });
-  const file = h("input", { type: "file", accept: ".json,application/json" });
-  file.addEventListener("change", async () => { if (file.files.length) area.value = await file.files[0].text(); });
-  const read = () => {
-    try {
-      const value = JSON.parse(area.value);
-      return value !== null && typeof value === "object" && !Array.isArray(value) ? value : undefined;
-    } catch {
-      return undefined;
-    }
-  };
-  return {
-    element: h("fieldset", {}, h("legend", {}, "Domain"),
-      field("What records could hold, as JSON", area, "It must be public knowledge. A list of values, or min and max, for each column; a draft in this form is written by: hedgerow domain table.csv -o domain.json"), field("Load the domain from a file", file, "JSON.")),
-    mistake: () => (!area.value.trim() ? "Give the domain."
-      : read() ? "" : "The domain is not JSON of the form {\"column\": ...}. YAML is not read here: write it as JSON, as hedgerow domain table.csv -o domain.json does."),
-    value: read,
   };
 }
 

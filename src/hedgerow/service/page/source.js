@@ -3,9 +3,9 @@
 import { upload } from "./api.js";
 import { field, h, tick } from "./dom.js";
 
-/** The part of the form about the table. */
-export function sourcePart() {
-  const [where, how] = [placePart(), readingPart()];
+/** The part of the form about the table. @param {(file: File | undefined) => void} chosen Called with the file that will be sent. */
+export function sourcePart(chosen) {
+  const [where, how] = [placePart(chosen), readingPart()];
   return {
     element: h("fieldset", {}, h("legend", {}, "Table"), ...where.elements, how.element),
     mistake: () => where.mistake() || how.mistake(),
@@ -16,13 +16,14 @@ export function sourcePart() {
   };
 }
 
-/** A file that is sent, or a place that the server reaches. */
-function placePart() {
+/** A file that is sent, or a place that the server reaches. @param {(file: File | undefined) => void} chosen */
+function placePart(chosen) {
   const file = h("input", { type: "file", accept: ".csv,.parquet" });
+  file.addEventListener("change", () => chosen(file.files[0]));
   const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
   const [sent, there] = ["file", "place"].map((value) => h("input", { type: "radio", name: "where", value, checked: value === "file" }));
   const parts = [
-    field("File", file, "CSV or Parquet. It is uploaded into the server's data folder."),
+    field("File", file, "CSV or Parquet. It is uploaded into the server's data folder when you register. The names in the first row of a CSV file are taken as columns; nothing else of it is looked at here."),
     field("Place", place, "A file in the server's data folder, duckdb:///file.db#table, or postgresql://host/database#table without a password in it."),
   ];
   const show = () => { [parts[0].hidden, parts[1].hidden] = [there.checked, sent.checked]; };

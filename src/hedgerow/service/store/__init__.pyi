@@ -1,5 +1,6 @@
 from .anchor import Anchor as Anchor, hold_to as hold_to
 from .entries import (
+    Charge as Charge,
     DataSet as DataSet,
     GivenAnswer as GivenAnswer,
     Grant as Grant,
@@ -8,6 +9,7 @@ from .entries import (
     Progress as Progress,
     Registration as Registration,
     Role as Role,
+    Shares as Shares,
     Status as Status,
     Token as Token,
 )

@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, select
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, exists, func, literal, select
 
+from hedgerow.algorithms.online_pmw import LOST, WATCH
 from hedgerow.errors import DamagedStoreError
 from hedgerow.privacy import Event
-from hedgerow.service.store.entries import AuditEntry, GivenAnswer, LedgerEntry, Point
+from hedgerow.service.store.entries import AuditEntry, Charge, GivenAnswer, Grant, LedgerEntry, Point, Shares
 from hedgerow.service.store.part import AUDIT_LOG, Part, audited, public_entry, record_of
-from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, PEOPLE, SESSIONS
-from hedgerow.service.store.steps import CHANGED_REMEDY, LEDGER, checked_events, session_of
+from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, GRANTS, PEOPLE, SESSIONS
+from hedgerow.service.store.steps import CHANGED_REMEDY, LEDGER, ONLY_STATE, checked_events, progress_of, session_of
 from hedgerow.system import head_of, link, start_of
 
 ABOUT_DATA_SETS = ("register", "close", "grant", "records")
@@ -24,6 +25,13 @@ _ENTRIES = (
     .outerjoin(PEOPLE)
 )
 """The audit log with names of people, unordered."""
+
+
+_USED = (func.coalesce(func.sum(GRANTS.c.asked), 0), func.coalesce(func.sum(GRANTS.c.spent), 0.0))
+_CHARGE = EVENTS.c.body["charge"].as_float()
+_NOTHING_LEARNT = ("total", WATCH, LOST)
+"""Labels of events that the hypothesis learns nothing from."""
+_LAST = literal(2**62, BigInteger)
 
 
 class Lists(Part):
@@ -65,6 +73,37 @@ class Lists(Part):
         with self._database.reading() as connection:
             rows = connection.execute(page)
             return [LedgerEntry(number, Event.from_dict(body), at, name) for number, body, at, name in rows]
+
+    def charges(self, data_set: int) -> list[Charge]:
+        """The charges of a ledger, oldest first; nothing is checked.
+
+        Args:
+            data_set: Number of its data set.
+        """
+        wanted = select(EVENTS.c.body["label"].as_string(), _CHARGE, EVENTS.c.at, EVENTS.c.person)
+        ordered = wanted.where(EVENTS.c.data_set == data_set).order_by(EVENTS.c.number)
+        with self._database.reading() as connection:
+            return [Charge(*row) for row in connection.execute(ordered)]
+
+    def shares(self, data_set: int, person: int) -> Shares:
+        """Read a session's state and what people have used of its data set, from one state of the store.
+
+        Args:
+            data_set: Its number.
+            person: Number of the person whose limits are told.
+
+        Raises:
+            NotThereError: There is no such data set.
+        """
+        of = GRANTS.c.data_set == data_set
+        with self._database.reading() as connection:
+            progress = progress_of(connection, data_set, ONLY_STATE)
+            asked, paid = connection.execute(select(*_USED).where(of)).one()
+            row = connection.execute(select(GRANTS).where(of, GRANTS.c.person == person)).mappings().first()
+            opening = connection.scalar(_opening(data_set))
+            learnt = bool(connection.scalar(_learnt(data_set)))
+        grant = Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
+        return Shares(progress, grant, int(asked), float(paid), float(opening or 0.0), learnt)
 
     def audit(
         self,
@@ -181,6 +220,20 @@ class Lists(Part):
         """
         with self._writing() as writing:
             audited(writing, None, "accept store", "store", details)
+
+
+def _opening(data_set: int) -> Any:
+    """The sum of the charges before the first event that somebody asked for."""
+    events = select(EVENTS.c.number).where(EVENTS.c.data_set == data_set, EVENTS.c.person.is_not(None))
+    first = events.order_by(EVENTS.c.number).limit(1).scalar_subquery()
+    before = EVENTS.c.number < func.coalesce(first, _LAST)
+    return select(func.sum(_CHARGE)).where(EVENTS.c.data_set == data_set, before)
+
+
+def _learnt(data_set: int) -> Any:
+    """Whether there is an event that the hypothesis learnt from."""
+    label = EVENTS.c.body["label"].as_string()
+    return select(exists().where(EVENTS.c.data_set == data_set, label.not_in(_NOTHING_LEARNT)))
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:

@@ -24,7 +24,7 @@ from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
 from hedgerow.service.store.part import Part, Writing, audited, now, record_of
 from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS
-from hedgerow.service.store.steps import LEDGER, advance, fixed_of, session_of, size_of, step_since, write_rows
+from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, size_of, write_rows
 from hedgerow.system import start_of
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
@@ -155,12 +155,8 @@ class Sessions(Part):
         Raises:
             NotThereError: There is no such data set.
         """
-        mark = since or START
         with self._database.reading() as connection:
-            row = session_of(connection, data_set)
-            step = step_since(connection, row, mark)
-        hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
-        return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)
+            return progress_of(connection, data_set, since or START)
 
     def hold(self, data_set: int, version: int, hold: Hold, step: Step | None = None) -> int:
         """Commit the most that a question can cost, before it looks at the data.

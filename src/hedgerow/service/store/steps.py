@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal,
 from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
 from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
 from hedgerow.privacy import Event, budget_from_dict
-from hedgerow.service.store.entries import Point
+from hedgerow.service.store.entries import Hold, Point, Progress
 from hedgerow.service.store.part import Writing
 from hedgerow.service.store.schema import DATA_SETS, EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS, to_json
 from hedgerow.system import link, start_of
@@ -187,6 +187,29 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
         findings=tuple(findings),
         model=None if model is None else bytes(model),
     )
+
+
+ONLY_STATE = Mark(events=2**62, findings=2**62)
+"""A mark that selects the state alone."""
+_NOTHING = Step()
+
+
+def progress_of(connection: Connection, data_set: int, mark: Mark) -> Progress:
+    """Read the progress of a session since a mark.
+
+    Args:
+        connection: Connection of a transaction that sees one state of the database.
+        data_set: Number of the data set.
+        mark: Mark of what is known already.
+
+    Raises:
+        NotThereError: There is no such data set.
+        DamagedStoreError: The events are not those that were written.
+    """
+    row = session_of(connection, data_set)
+    step = step_since(connection, row, mark)
+    hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
+    return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)
 
 
 def checked_events(connection: Connection, session: Row[Any], first: int = 0) -> list[Event]:
