@@ -26,7 +26,7 @@ from tests.service.asgi import Client, client_of
 RECORDS = 4000
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 0, "max": 9}, "job": {"values": ["clerk", "cook"], "missing": True}}
 BUDGET = {"epsilon": 4.0, "neighbours": "replace"}
-OPTIONS = {"updates": 12, "threshold": 0.02, "queries": 100_000}
+OPTIONS = {"updates": 12, "threshold": 0.02, "queries": 100_000, "first_release": 0.0}
 
 
 @dataclass

@@ -57,10 +57,10 @@ def registration(
     budget: Budget = ENOUGH,
     config: OnlinePMW = CONFIG,
     place: str = "people.csv",
+    first: float = 0.0,
 ) -> Registration:
-    return Registration(
-        name, name.title(), {"place": place}, domain_to_mapping(domain), budget.to_dict(), config.parameters()
-    )
+    source = {"place": place, "first_release": first} if first else {"place": place}
+    return Registration(name, name.title(), source, domain_to_mapping(domain), budget.to_dict(), config.parameters())
 
 
 def question(text: str, domain: Domain = DOMAIN) -> LinearQuery | Marginal:
@@ -250,6 +250,7 @@ def at_desk(
     store_reached: Callable[[str], None] = lambda _: None,
     anchor: Anchor | None = None,
     quota: int = QUOTA,
+    first: float = 0.0,
 ) -> Iterator[AtDesk]:
     """A store in a folder with one data set at a desk; with ``join``, another process's desk for the same data set."""
     store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached, anchor=anchor, quota=quota)
@@ -269,7 +270,9 @@ def at_desk(
         reached(step)
 
     drawn = SeededNoise(1) if noise is None else noise
-    made.keeper = Keeper(made.data_set, made.domain, store, reading, noise=drawn, wait=wait, reached=passed)
+    made.keeper = Keeper(
+        made.data_set, made.domain, store, reading, first=first, noise=drawn, wait=wait, reached=passed
+    )
     made.desk = Desk(made.keeper, tick=0.0)
     try:
         yield made

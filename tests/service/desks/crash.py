@@ -60,7 +60,7 @@ STEPS = (
     "committed",
     "forfeit written",
 )
-"""Where servers are killed, beside "registration written" and any moment."""
+"""Where servers are killed, beside "registration written", "learnt" (of a first release) and any moment."""
 CLIENTS = 4
 _PATIENCE = 4.0
 """A server that does not come by its step for so many seconds is killed where it is."""
@@ -353,6 +353,7 @@ class Episode:
             registering = threading.Thread(target=self._register, daemon=True)
             registering.start()
             self._life("registration written", 1)
+            self._life("learnt", 1)
             pid = self._start(None, 0)
             registering.join(60.0)
             self._zygote.kill(pid)

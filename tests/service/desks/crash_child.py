@@ -22,9 +22,11 @@ from typing import Any
 
 from hedgerow.algorithms.online_pmw.journal import START, Mark, Step, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.desks import Desks
+from hedgerow.service.desks.first import first_release
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.http.app import create_app
 from hedgerow.service.settings import Settings
@@ -201,6 +203,7 @@ def warm() -> None:
         for text in ("a = 0", "b in (1, 2) and c = 0", "c <= 3"):
             session.ask(condition(text))
         step_since(session, START, first=True)
+    first_release(Curator(skewed(2_000), ENOUGH, noise=SeededNoise(0)))
 
 
 def tell(number: int) -> None:

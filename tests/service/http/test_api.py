@@ -23,7 +23,7 @@ from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.tables import domain_of
 from hedgerow.service.http import app, problems, routes_questions
-from tests.service.api import DOMAIN, RECORDS, Api, api, registration
+from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
 
@@ -631,3 +631,44 @@ def test_a_text_that_is_no_domain_is_refused(here: Api, carol: str, text: str, w
 def test_a_domain_is_sent_once(here: Api, carol: str) -> None:
     for sent in ({}, {"text": "a: [1]", "domain": {"a": [1]}}, {"text": "a" * 100_001}):
         assert here.call("POST", "/v1/domain", carol, json=sent).status_code == 422
+
+
+# First releases
+
+
+def test_a_registered_data_set_starts_from_a_first_release(tmp_path: Path) -> None:
+    """Unless it is told not to, or starts from something else; what it takes is the first part of the account."""
+    options = {name: value for name, value in OPTIONS.items() if name != "first_release"}
+    with api(tmp_path) as here:
+        ada = here.token("ada", "custodian")
+        shares = {}
+        for name, first in (("usual", None), ("half", 0.5), ("none", 0)):
+            asked = {**options} if first is None else {**options, "first_release": first}
+            made = here.call("POST", "/v1/datasets", ada, json=registration(name, options=asked))
+            assert made.status_code == 201, made.text
+            told = made.json()
+            shares[name] = told["account"]["opening"] / told["limit"]
+            assert told["learnt"] == (first != 0)
+            assert told["source"].get("first_release") == {"usual": 0.25, "half": 0.5, "none": None}[name]
+        assert shares == {"usual": pytest.approx(0.25), "half": pytest.approx(0.5), "none": 0.0}
+        wrong = here.call(
+            "POST", "/v1/datasets", ada, json=registration("all", options={**options, "first_release": 1})
+        )
+        assert wrong.status_code == 422
+
+
+def test_a_plan_tells_of_the_first_release(tmp_path: Path) -> None:
+    options = {name: value for name, value in OPTIONS.items() if name != "first_release"}
+    with api(tmp_path) as here:
+        ada = here.token("ada", "custodian")
+        asked = {"domain": DOMAIN, "budget": BUDGET, "records": 4000}
+        lines = {}
+        for share in (None, 0.5, 0):
+            told = here.call("POST", "/v1/plan", ada, json={**asked, "options": options | {"first_release": share}})
+            assert told.status_code == 200, told.text
+            lines[share] = {line["word"]: line["sentence"] for line in told.json()["lines"]}
+        assert lines[None]["first release"].startswith("25% of the budget")
+        assert lines[0.5]["first release"].startswith("50% of the budget")
+        assert "first release" not in lines[0]
+        assert lines[0.5]["charges"].startswith("2 epsilon")
+        assert lines[0]["charges"].startswith("4 epsilon")

@@ -263,6 +263,7 @@ class Desks:
             self._store,
             read,
             warm=lambda: earlier_release(described, self.folder),
+            first=described.get("first_release", 0.0),
             noise=self._noise(data_set.name),
             wait=self._wait,
             reached=self._reached,

@@ -4,6 +4,7 @@ The guarantee rests on the order of commits when processes die (see ``algorithms
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -17,8 +18,9 @@ from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
-from hedgerow.privacy import Curator, NoiseSource, budget_from_dict
+from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
+from hedgerow.service.desks.first import first_part, first_release
 from hedgerow.service.desks.tables import PrivateTable, no_records
 from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere
 
@@ -36,6 +38,7 @@ class Keeper:
         store: Store of the session.
         read: Reads the private table.
         warm: Reads the earlier release that the session starts from, if it does.
+        first: Share of the budget for a first release, from which the session starts if there is no earlier one.
         noise: Source of noise; None for the secure one.
         wait: Seconds to wait for other processes.
         reached: Called at named steps.
@@ -55,6 +58,7 @@ class Keeper:
         read: Callable[[], PrivateTable],
         *,
         warm: Callable[[], Release | None] = lambda: None,
+        first: float = 0.0,
         noise: NoiseSource | None = None,
         wait: float = 5.0,
         reached: Reached = nowhere,
@@ -68,6 +72,7 @@ class Keeper:
         self.store = store
         self._read = read
         self._warm = warm
+        self._first = first
         self._noise = noise
         self._wait = wait
         self.reached = reached
@@ -205,24 +210,41 @@ class Keeper:
         self._version = self.store.forfeit(self.data_set, self._version, step, price)
 
     def _begin(self) -> None:
-        """Begin the session: what the number of records costs is held first."""
+        """Begin the session: what the number of records and a first release can cost is held first."""
         if self.is_closed:
             raise ConflictError("the data set was closed before it was opened", remedy="register it again")
         warm = self._warm()
+        hold: online_hold.Holding = self._hold_opening
+        if warm is None and self._first:
+            warm, hold = self._first_release(), _held_already
         earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
         events = (*self._transcript.events, *earlier)
         curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
-        session = self._config.start_with(curator, warm=warm, hold=self._hold_opening)
+        session = self._config.start_with(curator, warm=warm, hold=hold)
         self.reached("looked")
         step = step_since(session, self._transcript.mark, first=True)
         self._settle(step, session, [])
         self._transcript.follow(step)
         self._status = "open"
 
+    def _first_release(self) -> Release:
+        """Learn marginals before the session begins; what both can cost together is held first."""
+        left = Ledger.of(self._budget, self._transcript.events).remaining
+        part = first_part(self._budget, self._first, left)
+        most = part.limit + self._config.total_share * (left - part.limit)
+        self._hold_opening(online_hold.Hold(math.nextafter(most, math.inf), "opening"))
+        found = first_release(Curator(self._table(), part, noise=self._noise))
+        self.reached("learnt")
+        return found
+
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
         self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")
+
+
+def _held_already(_: online_hold.Hold) -> None:
+    """The number of records is part of what was held."""
 
 
 def _summarised(step: Step, session: OnlineSession) -> Step:

@@ -10,11 +10,10 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
 from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered, budget_of_persons
+from hedgerow.service.desks.first import MOST_WARM_CELLS, check_share
 from hedgerow.service.desks.tables import domain_of, earlier_release, is_filtered, persons_in
 from hedgerow.service.store import Registration
 
-MOST_WARM_CELLS = 1 << 22
-"""Most cells of a histogram that a session starts from: all of them are kept with each correction."""
 _STAYS = "what the server's register was charged for this data set stays charged"
 
 
@@ -64,6 +63,13 @@ def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]
             f"a start from a release over {domain.size:,} cells would be rewritten with each correction",
             remedy=f"start from a release over at most {MOST_WARM_CELLS:,} cells, or without one",
         )
+    if first := new.source.get("first_release"):
+        if warm is not None:
+            raise ConfigError(
+                "a session starts from an earlier release or from a first one, not from both",
+                remedy="leave out warm or first_release",
+            )
+        check_share(first, domain, budget)
     return domain, budget
 
 

@@ -25,10 +25,10 @@ from hedgerow.domain import (
     parsed_text,
 )
 from hedgerow.errors import ConflictError, DataError, DomainError, InvalidRequestError, ReleaseError, StoreError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, parts_of
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
-from hedgerow.service.desks import domain_of, persons_in, spending_of, summary_of
+from hedgerow.service.desks import check_share, domain_of, persons_in, spending_of, summary_of, usual_share
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import BudgetAsked, DomainAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
@@ -96,8 +96,15 @@ def plan_data_set(asked: PlanAsked) -> Plan:
     """
     domain = domain_of(asked.domain, {"columns": asked.columns})
     budget = budget_of_persons(_budget(asked.budget), persons_in(asked.model_dump()))
-    plan = _config(asked.options).plan(domain, budget, float(asked.records))
+    first, left = _first_share(asked.options, domain, budget), budget
+    if first:
+        check_share(first, domain, budget)
+        left = parts_of(budget, first)[1]
+    plan = _config(asked.options).plan(domain, left, float(asked.records), warm=first > 0.0)
     lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
+    if first:
+        told = f"{100.0 * first:.3g}% of the budget, for all pairs of attributes; what follows has the rest"
+        lines.insert(0, ("first release", told))
     return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
 
 
@@ -142,20 +149,30 @@ def registration(asked: RegistrationAsked) -> Registration:
     """The registration that the store keeps.
 
     Raises:
+        DomainError: The description of the domain is wrong.
         ConfigError: The budget or the options do not fit together.
     """
+    source, budget, config = asked.source.model_dump(exclude_none=True), _budget(asked.budget), _config(asked.options)
+    first = _first_share(asked.options, domain_of(asked.domain, source), budget, warm="warm" in source)
     return Registration(
         name=asked.name,
         title=asked.title,
-        source=asked.source.model_dump(exclude_none=True),
+        source={**source, "first_release": first} if first else source,
         domain=asked.domain,
-        budget=_budget(asked.budget).to_dict(),
-        config=_config(asked.options).parameters(),
+        budget=budget.to_dict(),
+        config=config.parameters(),
     )
 
 
+def _first_share(asked: Options, domain: Domain, budget: Budget, *, warm: bool = False) -> float:
+    """The share of the budget for a first release: as it was asked for, or the usual one."""
+    if asked.first_release is not None:
+        return asked.first_release
+    return 0.0 if warm else usual_share(_config(asked), domain, budget)
+
+
 def _config(asked: Options) -> OnlinePMW:
-    return OnlinePMW(**asked.model_dump(exclude_none=True))
+    return OnlinePMW(**asked.model_dump(exclude_none=True, exclude={"first_release"}))
 
 
 def _budget(asked: BudgetAsked) -> Budget:

@@ -170,7 +170,7 @@ class BudgetAsked(Asked):
 
 
 class Options(Asked):
-    """Options of the session; see OnlinePMW."""
+    """Options of the session: those of OnlinePMW, and what it starts from."""
 
     variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
     queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
@@ -179,6 +179,16 @@ class Options(Asked):
     updates: Annotated[int, Field(ge=1, le=10**6)] | None = None
     threshold: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
     step: Literal["theorem", "residual", "refit"] | None = None
+    first_release: Annotated[
+        float | None,
+        Field(
+            ge=0.0,
+            lt=1.0,
+            description="Share of the budget for a first release of all pairs of attributes, from which the session "
+            "starts before anybody asks; 0 for none. A quarter unless given, and none beside 'warm', 'alpha' or "
+            "variant 4a.",
+        ),
+    ] = None
 
 
 class RegistrationAsked(Asked):

@@ -13,7 +13,7 @@ const BUDGETS = {
   concentrated: { title: "rho", parts: ["rho"] },
   gaussian: { title: "mu of Gaussian differential privacy", parts: ["mu"] },
 };
-const OPTIONS = [["queries", "Questions to be ready for"], ["updates", "Corrections of the hypothesis"], ["threshold", "Threshold: error that is corrected (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
+const OPTIONS = [["first_release", "First release: share of the budget (0 for none)"], ["queries", "Questions to be ready for"], ["updates", "Corrections of the hypothesis"], ["threshold", "Threshold: error that is corrected (share of the records)"], ["alpha", "alpha"], ["beta", "beta"]];
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app */
 export async function registerView(place, app) {
@@ -36,7 +36,7 @@ export async function registerView(place, app) {
     app.go(`#/d/${encodeURIComponent(made.name)}/ask`);
   });
   fill(place, h("h1", { tabindex: "-1" }, "Register a data set"),
-    h("p", { class: "lead" }, "Name the table, the values that its records could hold, and how much privacy may be spent on it in all. The number of records is measured at once, with noise."), form);
+    h("p", { class: "lead" }, "Name the table, the values that its records could hold, and how much privacy may be spent on it in all. Pairs of its columns are learnt at once, with noise, for a quarter of that."), form);
 }
 
 /**

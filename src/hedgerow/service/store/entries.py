@@ -80,7 +80,7 @@ class Registration:
         title: Title for people.
         source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``,
             ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``; and ``warm``, an earlier release to
-            start from.
+            start from, or ``first_release``, the share of the budget for one that is made first.
         domain: Attributes and their values, as in a domain file.
         budget: Result of ``Budget.to_dict``.
         config: Result of ``OnlinePMW.parameters``.
