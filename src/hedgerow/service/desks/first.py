@@ -76,7 +76,7 @@ def first_part(budget: Budget, share: float, left: float) -> Budget:
     Args:
         budget: Budget of the data set.
         share: Share for the release of what is left.
-        left: What is left of it, in its unit.
+        left: The rest of it that may be spent, in its unit.
 
     Raises:
         ConfigError: The share is not between 0 and 1.
