@@ -85,6 +85,7 @@ def test_public_names_are_pinned() -> None:
         "ZCDP",
         "__version__",
         "compare",
+        "connect",
         "determines",
         "draft_domain",
         "errors",

@@ -13,6 +13,7 @@ from .algorithms.small_db.small_db import SmallDB as SmallDB
 from .algorithms.yardsticks.game import GameSolution as GameSolution, solve_game as solve_game
 from .algorithms.yardsticks.matrix_bound import svd_bound as svd_bound
 from .algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights as MultiplicativeWeights
+from .client import connect as connect
 from .comparison import Comparison as Comparison, compare as compare
 from .data.draft import draft_domain as draft_domain
 from .data.linked import read_linked as read_linked

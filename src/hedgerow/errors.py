@@ -403,6 +403,10 @@ class ServiceError(HedgerowError):
     """The server cannot do what a request asks for."""
 
 
+class UnreachableError(ServiceError):
+    """A server does not answer, or what answers is no Hedgerow server."""
+
+
 class InvalidRequestError(ServiceError):
     """A request is not well-formed."""
 

@@ -143,7 +143,7 @@ class _Lines:
 
     Attributes:
         densities: Noisy count of each block over what is expected there, shape ``(blocks,)``.
-        cells: Records that are expected there: number of cells of each block, where single attributes were not measured.
+        cells: Records that are expected there: the number of cells, where single attributes were not measured.
         noise: Variance of each density: of noise, and of whole records about even shares of coarser cells.
         nodes: The coarser cell that each was cut from.
         lows: Smallest codes of each, shape ``(blocks, attributes)``.

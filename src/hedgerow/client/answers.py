@@ -1,0 +1,169 @@
+"""Answers of a server, as objects and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, final
+
+import pyarrow as pa
+
+from hedgerow.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+
+@final
+@dataclass(frozen=True)
+class ServerAnswer:
+    """An answer, in counts.
+
+    Attributes:
+        sql: The question in canonical form.
+        where: Its condition.
+        value: The answer, in counts.
+        low: Lower end of the interval, in counts; None where there is none.
+        high: Upper end.
+        confidence: Confidence of the interval; None where there is none.
+        covers: The interval in words, and where it comes from.
+        source: Source of the answer: the ``"hypothesis"``, the ``"data"``, the ``"cache"``, ``"public"`` or ``"hypothesis
+            only"``.
+        charged: Cost to the person's share of the budget.
+        spent: Total spent of the data set's budget after it.
+        updates_left: Number of corrections that are left.
+
+    Example:
+        >>> told = {"sql": "SELECT COUNT(*) FROM people WHERE sex = 'F'", "where": "sex = 'F'", "value": 120.0,
+        ...         "low": 90.0, "high": 150.0, "confidence": 0.95, "covers": "the true answer", "source": "data",
+        ...         "charged": 0.02, "spent": 0.1, "updates_left": 4}
+        >>> print(ServerAnswer.of(told))
+        sex = 'F': 120 (90 to 150 with 95% confidence), from the data
+    """
+
+    sql: str
+    where: str
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    covers: str
+    source: str
+    charged: float
+    spent: float
+    updates_left: int
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> ServerAnswer:
+        """Read what a server tells; what a newer one tells besides is left out."""
+        return cls(**{each.name: told[each.name] for each in fields(cls)})
+
+    def __str__(self) -> str:
+        """The answer in a line."""
+        within = "no interval"
+        if self.low is not None and self.high is not None and self.confidence is not None:
+            within = f"{self.low:,.0f} to {self.high:,.0f} with {100.0 * self.confidence:g}% confidence"
+        source = "the data" if self.source == "data" else self.source
+        return f"{self.where or 'all records'}: {self.value:,.0f} ({within}), from {source}"
+
+
+class _Tabular:
+    """Something that is a table of columns."""
+
+    def to_arrow(self) -> pa.Table:
+        """Give all rows as a table of Arrow."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give all rows as a pandas data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            return self.to_arrow().to_pandas()
+        except ImportError as error:
+            raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
+
+    def to_polars(self) -> pl.DataFrame:
+        """Give all rows as a polars data frame.
+
+        Raises:
+            MissingExtraError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("polars is not installed", remedy="pip install 'hedgerow[polars]'") from error
+        return pl.DataFrame(self.to_arrow())
+
+
+@final
+class ServerAnswers(_Tabular, Sequence[ServerAnswer]):
+    """Answers in the order of their questions.
+
+    Args:
+        answers: The answers.
+    """
+
+    def __init__(self, answers: Sequence[ServerAnswer]) -> None:
+        """Keep them."""
+        self._answers = tuple(answers)
+
+    def __getitem__(self, place: Any) -> Any:
+        """One answer, or some."""
+        return ServerAnswers(self._answers[place]) if isinstance(place, slice) else self._answers[place]
+
+    def __len__(self) -> int:
+        """Number of answers."""
+        return len(self._answers)
+
+    def __repr__(self) -> str:
+        """A line for each."""
+        return "\n".join(map(str, self._answers)) or "no answers"
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each answer."""
+        names = [each.name for each in fields(ServerAnswer)]
+        return pa.table({name: [getattr(each, name) for each in self._answers] for name in names})
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AnswerTable(_Tabular):
+    """The answer of a SELECT statement.
+
+    Attributes:
+        names: Columns of GROUP BY.
+        headings: Names of the aggregates.
+        columns: Names of all columns: each aggregate is followed by the ends of its interval.
+        rows: Labels of the groups, and numbers.
+        confidence: Confidence of each interval.
+        sources: Number of questions that each source answered.
+        charged: Cost to the person's share of the budget.
+    """
+
+    names: tuple[str, ...]
+    headings: tuple[str, ...]
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    confidence: float | None
+    sources: Mapping[str, int]
+    charged: float
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> AnswerTable:
+        """Read what a server tells."""
+        names, headings, columns = (tuple(told[each]) for each in ("names", "headings", "columns"))
+        rows = tuple(tuple(row) for row in told["rows"])
+        return cls(names, headings, columns, rows, told["confidence"], dict(told["sources"]), told["charged"])
+
+    def __repr__(self) -> str:
+        """Its size and its price."""
+        sources = ", ".join(f"{count} from {source}" for source, count in self.sources.items())
+        return f"AnswerTable({', '.join(self.columns)}: {len(self.rows)} rows; {sources}; charged {self.charged:g})"
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each group."""
+        return pa.table({name: [row[place] for row in self.rows] for place, name in enumerate(self.columns)})
