@@ -28,8 +28,8 @@ class ServerAnswer:
         high: Upper end.
         confidence: Confidence of the interval; None where there is none.
         covers: The interval in words, and where it comes from.
-        source: Source of the answer: the ``"hypothesis"``, the ``"data"``, the ``"cache"``, ``"public"`` or ``"hypothesis
-            only"``.
+        source: Source of the answer: the ``"hypothesis"``, the ``"data"``, the ``"cache"``, ``"public"`` or
+            ``"hypothesis only"``.
         charged: Cost to the person's share of the budget.
         spent: Total spent of the data set's budget after it.
         updates_left: Number of corrections that are left.
