@@ -105,7 +105,7 @@ def _text_of(target: Mapping[str, Any]) -> str:
         case "marginal":
             return " * ".join(target["scope"])
         case "blocks":
-            return f"{' * '.join(target['scope'])} in {target['cells']} blocks"
+            return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":

@@ -13,6 +13,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.errors import (
     ConfigError,
@@ -20,6 +21,7 @@ from hedgerow.errors import (
     HedgerowError,
     MarginalTooLargeError,
     ModelTooLargeError,
+    QueryError,
     QuestionTooLargeError,
     StoreBusyError,
     TooMuchError,
@@ -34,7 +36,7 @@ from hedgerow.service.http.routes_questions import _drawn, _parsed
 from hedgerow.service.http.sent import Question
 from hedgerow.service.http.tokens import Caller, new_token
 from tests.service.api import api, registration
-from tests.service.stack import AtDesk, Lens, at_desk, skewed
+from tests.service.stack import AtDesk, Lens, at_desk, question, skewed
 
 
 def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -> None:
@@ -275,12 +277,34 @@ def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pyt
         first = people.ask("a = 1 or b = 2", "a = 1 or b = 1", "a = 0 or c = 2")
         assert [each.source in ("hypothesis", "data") for each in first] == [True, True, False]
         assert first[2].source == "hypothesis only"
-        assert "as many conditions" in first[2].covers
+        assert "as many groups and conditions" in first[2].covers
         assert people.ask("a = 1 or b = 2")[0].source == "cache"
         assert people.ask("b = 3")[0].source in ("hypothesis", "data")
         remembered = people.desk.look_at(lambda session: session.remembered)
         people.keeper.forget()
         assert people.desk.look_at(lambda session: session.remembered) == remembered == 16
+
+
+def test_the_counts_of_groups_are_remembered_within_the_same_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each took 40 bytes for each of its counts, and groups of 10,000 counts are as many as pairs of attributes."""
+    monkeypatch.setattr(group, "MOST_REMEMBERED", 100)
+    with at_desk(tmp_path, config=OnlinePMW(variant="4c", updates=6, threshold=0.02)) as people:
+        first = people.ask("by b,c", "by a,c")
+        assert [each.source in ("hypothesis", "data") for each in first] == [True, False]
+        assert "as many groups and conditions" in first[1].covers
+        assert people.desk.look_at(lambda session: session.remembered) == 80
+
+
+def test_a_refused_group_does_not_have_the_session_put_together_again(tmp_path: Path) -> None:
+    with at_desk(tmp_path) as people:  # it learns by the steps of a theorem
+        people.desk.look_at(lambda _: None)
+        before = people.keeper.changes
+        with pytest.raises(QueryError):
+            people.desk.look_at(lambda session: session.check_group(question("by a")))  # type: ignore[arg-type]
+        people.desk.look_at(lambda _: None)
+        assert people.keeper.changes == before
 
 
 def test_a_hypothesis_without_room_for_an_answer_loses_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups
+from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups, held_with as held_with
 from .file import SessionFile as SessionFile
 from .journal import (
     START as START,
