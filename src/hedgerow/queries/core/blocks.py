@@ -69,7 +69,7 @@ class Blocks(Measurable):
 
     @property
     def text(self) -> str:
-        """What they tell apart, by default attribute names joined by ``*``, and the number of blocks."""
+        """The records that they tell apart, by default attribute names joined by ``*``, and the number of blocks."""
         return f"{self.about or ' * '.join(self.scope)} in {self.size} blocks"
 
     @property
