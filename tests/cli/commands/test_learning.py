@@ -76,8 +76,13 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
     assert refused.exit_code != 0
     assert "--delta 1e-9" in " ".join(refused.output.split())
     assert not (open_place / "out.release").exists()
-    result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
+    into = ("--register", open_place / "r.register")
+    limit = (*into, "--limit", 20, "--limit-delta", 1e-3, "--limit-thresholds", 9e-5)
+    result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, *limit, "-o", open_place / "out.csv")
     assert result.exit_code == 0, result.output
+    again = open_place.call(*call, "--epsilon", 0.1, "--delta", 1e-4, *into, "-o", open_place / "more.csv")
+    assert again.exit_code != 0
+    assert "5e-05 delta of thresholds requested, 5e-05 of 9e-05 spent" in " ".join(again.output.split())
     release = Release.load(open_place / "out.release")
     job = release.domain["job"]
     assert isinstance(job, Categorical)

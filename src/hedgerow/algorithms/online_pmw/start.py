@@ -113,6 +113,12 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
     """
     _check(config, domain, budget, warm)
     events = () if warm is None else earlier_events(warm, budget, domain)
+    if (deltas := math.fsum(event.delta for event in events)) > budget.for_thresholds:
+        raise ConfigError(
+            f"the earlier release learnt values by thresholds, at a delta of {deltas:.6g}, and the session's budget "
+            f"keeps {budget.for_thresholds:.6g} for them",
+            remedy=f"give the session ApproxDP(epsilon, delta, thresholds={math.nextafter(deltas, 1.0)!r})",
+        )
     Ledger.of(budget, events)
     return events
 
