@@ -21,6 +21,7 @@ import hedgerow.privacy.curator as curator_module
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, threshold_of
 from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.start import with_learnt
 from hedgerow.arrays import Ints
 from hedgerow.data import read_labels
 from hedgerow.data.labels import Labels
@@ -509,7 +510,9 @@ def test_a_session_that_starts_from_learnt_values_keeps_their_delta() -> None:
         with pytest.raises(ConfigError, match="learnt values by thresholds") as refused:
             online.start(table, short, warm=release, noise=SeededNoise(3))
     (kept,) = re.findall(r"thresholds=(\S+)\)", refused.value.remedy)
-    session = online.start(table, ApproxDP(4.0, 1e-6, thresholds=float(kept)), warm=release, noise=SeededNoise(3))
+    assert with_learnt(ApproxDP(4.0, 1e-6), release).for_thresholds == float(kept) == spent
+    assert [with_learnt(each, release) for each in (ZCDP(1.0), ApproxDP(4.0, 1e-9))] == [ZCDP(1.0), ApproxDP(4.0, 1e-9)]
+    session = online.start(table, with_learnt(ApproxDP(4.0, 1e-6), release), warm=release, noise=SeededNoise(3))
     assert f"{float(kept):.3g} of delta kept for thresholds" in session.budget.statement()
 
 

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.domain import Binned, Categorical
+from hedgerow.domain import Binned, Categorical, domain_to_mapping
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 
@@ -80,6 +80,15 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
     limit = (*into, "--limit", 20, "--limit-delta", 1e-3, "--limit-thresholds", 9e-5)
     result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, *limit, "-o", open_place / "out.csv")
     assert result.exit_code == 0, result.output
+    asked = ("ask", call[1], "--session", open_place / "s.session", "age <= 63")
+    (open_place / "learnt.yaml").write_text(
+        json.dumps(domain_to_mapping(Release.load(open_place / "out.release").domain))
+    )
+    warm = ("--domain", open_place / "learnt.yaml", "--warm", open_place / "out.release")
+    begun = open_place.call(*asked, *warm, "--epsilon", 10, "--delta", 1e-3)
+    assert begun.exit_code == 0, begun.output
+    assert "of delta kept for thresholds" in " ".join(begun.output.split())
+    assert open_place.call(*asked, "--epsilon", 10, "--delta", 1e-3).exit_code == 0
     again = open_place.call(*call, "--epsilon", 0.1, "--delta", 1e-4, *into, "-o", open_place / "more.csv")
     assert again.exit_code != 0
     assert "5e-05 delta of thresholds requested, 5e-05 of 9e-05 spent" in " ".join(again.output.split())

@@ -17,5 +17,5 @@ from .parameters import (
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
 from .selecting import Asking as Asking
 from .session import OnlineSession as OnlineSession
-from .start import Opening as Opening, check_start as check_start
+from .start import Opening as Opening, check_start as check_start, with_learnt as with_learnt
 from .state import table_of_session as table_of_session
