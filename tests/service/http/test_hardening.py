@@ -11,10 +11,12 @@ from typing import Any
 import duckdb
 import pytest
 
+import hedgerow
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.domain import domain_to_mapping
 from hedgerow.errors import (
     ConfigError,
     DataError,
@@ -35,7 +37,7 @@ from hedgerow.service.http.problems import problem_of
 from hedgerow.service.http.routes_questions import _drawn, _parsed
 from hedgerow.service.http.sent import Question
 from hedgerow.service.http.tokens import Caller, new_token
-from tests.service.api import api, registration
+from tests.service.api import DOMAIN, api, registration
 from tests.service.stack import AtDesk, Lens, at_desk, question, skewed
 
 
@@ -268,6 +270,31 @@ def test_an_earlier_release_that_cannot_be_read_is_told(tmp_path: Path, content:
         assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
         assert "old.release" in answer.json()["detail"]
         assert str(tmp_path) not in answer.text
+
+
+def test_a_data_set_from_a_release_with_learnt_values_keeps_their_delta(tmp_path: Path) -> None:
+    domain = {**DOMAIN, "job": {"values": {"learn": 2}, "missing": True}}
+    with api(tmp_path) as here:
+        (here.folder / "open.yaml").write_text(json.dumps({"attributes": domain}))
+        found = hedgerow.synthesize(
+            str(here.folder / "survey.csv"), epsilon=4.0, delta=1e-6, domain=str(here.folder / "open.yaml")
+        )
+        found.release.save(here.folder / "old.release")
+        spent = sum(event.delta for event in found.release.events)
+        assert spent > 0.0
+        told = {
+            "source": {"place": "survey.csv", "warm": "old.release"},
+            "domain": domain_to_mapping(found.release.domain),
+            "budget": {"epsilon": 8.0, "delta": 1e-6, "neighbours": "add-remove"},
+        }
+        carol = here.token("carol", "custodian")
+        made = here.call("POST", "/v1/datasets", carol, json=registration("warm", **told))
+        assert made.status_code == 201, made.text
+        assert f"{spent:.3g} of delta kept for thresholds" in made.json()["statement"]
+        told["budget"] = {"rho": 2.0, "neighbours": "add-remove"}
+        short = here.call("POST", "/v1/datasets", carol, json=registration("short", **told))
+        assert short.status_code == 422
+        assert "learnt values by thresholds" in short.text
 
 
 def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
