@@ -167,6 +167,15 @@ def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
     assert "0.95 epsilon" in result.stdout
 
 
+def test_a_target_is_reached_with_what_learning_leaves(open_place: Place) -> None:
+    call = ("plan", "--domain", open_place / "people.yaml", "--total", 400, "--workload", "marginals:1", "--json")
+    found = json.loads(open_place.call(*call, "--target-error", 0.05).stdout)["target"]["fixed"][0]
+    again = json.loads(open_place.call(*call, "--epsilon", found["amount"]).stdout)["fixed"]
+    (error,) = (each["mean_error"] / 400 for each in again if each["name"] == found["name"])
+    assert error == pytest.approx(found["mean_error"], rel=1e-6)
+    assert 0.98 * 0.05 <= error <= 0.05
+
+
 def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:
     result = open_place.call("domain", "--check", open_place / "people.yaml")
     assert result.exit_code == 0, result.output
