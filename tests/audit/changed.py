@@ -16,7 +16,8 @@ Change = Callable[[dict[str, Any]], None]
 
 def chained(ledger: dict[str, Any]) -> None:
     """Give a ledger the head that its events lead to."""
-    ledger["head"] = head_of(start_of("ledger", {"limit": ledger["limit"], "unit": ledger["unit"]}), ledger["events"])
+    limits = {name: ledger[name] for name in ("limit", "unit", "thresholds") if ledger.get(name)}
+    ledger["head"] = head_of(start_of("ledger", limits), ledger["events"])
 
 
 def rewritten(path: Path, change: Change, *, chain: bool = True, version: int | None = None) -> Path:

@@ -193,8 +193,13 @@ MISTAKES = [
     Mistake("ledger_checks", "not (deltas or wrong or allowed or most)", "not (allowed or most)"),
     Mistake("ledger_checks", 'exact(inner["delta"]) - kept', 'exact(inner["delta"])'),
     Mistake("ledger_checks", '{"thresholds": kept} if kept else {}', "{}"),
-    Mistake("ledger_checks", '<= exact(inner.get("delta", 0)):', "<= 1:"),
+    Mistake("ledger_checks", "0 <= kept <= delta:", "0 <= kept <= 1:"),
+    Mistake("ledger_checks", "kept and kept == delta and", "kept > delta and"),
+    Mistake("ledger_checks", "sorted(set(each) - known)", "sorted(set())"),
+    Mistake("ledger_checks", "for each in (budget, inner):", "for each in (inner,):"),
     Mistake("looks", 'entry.label.endswith("learn") and entry.charge', 'entry.label.endswith("learn")'),
+    Mistake("looks", "and entry.mechanism not in THRESHOLDED", "and not entry.mechanism"),
+    Mistake("looks", "if name in paid and f", "if f"),
     Mistake("looks", 'entry.label.endswith("learn") and entry.charge', "entry.charge"),
     Mistake("looks", "told in (name, f", "name in told or told in (name, f"),
     Mistake("looks", 'entry.get("learnt")]', 'entry.get("learned")]'),
@@ -504,14 +509,35 @@ def thresholds_are_right(load: Load) -> None:
         assert looks.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
 
 
+def budgets_hold_what_their_kind_has(load: Load) -> None:
+    """Other fields could be read where no sentence names them."""
+    checks = load("ledger_checks")
+    half = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace", "thresholds": 5e-7}
+    assert "at a delta" in checks.budget_faults(half | {"thresholds": 1e-6})
+    assert checks.budget_faults(half | {"thresholds": 1e-6, "regime": "pure"}) == ""
+    more = "a budget of the kind 'approximate' has no 'inner'"
+    assert checks.budget_faults(half | {"inner": {"thresholds": 0.5}}) == more, "it would be read as that of a sample"
+    for kind in ({"kind": "pure", "epsilon": 1.0}, {"kind": "zcdp", "rho": 1.0}, {"kind": "gdp", "mu": 1.0}):
+        plain = kind | {"neighbours": "replace"}
+        assert checks.budget_faults(plain) == ""
+        assert checks.budget_faults(plain | {"delta": 0.9, "thresholds": 0.5}), "a delta that no sentence names"
+        sample = {"kind": "subsampled", "inner": plain, "sampled": 10, "population": 100, "delta": None}
+        assert checks.budget_faults(sample) == ""
+        assert checks.budget_faults(sample | {"thresholds": 0.5})
+
+
 def what_was_learnt_is_paid_for(load: Load) -> None:
     """Bins, labels and values of a list, each by an event of its own words."""
     looks, costs = load("looks"), load("costs")
     domain = {"age": {"edges": [0, 9], "learnt": True}, "job": {"values": ["a"], "learnt": True}, "sex": ["F", "M"]}
 
+    told = {"mechanism": "discrete Laplace above a threshold", "threshold_scale": 20.0}
+
     def severity(*targets: str, **changes: object) -> str:
         read = [
-            costs.Entry.of(i, event(**{"label": "learn", "target": each, **changes}))
+            costs.Entry.of(
+                i, event(**{"label": "learn", "target": each, **(told if "labels" in each else {}), **changes})
+            )
             for i, each in enumerate(targets, 1)
         ]
         return str(looks.check_learnt(domain, read).severity.value)
@@ -523,6 +549,14 @@ def what_was_learnt_is_paid_for(load: Load) -> None:
     assert severity("quantiles of age in all records", "labels of jobs") == "unknown"
     assert severity("quantiles of agent in all records", "job") == "unknown"
     assert severity("quantiles of age in all records") == "unknown"
+    assert severity("quantiles of age in all records", "labels of job", mechanism="discrete Laplace") == "fails"
+    age = costs.Entry.of(1, event(label="learn", target="quantiles of age in all records"))
+    for words, tail in (
+        ({"target": "job"}, "; that the values of job are some of a public list is not in the file"),
+        ({"target": "labels of job", **told}, ""),
+    ):
+        job = costs.Entry.of(2, event(**{"label": "learn", **words}))
+        assert looks.check_learnt(domain, [age, job]).text == f"paid for, in 2 columns{tail}"
     free = {"mechanism": "public", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
     assert severity("quantiles of age in all records", "job", **free) == "unknown"
     assert looks.check_learnt({"sex": ["F", "M"]}, []) is None
@@ -566,6 +600,7 @@ CHECKS = [
     origins_are_right,
     sensitivities_are_right,
     thresholds_are_right,
+    budgets_hold_what_their_kind_has,
     what_was_learnt_is_paid_for,
     totals_are_right,
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 from collections.abc import Callable
@@ -23,7 +24,8 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.dense.histogram import Histogram
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
+from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, PureDP, budget_from_dict
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.queries.workload import Workload
 from tests.privacy.tables import DenseCounts
 
@@ -175,6 +177,11 @@ def test_progress_tells_what_is_about_to_run() -> None:
         (lambda: compare(table(), WORKLOAD, [], ["mwem"]), "none was given"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0), ZCDP(1.0)], ["mwem"]), "2 kinds"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0), PureDP(1.0, "replace")], ["mwem"]), "2 kinds"),  # type: ignore[arg-type]
+        (lambda: compare(table(), WORKLOAD, [ApproxDP(1.0, 1e-6), ApproxDP(2.0, 1e-6, regime="gdp")], ["mwem"]), "gdp"),  # type: ignore[arg-type]
+        (
+            lambda: compare(table(), WORKLOAD, [ApproxDP(e, 1e-6, thresholds=e * 1e-7) for e in (1.0, 2.0)], ["mwem"]),
+            "of it for",
+        ),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0), PureDP(1.0)], ["mwem"]), "given twice"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], []), "no mechanism"),
         (lambda: compare(table(), WORKLOAD, [PureDP(1.0)], "mwem"), "expected a list of mechanisms"),
@@ -212,6 +219,14 @@ def test_the_arrow_table_has_one_row_per_error_and_every_row_is_labelled(compari
     models, raw, refused = 2 * 2 * 2 * len(METRICS), 2 * 2 * len(METRICS), 2
     assert rows.num_rows == models + raw + refused
     assert {row["reason"] == "" for row in rows.to_pylist() if row["value"] is None} == {False}
+
+
+def test_every_row_has_its_whole_budget() -> None:
+    """A mu, a regime and a delta for thresholds stand in no other column."""
+    for budget in (GDP(0.5), ApproxDP(1.0, 1e-6, regime=Regime.GDP, thresholds=5e-7)):
+        found = compare(table(), WORKLOAD, [budget], ["gaussian"], repeats=1)
+        assert {budget_from_dict(json.loads(row["budget"])) for row in found.summary().to_pylist()} == {budget}
+        assert {budget_from_dict(row["budget"]) for row in found.to_dict()["averages"]} == {budget}
 
 
 def test_the_summary_averages_the_rows(comparison: Comparison) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ import pytest
 import hedgerow.data.reading.labels as reading_module
 import hedgerow.privacy.curator as curator_module
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, threshold_of
+from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow.algorithms.online_pmw.start import with_learnt
 from hedgerow.arrays import Ints
 from hedgerow.data import read_labels
 from hedgerow.data.labels import Labels
@@ -34,6 +38,7 @@ from hedgerow.privacy.mechanisms.thresholds import ThresholdedCounts, tail_of
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.core.persons import Persons, Weight
 from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.queries.workload import Workload
 from tests.privacy.mutants import Mutant, killed
 
 DOMAIN = Domain([Categorical("job", (), missing="?", other="other")])
@@ -439,7 +444,7 @@ def test_a_register_adds_deltas_up(tmp_path: Any) -> None:
     kept = Register(tmp_path / "kept.register", limit=ApproxDP(3.0, 1e-6, thresholds=1.2e-9))
     for _ in range(2):
         kept.charge(budget)
-    with pytest.raises(BudgetExceededError):
+    with pytest.raises(BudgetExceededError, match=r"5e-10 delta of thresholds requested, 1e-09 of 1\.2e-09 spent"):
         kept.charge(budget)
     kept.charge(ApproxDP(0.5, 1e-9))
     assert Register(tmp_path / "kept.register").spent == kept.spent
@@ -485,6 +490,30 @@ def test_values_are_learnt_beside_bins() -> None:
     assert (event.scale, event.threshold_scale) == (noise.scale, noise.threshold)
     counts = read_table(rows, domain).marginals([("job",)])[0]
     assert counts.tolist() == [3000, 3000, 50, 400]
+
+
+def test_a_session_that_starts_from_learnt_values_keeps_their_delta() -> None:
+    wanted = OpenDomain({"job": {"values": {"learn": 3}}})
+    rows = pa.table({"job": ["nurse"] * 2000 + ["clerk"] * 3000})
+    budget = ApproxDP(2.0, 1e-6, thresholds=4e-7)
+    from hedgerow.data.table import read_table
+
+    curator = Curator(read_table(rows, wanted.fine), budget, noise=SeededNoise(1))
+    domain = learn_domain(curator, wanted, read_labels(rows, wanted))
+    table = read_table(rows, domain)
+    again = Curator(table, budget, noise=SeededNoise(2), events=curator.ledger.events)
+    release = MWEM(rounds=1).run_with(again, Workload.marginals(domain, 1))
+    spent = sum(event.delta for event in release.events)
+    assert 0.0 < spent <= 4e-7
+    online = OnlinePMW(updates=2, threshold=0.1)
+    for short in (ApproxDP(4.0, 1e-6), ApproxDP(4.0, 1e-6, thresholds=spent / 2.0), ZCDP(1.0)):
+        with pytest.raises(ConfigError, match="learnt values by thresholds") as refused:
+            online.start(table, short, warm=release, noise=SeededNoise(3))
+    (kept,) = re.findall(r"thresholds=(\S+)\)", refused.value.remedy)
+    assert with_learnt(ApproxDP(4.0, 1e-6), release).for_thresholds == float(kept) == spent
+    assert [with_learnt(each, release) for each in (ZCDP(1.0), ApproxDP(4.0, 1e-9))] == [ZCDP(1.0), ApproxDP(4.0, 1e-9)]
+    session = online.start(table, with_learnt(ApproxDP(4.0, 1e-6), release), warm=release, noise=SeededNoise(3))
+    assert f"{float(kept):.3g} of delta kept for thresholds" in session.budget.statement()
 
 
 def test_what_is_missing_is_told() -> None:

@@ -83,6 +83,7 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
         Conjunction.where(binary, {"a": [1], "c": [0]}),
         Parity(binary, ("a", "b")),
         Blocks(binary, ("a", "c"), np.array([[0, 1], [2, 1]])),
+        Blocks(binary, ("a", "c"), np.array([[0, 1], [2, 2]]), "c where a = 0,"),
         Explicit.of(binary, ["b", "c"], [0.25, -1, 0, 3], "weighted"),
         Explicit(binary, ("a",), "wide", np.array([0.0, 1.0]), (-1.0, 1.0)),
     ]

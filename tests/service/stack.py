@@ -134,7 +134,7 @@ class AtDesk:
     ) -> list[GivenAnswer]:
         person = by or self.bob
         number = None if key is None else self.number_of(person, key, texts)
-        questions = [condition(text, self.domain) for text in texts]
+        questions = [question(text, self.domain) for text in texts]
         return self.desk.ask(questions, person=person.id, request=number, confidence=confidence)
 
     def number_of(self, person: Person, key: str, texts: Sequence[str]) -> int:

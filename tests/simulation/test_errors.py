@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from hedgerow import (
@@ -23,12 +24,15 @@ from hedgerow import (
     Sweeps,
     Table,
     Workload,
+    read_table,
     simulate_errors,
 )
+from hedgerow.algorithms.learning import learn_domain
 from hedgerow.algorithms.registry import ENTRIES, entry, made_by
 from hedgerow.algorithms.shared import Algorithm
+from hedgerow.domain import OpenDomain
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, Regime
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, Regime
 from hedgerow.queries import Conjunction, LinearQuery, NoiseKind, Persons, Weight
 from hedgerow.simulation import DrawnRecords, drawn as drawn_module, errors as module
 from tests.reference.simulated_runs import cells_of, missed, simulated
@@ -47,6 +51,19 @@ def table(n: int = 600, seed: int = 0) -> Table:
 
 def made(config: Algorithm | None = None, budget: Budget | None = None, seed: int = 0) -> Release:
     return (config or MWEM()).run(table(), WORKLOAD, budget or PureDP(1.0), noise=SeededNoise(seed))
+
+
+def test_runs_have_what_learning_the_domain_left() -> None:
+    wanted = OpenDomain({"age": {"min": 0, "max": 99, "whole": True, "bins": {"learn": 4}}})
+    rows, budget = {"age": [i % 80 for i in range(2000)]}, PureDP(2.0)
+    before = Curator(read_table(pa.table(rows), wanted.fine), budget, noise=SeededNoise(0))
+    learnt = learn_domain(before, wanted, share=0.75)
+    after = Curator(read_table(pa.table(rows), learnt), budget, noise=SeededNoise(1), events=before.ledger.events)
+    release = MWEM(rounds=1).run_with(after, Workload.marginals(learnt, 1))
+    assert release.spent > 1.9
+    found = simulate_errors(release, 20, seed=0)
+    whole = simulate_errors(replace(release, events=release.events[len(before.ledger.events) :]), 20, seed=0)
+    assert found.errors.mean() > 3.0 * whole.errors.mean(), "a quarter was left"
 
 
 def test_runs_know_that_persons_have_several_records() -> None:

@@ -24,6 +24,11 @@ _ORDERS = tuple(1.0 + 10.0 ** (step / 100.0) for step in range(-300, 601))
 _TOLERANCE = 1.001
 _NUMBERS = {"pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",), "approximate": ("epsilon", "delta")}
 """The numbers of each kind of budget."""
+_MORE = {
+    "subsampled": {"inner", "sampled", "population", "delta"},
+    "approximate": {"neighbours", "regime", "thresholds"},
+}
+"""Its other fields, where they are not the relation alone."""
 _SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 
 
@@ -199,11 +204,19 @@ def budget_faults(budget: Mapping[str, Any]) -> str:
         relation_of(budget)
         inner = budget["inner"] if budget["kind"] == "subsampled" else budget
         names = _NUMBERS[inner["kind"]]
-        unit_of(inner)
+        for each in (budget, inner):
+            known = {"kind", *_NUMBERS.get(each["kind"], ()), *_MORE.get(each["kind"], {"neighbours"})}
+            if unknown := sorted(set(each) - known):
+                return f"a budget of the kind {each['kind']!r} has no {unknown[0]!r}"
         if any(exact(inner[name]) <= 0 for name in names) or ("delta" in names and exact(inner["delta"]) >= 1):
             return "a number of the budget is out of its range"
-        if not 0 <= exact(inner.get("thresholds", 0)) <= exact(inner.get("delta", 0)):
+        kept, delta = exact(inner.get("thresholds", 0)), exact(inner.get("delta", 0))
+        if not 0 <= kept <= delta:
             return "more of its delta is kept for thresholds than there is"
+        if kept and kept == delta and unit_of(inner) != "epsilon":
+            return (
+                f"all of its delta is kept for thresholds, and an epsilon follows from its {unit_of(inner)} at a delta"
+            )
     except _SHAPES as error:
         return str(error) if isinstance(error, TypeError | ValueError) else f"it has no {error}"
     return ""

@@ -105,7 +105,7 @@ def _text_of(target: Mapping[str, Any]) -> str:
         case "marginal":
             return " * ".join(target["scope"])
         case "blocks":
-            return f"{' * '.join(target['scope'])} in {target['cells']} blocks"
+            return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":
@@ -125,13 +125,21 @@ def check_learnt(domain: Mapping[str, Any], entries: Sequence[Entry]) -> Finding
         entries: The ledger's events.
     """
     learnt = [str(name) for name, entry in domain.items() if isinstance(entry, Mapping) and entry.get("learnt")]
-    paid = {entry.target for entry in entries if entry.label.endswith("learn") and entry.charge}
+    paying = [entry for entry in entries if entry.label.endswith("learn") and entry.charge]
+    paid = {entry.target for entry in paying}
+    wrong = [
+        f"{entry.name}: labels that nobody listed are told by {entry.mechanism}, which tells every one of them"
+        for entry in paying
+        if entry.target.startswith("labels of ") and entry.mechanism not in THRESHOLDED
+    ]
     strange = [
         f"{name}: no event of this ledger pays for what was learnt of it; audit the release that learnt it as well"
         for name in learnt
         if not any(told in (name, f"labels of {name}") or told.startswith(f"quantiles of {name} in ") for told in paid)
     ]
-    return gathered("learnt domain", [], strange, f"paid for, in {len(learnt):,} columns") if learnt else None
+    listed = [name for name in learnt if name in paid and f"labels of {name}" not in paid]
+    rest = f"; that the values of {', '.join(listed)} are some of a public list is not in the file" if listed else ""
+    return gathered("learnt domain", wrong, strange, f"paid for, in {len(learnt):,} columns{rest}") if learnt else None
 
 
 def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:

@@ -170,6 +170,14 @@ LimitEpsilon = Annotated[
     ),
 ]
 LimitDelta = Annotated[float | None, budget_option("--limit-delta", metavar="DELTA", help="The delta of --limit.")]
+LimitThresholds = Annotated[
+    float | None,
+    budget_option(
+        "--limit-thresholds",
+        metavar="DELTA",
+        help="Part of --limit-delta for releases that learn values; each needs half of its own delta.",
+    ),
+]
 LimitRho = Annotated[float | None, budget_option("--limit-rho", metavar="RHO", help="zCDP, instead of --limit.")]
 
 WorkloadText = Annotated[
@@ -443,18 +451,33 @@ def budget_of(
     return found
 
 
-def limit_of(epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours) -> Limit | None:
+def limit_of(
+    epsilon: float | None,
+    delta: float | None,
+    rho: float | None,
+    neighbours: Neighbours,
+    thresholds: float | None = None,
+) -> Limit | None:
     """The limit of a register that the options describe; None if they describe none.
 
     Raises:
-        typer.BadParameter: They describe two, or a delta alone.
+        typer.BadParameter: They describe two, a delta alone, or a part of a delta without one.
         ConfigError: An amount is out of its range.
 
     Example:
         >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE).epsilon
         3.0
+        >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE, 4e-10).for_thresholds
+        4e-10
     """
-    return _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
+    from hedgerow.privacy import ApproxDP
+
+    found = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
+    if thresholds is None:
+        return found
+    if not isinstance(found, ApproxDP):
+        raise typer.BadParameter("--limit-thresholds is a part of --limit-delta: name it, and --limit")
+    return replace(found, thresholds=thresholds)
 
 
 def _amount_of(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.models import Model
     from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
-    from hedgerow.simulation import Predictor, Solved, Target
+    from hedgerow.simulation import Basis, Prediction, Predictor, Solved, Target
 
 _TABLES = (".csv", ".parquet", ".pq")
 
@@ -48,7 +48,16 @@ class Wish:
     budget_of: Callable[[float], Budget]
     like: Path | None
 
-    def solved(self, shown: Output, mechanism: str, algorithm: Algorithm, workload: Workload, total: float) -> Answers:
+    def solved(
+        self,
+        shown: Output,
+        mechanism: str,
+        algorithm: Algorithm,
+        workload: Workload,
+        total: float,
+        *,
+        left: Callable[[Budget], Budget] | None = None,
+    ) -> Answers:
         """The smallest budgets, by every prediction that there is.
 
         Args:
@@ -57,6 +66,7 @@ class Wish:
             algorithm: Its configuration.
             workload: Queries that should be answered well.
             total: A public guess of the number of records, at least 1.
+            left: The part of a budget that learning a domain leaves; None if nothing is learnt.
 
         Raises:
             ConfigError: Nothing predicts an error, or no budget reaches the target.
@@ -68,6 +78,9 @@ class Wish:
         except QueryError:  # a family says too little
             predictors = []
         own = self._predictor(shown, mechanism, algorithm, workload, total)
+        if left is not None:
+            predictors = [_AfterLearning(each, left) for each in predictors]
+            own = own and _AfterLearning(own, left)
         with shown.busy("looking for the smallest budget"):
             found = [solve(each, self.target, self.budget_of) for each in predictors]
             asked = None if own is None else solve(own, self.target, self.budget_of)
@@ -89,6 +102,26 @@ class Wish:
         if algorithm.expected_error(workload, self.budget_of(1.0), total) is None:
             return None
         return Heuristic(lambda budget: algorithm.expected_error(workload, budget, total) or 1.0, mechanism)
+
+
+@final
+@dataclass(frozen=True)
+class _AfterLearning:
+    """Predicts the errors of what a budget pays for once a domain was learnt with a part of it."""
+
+    inner: Predictor
+    left: Callable[[Budget], Budget]
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def basis(self) -> Basis:
+        return self.inner.basis
+
+    def predict(self, budget: Budget) -> Prediction:
+        return self.inner.predict(self.left(budget))
 
 
 def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, float]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Subsampled
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Regime, Subsampled
 from hedgerow.queries import Workload
 
 MEAN, LARGEST, RMSE = "mean", "largest", "rmse"
@@ -76,12 +76,18 @@ def budget_kind(budget: Budget) -> str:
     Example:
         >>> budget_kind(ApproxDP(1.0, 1e-9, "replace"))
         'epsilon, delta = 1e-09, replace'
+        >>> budget_kind(ApproxDP(1.0, 1e-9, "replace", regime="gdp", thresholds=5e-10))
+        'epsilon, delta = 1e-09, accounted in gdp, 5e-10 of it for thresholds, replace'
     """
     if isinstance(budget, ZCDP | GDP):
         return f"{amount_name(budget)}, {budget.neighbours}"
     if isinstance(budget, Subsampled):
         return f"epsilon of a secret sample, delta = {budget.approximate()[1]!r}, {budget.neighbours}"
-    delta = f"delta = {budget.delta!r}, " if isinstance(budget, ApproxDP) else ""
+    delta = ""
+    if isinstance(budget, ApproxDP):
+        delta = f"delta = {budget.delta!r}, "
+        delta += "" if budget.regime is Regime.ZCDP else f"accounted in {budget.regime.value}, "
+        delta += f"{budget.thresholds!r} of it for thresholds, " if budget.thresholds else ""
     return f"epsilon, {delta}{budget.neighbours}"
 
 

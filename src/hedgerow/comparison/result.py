@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -200,7 +201,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Setting and averages for JSON, with the label."""
-        rows = [{**row, **_amounts(row)} for row in self._summary_rows()]
+        rows = [{**row, **_amounts(row), "budget": json.loads(row["budget"])} for row in self._summary_rows()]
         return {"label": self.label, **asdict(self.setting), "averages": rows}
 
     def _rows(self) -> list[dict[str, str]]:
@@ -223,6 +224,7 @@ class Comparison:
             "confidence": CONFIDENCE,
             "seconds": each.seconds,
             "reason": each.reason,
+            "budget": json.dumps(each.budget.to_dict()),
         }
 
     def _reference_rows(self) -> list[dict[str, Any]]:

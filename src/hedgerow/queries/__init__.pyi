@@ -8,6 +8,7 @@ from .conditions.predicate import parse_predicate as parse_predicate
 from .conditions.select_statement import (
     Aggregate as Aggregate,
     Selection as Selection,
+    columns_of as columns_of,
     is_select as is_select,
     parse_select as parse_select,
 )

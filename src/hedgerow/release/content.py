@@ -361,7 +361,8 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Marginal():
             return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
         case Blocks():
-            return {"kind": "blocks", "scope": scope, "cells": target.size}
+            told = {"kind": "blocks", "scope": scope, "cells": target.size}
+            return {**told, "about": target.about} if target.about else told
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -377,7 +378,7 @@ def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Cl
     told = reader.take(math.prod(shape)).reshape(shape)
     if not ((told >= 0.0) & (told < told.size) & (told == np.floor(told))).all():
         raise ValueError("blocks of a measurement are not numbered")
-    found = Blocks(domain, scope, told.astype(np.int64))
+    found = Blocks(domain, scope, told.astype(np.int64), str(entry.get("about", "")))
     if found.size != entry["cells"]:
         raise ValueError(f"a measurement of {entry['cells']} blocks has {found.size}")
     return found

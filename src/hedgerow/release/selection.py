@@ -31,7 +31,7 @@ import pyarrow as pa
 from hedgerow.arrays import Floats
 from hedgerow.domain import Decimals, Domain, Ordered, ends_of
 from hedgerow.errors import QueryError
-from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, parse_select
+from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, columns_of, parse_select
 from hedgerow.release.answer import check_confidence
 from hedgerow.release.columns import Estimate
 from hedgerow.release.release import Release
@@ -93,8 +93,7 @@ class Selected:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of all columns: each aggregate with the ends of its interval."""
-        ends = (f"{name}{end}" for name in self.headings for end in ("", " low", " high"))
-        return (*self.names, *ends)
+        return columns_of(self.names, self.headings)
 
     @property
     def rows(self) -> list[tuple[str | float | None, ...]]:

@@ -7,6 +7,7 @@ from .errors import (
     unseen_factor as unseen_factor,
 )
 from .targets import (
+    Basis as Basis,
     Heuristic as Heuristic,
     Prediction as Prediction,
     Predictor as Predictor,

@@ -274,14 +274,14 @@ def _simulated(
     workload = release.workload
     squares, sizes = np.zeros(workload.n_queries), np.zeros(workload.n_candidates)
     kept: list[_Run] = []
+    learnt = [event for event in release.events if event.label.endswith("learn")]  # paid for its domain, not for runs
     keeps = runs * _records(release) * len(release.domain) <= _KEPT_BYTES
     for number in range(runs):
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
         drawn = _drawn(release, uneven, first, number)
-        curator = open_curator(
-            drawn, workload, release.budget, SeededNoise(numbered(first, 2 * number + 1)), samples=config.takes_samples
-        )
+        noise = SeededNoise(numbered(first, 2 * number + 1))
+        curator = open_curator(drawn, workload, release.budget, noise, samples=config.takes_samples, events=learnt)
         again = config.run_with(curator, workload)
         missed = workload.answers(again.model) - workload.answers(drawn)
         squares += np.square(missed) / runs

@@ -11,8 +11,9 @@ from hedgerow.algorithms.online_pmw.file import SessionFile
 from hedgerow.algorithms.online_pmw.journal import START, Transcript, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import MOST_GROUPS, OnlineSession
+from hedgerow.audit import Severity, audit_files
 from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
+from hedgerow.domain.attribute import Binned, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import QueryError
 from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
@@ -23,6 +24,7 @@ from hedgerow.queries.core.blocks import Blocks
 from hedgerow.queries.core.persons import Persons
 from hedgerow.queries.core.query import Conjunction, Marginal
 from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.release.release import Release
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, config_of, skewed, start
 from tests.privacy.replay import privacy_loss, record_answers
 from tests.privacy.tables import DenseCounts, neighbours_of
@@ -157,6 +159,42 @@ def test_groups_are_refused_where_a_session_does_not_learn_from_them() -> None:
         with pytest.raises(QueryError, match="is not a group of counts over the domain"):
             theorem.ask_groups(wrong)  # type: ignore[arg-type]
     assert (session.tested, theorem.tested) == (0, 0)
+
+
+def test_a_statement_whose_groups_are_refused_asks_nothing_before(tmp_path: Path) -> None:
+    """Its first question may be another one: what is held for that would be lost with the refusal."""
+    domain = Domain((IntegerRange("a", 0, 1), Binned("y", (0, 1, 2), missing="?")))
+    source = DenseCounts(domain, [100, 200, 300, 400, 500, 600])
+    with SessionFile(tmp_path / "s.session") as kept:
+        kept.start(config_of("4b", step="residual"), source, BUDGETS[2][1], noise=SeededNoise(0))
+        before = kept.summary()
+        with pytest.raises(QueryError, match="learns from one query at a time"):
+            kept.select("SELECT a, SUM(y), COUNT(*) FROM t GROUP BY a")
+        assert kept.summary() == before
+        assert kept.forfeited == ()
+
+
+def test_groups_that_take_long_to_learn_from_are_refused() -> None:
+    domain = Domain(IntegerRange(name, 0, 31) for name in "abc")
+    source = Table(domain, [np.zeros(100, np.uint16)] * 3)
+    session = OnlinePMW(**LARGE).start(source, PureDP(1.0), noise=SeededNoise(0))
+    with pytest.raises(QueryError, match="1,025 counts over 32,768 cells of a, b, c take too long"):
+        session.select("SELECT a, b, COUNT(*) FROM t WHERE c < 3 GROUP BY a, b")
+    assert (session.tested, session.remembered) == (0, 0)
+    session.select("SELECT a, COUNT(*) FROM t WHERE c < 3 GROUP BY a")
+    assert session.remembered == 32**2 + 4 * 33
+
+
+def test_the_ledger_tells_the_condition_of_a_group(tmp_path: Path) -> None:
+    session = OnlinePMW(**LARGE).start(skewed(2_000), PureDP(20.0, ADD_REMOVE), noise=SeededNoise(1))
+    session.select("SELECT c, COUNT(*) FROM t WHERE a = 1 OR b = 0 GROUP BY c")
+    session.release().save(tmp_path / "r.release")
+    release = Release.load(tmp_path / "r.release")
+    told = "c where a = 1 or b = 0, in 3 blocks"
+    assert [event.target for event in release.events if event.label == "answer"] == [told]
+    assert [each.target.text for each in release.measurements] == [told]
+    (audited,) = audit_files([tmp_path / "r.release"]).files
+    assert {each.check for each in audited.findings if each.severity is Severity.FAILS} == {"noise"}  # it is seeded
 
 
 def test_one_person_with_several_records_moves_a_group_by_all_of_them() -> None:

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.domain import Binned, Categorical
+from hedgerow.domain import Binned, Categorical, domain_to_mapping
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 
@@ -76,8 +76,22 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
     assert refused.exit_code != 0
     assert "--delta 1e-9" in " ".join(refused.output.split())
     assert not (open_place / "out.release").exists()
-    result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
+    into = ("--register", open_place / "r.register")
+    limit = (*into, "--limit", 20, "--limit-delta", 1e-3, "--limit-thresholds", 9e-5)
+    result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, *limit, "-o", open_place / "out.csv")
     assert result.exit_code == 0, result.output
+    asked = ("ask", call[1], "--session", open_place / "s.session", "age <= 63")
+    (open_place / "learnt.yaml").write_text(
+        json.dumps(domain_to_mapping(Release.load(open_place / "out.release").domain))
+    )
+    warm = ("--domain", open_place / "learnt.yaml", "--warm", open_place / "out.release")
+    begun = open_place.call(*asked, *warm, "--epsilon", 10, "--delta", 1e-3)
+    assert begun.exit_code == 0, begun.output
+    assert "of delta kept for thresholds" in " ".join(begun.output.split())
+    assert open_place.call(*asked, "--epsilon", 10, "--delta", 1e-3).exit_code == 0
+    again = open_place.call(*call, "--epsilon", 0.1, "--delta", 1e-4, *into, "-o", open_place / "more.csv")
+    assert again.exit_code != 0
+    assert "5e-05 delta of thresholds requested, 5e-05 of 9e-05 spent" in " ".join(again.output.split())
     release = Release.load(open_place / "out.release")
     job = release.domain["job"]
     assert isinstance(job, Categorical)
@@ -151,6 +165,15 @@ def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
     assert result.exit_code == 0, result.output
     assert "learn    5% of the budget: age in 4 bins, in 2 rounds at 0.025 epsilon" in result.stdout
     assert "0.95 epsilon" in result.stdout
+
+
+def test_a_target_is_reached_with_what_learning_leaves(open_place: Place) -> None:
+    call = ("plan", "--domain", open_place / "people.yaml", "--total", 400, "--workload", "marginals:1", "--json")
+    found = json.loads(open_place.call(*call, "--target-error", 0.05).stdout)["target"]["fixed"][0]
+    again = json.loads(open_place.call(*call, "--epsilon", found["amount"]).stdout)["fixed"]
+    (error,) = (each["mean_error"] / 400 for each in again if each["name"] == found["name"])
+    assert error == pytest.approx(found["mean_error"], rel=1e-6)
+    assert 0.98 * 0.05 <= error <= 0.05
 
 
 def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:

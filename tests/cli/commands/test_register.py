@@ -142,7 +142,11 @@ def test_what_is_not_private_does_not_go_into_a_register(place: Place, option: t
 def test_the_first_call_names_the_limit(place: Place) -> None:
     assert refused(with_register(place), "there is no register", "--limit EPSILON")
     assert place.synth("--limit", 3).exit_code == 2
-    for limit in (("--limit-delta", 1e-9), ("--limit", 1, "--limit-rho", 1)):
+    for limit in (
+        ("--limit-delta", 1e-9),
+        ("--limit", 1, "--limit-rho", 1),
+        ("--limit", 1, "--limit-thresholds", 1e-9),
+    ):
         assert with_register(place, *limit).exit_code == 2
     assert refused(place.synth("--register", place / "none" / "r", *LIMIT), "--register: the folder")
     assert "people.register" not in place.names()
@@ -152,10 +156,11 @@ def test_the_first_call_names_the_limit(place: Place) -> None:
     ("options", "limit"),
     [
         (("--limit", 3, "--limit-delta", 1e-9), ApproxDP(3.0, 1e-9)),
+        (("--limit", 3, "--limit-delta", 1e-9, "--limit-thresholds", 4e-10), ApproxDP(3.0, 1e-9, thresholds=4e-10)),
         (("--limit-rho", 0.7), ZCDP(0.7)),
         (("--limit", 3, "--neighbours", "replace"), PureDP(3.0, Neighbours.REPLACE)),
     ],
-    ids=["approximate", "zcdp", "replace"],
+    ids=["approximate", "thresholds", "zcdp", "replace"],
 )
 def test_limits_of_all_kinds(place: Place, options: tuple[object, ...], limit: object) -> None:
     assert with_register(place, *options, epsilon=0.25).exit_code == 0

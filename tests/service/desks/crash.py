@@ -223,6 +223,9 @@ class Client(threading.Thread):
             while not self._episode.stopping.is_set():
                 groups = self._episode.asks_for_groups
                 texts = [random_question(self._draw, groups=groups) for _ in range(self._draw.choice((1, 1, 2, 5)))]
+                grouped = [text for text in texts if text.startswith("by ")]
+                if self._episode.kind == "http" and grouped:  # a statement is a request of its own
+                    texts = grouped[:1]
                 key = f"{self._name}-{len(self.seen)}"
                 self.seen.append((key, self._answered(key, texts)))
                 if self._draw.random() < 0.2:  # what was answered is answered the same way again
@@ -260,11 +263,11 @@ class Episode:
         self, folder: Path, zygote: Zygote, counts: Counts, *, seed: int, kind: str = "desk", address: str | None = None
     ) -> None:
         folder.mkdir()
-        self.seed, self._kind = seed, kind
+        self.seed, self.kind = seed, kind
         self._folder, self._zygote, self._counts = folder, zygote, counts
         self._draw = random.Random(seed)
         self._config, self._budget = KINDS[seed % len(KINDS)]
-        self.asks_for_groups = kind != "http" and self._config.step is None
+        self.asks_for_groups = self._config.step is None
         self._store = address or str(folder / "store.db")
         self._database = address
         self._log = folder / "announced.txt"
@@ -287,8 +290,8 @@ class Episode:
 
     def send(self, key: str, texts: list[str]) -> list[dict[str, Any]]:
         """One request to whichever server is there; raises if that dies meanwhile."""
-        if self._kind == "http":
-            return self._send_http(key, texts)
+        if self.kind == "http":
+            return self._send_statement(key, texts[0]) if texts[0].startswith("by ") else self._send_http(key, texts)
         with (
             socket.create_connection(("127.0.0.1", self._zygote.port), timeout=60.0) as connection,
             connection.makefile("rwb") as stream,
@@ -307,6 +310,19 @@ class Episode:
         assert status == 200, told
         found: list[dict[str, Any]] = told["answers"]
         return found
+
+    def _send_statement(self, key: str, text: str) -> list[dict[str, Any]]:
+        """All counts by some attributes, as the store keeps their answer."""
+        names = text.removeprefix("by ")
+        sql = f"SELECT {names}, COUNT(*) FROM people GROUP BY {names}"
+        status, told = self._http("POST", "/v1/datasets/people/tables", {"sql": sql}, {"Idempotency-Key": key})
+        assert status == 200, told
+        (source,) = told["sources"]
+        ends = [list(column) for column in zip(*(row[-3:] for row in told["rows"]), strict=True)]
+        value, low, high = (None if None in column else column for column in ends)
+        groups = {"value": value, "low": low, "high": high}
+        known = {"value": sum(ends[0]), "low": None, "high": None, "groups": groups, "statement": sql, "position": 0}
+        return [{**known, "source": source, "charged": told["charged"]}]
 
     def _http(self, method: str, path: str, body: Any, headers: dict[str, str] | None = None) -> tuple[int, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self._zygote.port, timeout=60.0)
@@ -349,7 +365,7 @@ class Episode:
             AssertionError: What a server left behind, or what a client saw, is wrong.
         """
         registering = None
-        if self._kind == "http":
+        if self.kind == "http":
             registering = threading.Thread(target=self._register, daemon=True)
             registering.start()
             self._life("registration written", 1)
@@ -372,7 +388,7 @@ class Episode:
 
     def _start(self, step: str | None, passing: int) -> int:
         return self._zygote.start(
-            kind=self._kind,
+            kind=self.kind,
             store=self._store,
             folder=str(self._folder),
             log=str(self._log),
@@ -390,7 +406,7 @@ class Episode:
         if self._before.version == 0:
             patience = 10 * _PATIENCE  # it begins
         else:
-            patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self._kind == "desk" else 1.0)
+            patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self.kind == "desk" else 1.0)
         ended = self._zygote.end(pid, patience)
         if ended is None:
             os.kill(pid, signal.SIGKILL)
@@ -443,7 +459,7 @@ class Episode:
         assert digest_of_rows(progress.step or Step()) == rows
         if progress.step is None or progress.step.opening is None:
             return
-        source = skewed(2_000 if self._kind == "http" else 20_000, self.seed)
+        source = skewed(2_000 if self.kind == "http" else 20_000, self.seed)
         again = [digest_of_session(whole(store, number, source)) for _ in range(2)]
         assert again[0] == again[1]
         assert session is None or again[0] == session

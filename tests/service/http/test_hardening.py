@@ -11,15 +11,19 @@ from typing import Any
 import duckdb
 import pytest
 
+import hedgerow
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow.domain import domain_to_mapping
 from hedgerow.errors import (
     ConfigError,
     DataError,
     HedgerowError,
     MarginalTooLargeError,
     ModelTooLargeError,
+    QueryError,
     QuestionTooLargeError,
     StoreBusyError,
     TooMuchError,
@@ -33,8 +37,8 @@ from hedgerow.service.http.problems import problem_of
 from hedgerow.service.http.routes_questions import _drawn, _parsed
 from hedgerow.service.http.sent import Question
 from hedgerow.service.http.tokens import Caller, new_token
-from tests.service.api import api, registration
-from tests.service.stack import AtDesk, Lens, at_desk, skewed
+from tests.service.api import DOMAIN, api, registration
+from tests.service.stack import AtDesk, Lens, at_desk, question, skewed
 
 
 def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -> None:
@@ -268,6 +272,31 @@ def test_an_earlier_release_that_cannot_be_read_is_told(tmp_path: Path, content:
         assert str(tmp_path) not in answer.text
 
 
+def test_a_data_set_from_a_release_with_learnt_values_keeps_their_delta(tmp_path: Path) -> None:
+    domain = {**DOMAIN, "job": {"values": {"learn": 2}, "missing": True}}
+    with api(tmp_path) as here:
+        (here.folder / "open.yaml").write_text(json.dumps({"attributes": domain}))
+        found = hedgerow.synthesize(
+            str(here.folder / "survey.csv"), epsilon=4.0, delta=1e-6, domain=str(here.folder / "open.yaml")
+        )
+        found.release.save(here.folder / "old.release")
+        spent = sum(event.delta for event in found.release.events)
+        assert spent > 0.0
+        told = {
+            "source": {"place": "survey.csv", "warm": "old.release"},
+            "domain": domain_to_mapping(found.release.domain),
+            "budget": {"epsilon": 8.0, "delta": 1e-6, "neighbours": "add-remove"},
+        }
+        carol = here.token("carol", "custodian")
+        made = here.call("POST", "/v1/datasets", carol, json=registration("warm", **told))
+        assert made.status_code == 201, made.text
+        assert f"{spent:.3g} of delta kept for thresholds" in made.json()["statement"]
+        told["budget"] = {"rho": 2.0, "neighbours": "add-remove"}
+        short = here.call("POST", "/v1/datasets", carol, json=registration("short", **told))
+        assert short.status_code == 422
+        assert "learnt values by thresholds" in short.text
+
+
 def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question about a million cells took 15 MB until the data set was closed, and after each start again."""
     monkeypatch.setattr(group, "MOST_REMEMBERED", 20)
@@ -275,12 +304,34 @@ def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pyt
         first = people.ask("a = 1 or b = 2", "a = 1 or b = 1", "a = 0 or c = 2")
         assert [each.source in ("hypothesis", "data") for each in first] == [True, True, False]
         assert first[2].source == "hypothesis only"
-        assert "as many conditions" in first[2].covers
+        assert "as many groups and conditions" in first[2].covers
         assert people.ask("a = 1 or b = 2")[0].source == "cache"
         assert people.ask("b = 3")[0].source in ("hypothesis", "data")
         remembered = people.desk.look_at(lambda session: session.remembered)
         people.keeper.forget()
         assert people.desk.look_at(lambda session: session.remembered) == remembered == 16
+
+
+def test_the_counts_of_groups_are_remembered_within_the_same_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each took 40 bytes for each of its counts, and groups of 10,000 counts are as many as pairs of attributes."""
+    monkeypatch.setattr(group, "MOST_REMEMBERED", 100)
+    with at_desk(tmp_path, config=OnlinePMW(variant="4c", updates=6, threshold=0.02)) as people:
+        first = people.ask("by b,c", "by a,c")
+        assert [each.source in ("hypothesis", "data") for each in first] == [True, False]
+        assert "as many groups and conditions" in first[1].covers
+        assert people.desk.look_at(lambda session: session.remembered) == 80
+
+
+def test_a_refused_group_does_not_have_the_session_put_together_again(tmp_path: Path) -> None:
+    with at_desk(tmp_path) as people:  # it learns by the steps of a theorem
+        people.desk.look_at(lambda _: None)
+        before = people.keeper.changes
+        with pytest.raises(QueryError):
+            people.desk.look_at(lambda session: session.check_group(question("by a")))  # type: ignore[arg-type]
+        people.desk.look_at(lambda _: None)
+        assert people.keeper.changes == before
 
 
 def test_a_hypothesis_without_room_for_an_answer_loses_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,11 @@ def test_counts_by_groups_are_one_question_of_a_person(fresh: Api) -> None:
     listed = fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"]
     assert [each["sql"] for each in listed] == ["SELECT sex, COUNT(*) FROM survey GROUP BY sex"]
     assert listed[0]["value"] == pytest.approx(sum(row[1] for row in found["rows"]))
+    assert listed[0]["counts"] == 2
+    count = ask(fresh, ada, "SELECT COUNT(*) FROM survey").json()
+    assert count["rows"] == [[pytest.approx(RECORDS, rel=0.2), *count["rows"][0][1:]]]
+    listed = fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"]
+    assert [each["counts"] for each in listed] == [None, 2]
 
 
 def test_a_request_that_is_sent_again_is_answered_alike_and_costs_nothing_more(fresh: Api) -> None:

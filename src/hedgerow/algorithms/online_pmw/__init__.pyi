@@ -1,4 +1,4 @@
-from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups
+from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups, held_with as held_with
 from .file import SessionFile as SessionFile
 from .hold import LOST as LOST
 from .journal import (
@@ -18,5 +18,5 @@ from .parameters import (
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
 from .selecting import Asking as Asking
 from .session import WATCH as WATCH, OnlineSession as OnlineSession
-from .start import Opening as Opening, check_start as check_start
+from .start import Opening as Opening, check_start as check_start, with_learnt as with_learnt
 from .state import table_of_session as table_of_session

@@ -35,6 +35,8 @@ from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confide
 _NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
 _MOST_PARSED = 1 << 16
 """Texts of conditions that are remembered."""
+_OF_A_NUMBER = 4
+"""Cells of eight bytes that a number takes which is kept by itself."""
 
 Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
 
@@ -141,6 +143,19 @@ class Known:
         values = tuple(measured.values.tolist())
         value = values[0] if isinstance(measured.target, LinearQuery) else values
         return cls(measured.target, value, measured.scale or None)
+
+
+def held_with(query: Measurable) -> int:
+    """Cells of memory that a query takes for as long as its answer is known: its own, and those of many numbers.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.queries import Conjunction, Marginal
+        >>> domain = Domain((IntegerRange("a", 0, 9),))
+        >>> held_with(Conjunction.where(domain, {"a": [1]})), held_with(Marginal(domain, ("a",)))
+        (0, 40)
+    """
+    return query.held + (0 if isinstance(query, LinearQuery) else _OF_A_NUMBER * query.size)
 
 
 @final

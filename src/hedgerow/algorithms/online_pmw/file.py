@@ -28,7 +28,7 @@ from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import MarginalTooLargeError, QuestionTooLargeError, SessionError
 from hedgerow.privacy import Budget, Event, Ledger, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.privacy.budgets import budget_from_dict
-from hedgerow.queries import Blocks, LinearQuery, Marginal, Selection, parse_select
+from hedgerow.queries import Blocks, LinearQuery, Marginal, Selection
 from hedgerow.release import Container, Release, Selected, check_confidence, select
 from hedgerow.system import alone_with, remove_leftovers
 
@@ -268,7 +268,7 @@ class SessionFile:
         """
         check_confidence(confidence)
         session = self._running()
-        read = parse_select(statement, session.domain) if isinstance(statement, str) else statement
+        read = session.read(statement)
         before = session.spent
         asking = Asking(partial(self._asked, session), partial(self._asked_groups, session), session.guess)
         try:

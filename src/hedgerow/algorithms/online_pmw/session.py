@@ -17,7 +17,7 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, OnlineGroups, Questions, Source
+from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, OnlineGroups, Questions, Source, held_with
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
@@ -46,6 +46,9 @@ from hedgerow.release import Answer, Release, Selected, check_confidence, select
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
+MOST_LEARNT = 1 << 22
+"""Cells of all counts of a group under a condition: each is fitted as a query over all cells that the group is about,
+and others wait meanwhile."""
 Group = Marginal | Blocks
 """Disjoint counts: a record is in one of them at most."""
 Numbers = TypeVar("Numbers", float, Floats)
@@ -96,7 +99,7 @@ class OnlineSession:
         self._hypothesis = OnlineHypothesis(model)
         self._questions = Questions(curator.domain, basis.config.bounds)
         self._spent = curator.ledger.spent
-        self._remembered = sum(known.query.held for known in history.known.values())
+        self._remembered = sum(held_with(known.query) for known in history.known.values())
         self.notes: dict[str, Any] = {}
 
     # What is known of the session
@@ -155,7 +158,7 @@ class OnlineSession:
 
     @property
     def remembered(self) -> int:
-        """Cells of all explicit queries that it remembers: they take memory for as long as it lives."""
+        """Cells of all explicit queries and groups that it remembers: they take memory for as long as it lives."""
         return self._remembered
 
     def summary(self) -> dict[str, Any]:
@@ -211,7 +214,7 @@ class OnlineSession:
         # On the grid of the tests, so that the answer given is the answer tested.
         found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
         self._history.known[key] = found
-        self._remembered += found.query.held
+        self._remembered += held_with(found.query)
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
 
@@ -288,7 +291,7 @@ class OnlineSession:
         before = self._spent
         found = self._test(group, _on_grid(self._hypothesis.counts(group)))
         self._history.known[key] = found
-        self._remembered += found.query.held
+        self._remembered += held_with(found.query)
         origin: Source = "hypothesis" if found.threshold is not None else "data"
         return self._tell_group(found, origin, confidence, self._spent - before)
 
@@ -321,10 +324,20 @@ class OnlineSession:
             [('0', 0.0), ('1', 1.7)]
         """
         check_confidence(confidence)
-        read = parse_select(statement, self._domain) if isinstance(statement, str) else statement
         before = self._spent
-        found = select(read, Asking(self.ask, self.ask_groups, self.guess), confidence)
+        found = select(self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence)
         return replace(found, charged=self._spent - before)
+
+    def read(self, statement: str | Selection) -> Selection:
+        """Read a statement, and refuse it before anything is asked if one of its questions would be.
+
+        Raises:
+            QueryError: See `select`.
+        """
+        read = parse_select(statement, self._domain) if isinstance(statement, str) else statement
+        if read.groups.names:
+            self.check_group(read.groups.target)
+        return read
 
     def peek(self, query: str | LinearQuery, confidence: float = 0.95, *, because: str = "") -> OnlineAnswer:
         """Answer a query from what is known already: no look at the data, and never a charge.
@@ -456,6 +469,11 @@ class OnlineSession:
             raise QueryError(
                 f"{group.text} has {group.size:,} counts, and at most {MOST_GROUPS:,} are answered together",
                 remedy="name fewer columns, or coarser levels of them",
+            )
+        if isinstance(group, Blocks) and group.held * group.size > MOST_LEARNT:
+            raise QueryError(
+                f"{group.size:,} counts over {group.held:,} cells of {', '.join(group.scope)} take too long to learn",
+                remedy="name fewer columns, coarser levels of them, or leave the condition out",
             )
         if self.rules.step != "refit" or not self._questions.allow(group):
             raise QueryError(

@@ -2,8 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, final
 
@@ -19,7 +20,18 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, spread_over, summed
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
-from hedgerow.privacy import Budget, Curator, Event, Ledger, LedgerView, NoiseSource, Regime, cost_of, note_release
+from hedgerow.privacy import (
+    ApproxDP,
+    Budget,
+    Curator,
+    Event,
+    Ledger,
+    LedgerView,
+    NoiseSource,
+    Regime,
+    cost_of,
+    note_release,
+)
 from hedgerow.privacy.budgets import budget_for
 from hedgerow.privacy.mechanisms import COSTS_AS_MUCH
 from hedgerow.quantities import human
@@ -113,8 +125,39 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
     """
     _check(config, domain, budget, warm)
     events = () if warm is None else earlier_events(warm, budget, domain)
+    if (deltas := _learnt_at(events)) > budget.for_thresholds:
+        raise ConfigError(
+            f"the earlier release learnt values by thresholds, at a delta of {deltas:.6g}, and the session's budget "
+            f"keeps {budget.for_thresholds:.6g} for them",
+            remedy=f"give it a larger delta, and keep a part: ApproxDP(epsilon, delta, thresholds={deltas!r})",
+        )
     Ledger.of(budget, events)
     return events
+
+
+def with_learnt(budget: Budget, warm: Release | None) -> Budget:
+    """The budget of a session, with the part of its delta kept that an earlier release has learnt values at.
+
+    Args:
+        budget: The budget; it stays as it is where it has no such delta, for `check_start` to refuse.
+        warm: The release to start from, if there is one.
+
+    Example:
+        >>> from hedgerow import ApproxDP
+        >>> with_learnt(ApproxDP(1.0, 1e-6), None).for_thresholds
+        0.0
+    """
+    deltas = 0.0 if warm is None else _learnt_at(warm.events)
+    if not isinstance(budget, ApproxDP) or not budget.for_thresholds < deltas < budget.delta:
+        return budget
+    return replace(budget, thresholds=deltas)
+
+
+def _learnt_at(events: Iterable[Event]) -> float:
+    """The sum of deltas, rounded up."""
+    exact = sum(Fraction(event.delta) for event in events)
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, 1.0)
 
 
 def _check(config: OnlineSettings, domain: Domain, budget: Budget, warm: Release | None) -> None:

@@ -13,6 +13,7 @@ from hedgerow.privacy import (
     LARGEST_MASS,
     Budget,
     Curator,
+    Event,
     NoiseSource,
     Regime,
     Register,
@@ -222,7 +223,13 @@ def check_table(source: Any) -> None:
 
 
 def open_curator(
-    source: Any, workload: Any, budget: Any, noise: NoiseSource | None, *, samples: bool = False
+    source: Any,
+    workload: Any,
+    budget: Any,
+    noise: NoiseSource | None,
+    *,
+    samples: bool = False,
+    events: Sequence[Event] = (),
 ) -> Curator:
     """A curator before a private table, for one run.
 
@@ -232,13 +239,14 @@ def open_curator(
         budget: Budget of the run, with its neighbouring relation.
         noise: Source of noise; the secure one unless given.
         samples: Whether the algorithm can work on a sample of the records.
+        events: What was spent of the budget before.
 
     Raises:
         ConfigError: An argument is something else; nothing was read.
     """
     check_asked(source, workload, budget, samples=samples)
     prepare(source, workload)
-    return Curator(source, budget, noise=noise)
+    return Curator(source, budget, noise=noise, events=events)
 
 
 def check_asked(source: Any, workload: Any, budget: Any, *, samples: bool = False) -> None:

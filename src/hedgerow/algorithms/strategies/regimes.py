@@ -32,11 +32,14 @@ def with_least_noise(budget: Budget, noise: NoiseKind | None, measurements: int)
         ['gdp', 'gdp']
         >>> with_least_noise(ApproxDP(12.0, 1e-3), None, 1).regime.value
         'zcdp'
+        >>> with_least_noise(ApproxDP(1.0, 1e-6, regime="pure", thresholds=1e-6), None, 1).regime.value
+        'pure'
     """
     if not isinstance(budget, ApproxDP) or noise is NoiseKind.LAPLACE:
         return budget
     either = list(_counted(budget, Regime.ZCDP, Regime.GDP))
-    return min(either, key=lambda one: one.regime.gaussian_sigma(1.0, one.limit / measurements))
+    # none where all of delta is kept for thresholds, which leaves pure accounting
+    return min(either, key=lambda one: one.regime.gaussian_sigma(1.0, one.limit / measurements), default=budget)
 
 
 def with_least_error(budget: Budget, workload: Workload, allowed: Callable[[Strategy], bool]) -> Budget:

@@ -67,7 +67,10 @@ class _Wishes:
 
     def changed(self, budget: Budget) -> list[str]:
         """The options that contradict the budget of a session."""
-        changed = ["budget"] if self.budget not in (None, budget) else []
+        from hedgerow.privacy import ApproxDP
+
+        plain = replace(budget, thresholds=0.0) if isinstance(budget, ApproxDP) else budget  # see with_learnt
+        changed = ["budget"] if self.budget not in (None, budget, plain) else []
         return changed + (["--neighbours"] if self.neighbours not in (None, budget.neighbours) else [])
 
     def check_new(self, domain: Domain) -> None:
@@ -224,7 +227,7 @@ def ask(
     between = options.between(neighbours or Relation.ADD_REMOVE, reading.persons, filtered=reading.filtered)
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
-        budget=_budget(epsilon, delta, rho, mu, between, begun=session.exists()),
+        budget=_budget(epsilon, delta, rho, mu, between, begun=session.exists(), warm=warm),
         neighbours=None if neighbours is None else between,
         config={name: value for name, value in config.items() if value is not None},
         warm=warm,
@@ -272,11 +275,15 @@ def _budget(
     neighbours: Neighbours,
     *,
     begun: bool,
+    warm: Path | None,
 ) -> Budget | None:
     """The budget that the options name; None if a session is continued and they name none."""
+    from hedgerow.algorithms.online_pmw import with_learnt
+
     if begun and all(amount is None for amount in (epsilon, delta, rho, mu)):
         return None
-    return options.budget_of(epsilon, delta, rho, neighbours, mu)
+    earlier = None if warm is None else load_release(warm)
+    return with_learnt(options.budget_of(epsilon, delta, rho, neighbours, mu), earlier)
 
 
 def _alone(session: Path) -> SessionFile:

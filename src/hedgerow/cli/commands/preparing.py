@@ -290,7 +290,7 @@ def plan(
           --total 50000 --like last-year.release
     """
     from hedgerow.algorithms.strategies import predicted, prediction_lines
-    from hedgerow.domain import feasible_records
+    from hedgerow.domain import Domain, feasible_records
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is None) == (total is None):
@@ -316,7 +316,12 @@ def plan(
     if data is not None:
         options.check_public(like, inputs_of(data), "--like")
     n = total if data is None else reading.read_data(shown, data).total()
-    solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, float(n or 0))) if wish else None
+
+    def left(budget: Budget) -> Budget:
+        return learning_of(wanted, algorithm.accounted(asked, budget))[1]
+
+    guess, learns = max(1.0, float(n or 0)), None if isinstance(wanted, Domain) else left
+    solved = wish.solved(shown, mechanism, algorithm, asked, guess, left=learns) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
     budget = algorithm.accounted(asked, budget)
     lines, budget_left = learning_of(wanted, budget)

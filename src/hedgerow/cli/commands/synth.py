@@ -56,6 +56,7 @@ def synth(
     register: options.RegisterFile = None,
     limit: options.LimitEpsilon = None,
     limit_delta: options.LimitDelta = None,
+    limit_thresholds: options.LimitThresholds = None,
     limit_rho: options.LimitRho = None,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
@@ -191,7 +192,7 @@ def synth(
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
-    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
+    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between, limit_thresholds))
     if kept is None:
         budget = algorithm.accounted(asked, budget)
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)

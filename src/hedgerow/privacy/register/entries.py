@@ -170,7 +170,8 @@ def charge_of(budget: Budget, limit: Limit) -> float:
         raise ConfigError(
             "values of a column that are learnt spend a delta of their own, and the register's limit has none, or a "
             "smaller one, for thresholds",
-            remedy="list the values, or make a register in Python whose limit is ApproxDP(..., thresholds=...)",
+            remedy="list the values, or make a register whose limit is ApproxDP(..., thresholds=...): on the command "
+            "line by --limit-delta 1e-8 --limit-thresholds 5e-9",
         )
     if budget.regime is Regime.PURE:
         return limit.regime.of_pure(budget.approximate()[0])
@@ -263,12 +264,19 @@ class Contents:
         """The rest of the limit."""
         return float(Fraction(self.amount) - self._sum())
 
-    def covers(self, *charges: float, thresholds: float = 0.0) -> bool:
-        """Whether so much more may be charged, and so much delta of thresholds be spent."""
-        deltas = sum((Fraction(entry.budget.for_thresholds) for entry in self.entries), Fraction(thresholds))
-        return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount) and deltas <= Fraction(
-            self.limit.for_thresholds
-        )
+    @property
+    def thresholds(self) -> float:
+        """The delta that the entries may spend on thresholds: exact, rounded once."""
+        return float(sum(Fraction(entry.budget.for_thresholds) for entry in self.entries))
+
+    def covers(self, *charges: float) -> bool:
+        """Whether so much more may be charged."""
+        return self._sum() + sum(map(Fraction, charges)) <= Fraction(self.amount)
+
+    def covers_thresholds(self, delta: float) -> bool:
+        """Whether so much more delta may be kept for thresholds."""
+        kept = sum((Fraction(entry.budget.for_thresholds) for entry in self.entries), Fraction(delta))
+        return kept <= Fraction(self.limit.for_thresholds)
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """Sum of the entries as (epsilon, delta).

@@ -227,10 +227,14 @@ class Register:
     # Inside
 
     def _refuse(self, contents: Contents, amount: float, budget: Budget) -> None:
-        if not contents.covers(amount, thresholds=budget.for_thresholds):
+        where = str(self.path)
+        if not contents.covers(amount):
             raise RegisterExceededError(
-                place=str(self.path), requested=amount, spent=contents.spent, limit=contents.amount, unit=self.unit
+                place=where, requested=amount, spent=contents.spent, limit=contents.amount, unit=self.unit
             )
+        if not contents.covers_thresholds(kept := budget.for_thresholds):
+            most, unit = self._limit.for_thresholds, "delta of thresholds"
+            raise RegisterExceededError(place=where, requested=kept, spent=contents.thresholds, limit=most, unit=unit)
 
     def _check_same(self, limit: Limit | None, table: str) -> None:
         if limit not in (None, self._limit):
@@ -251,6 +255,9 @@ class Register:
         return f"<Register of {self._table}, limit {shown_limit(self._limit)}>"
 
 
+_SHOWN = ("epsilon", "delta", "thresholds", "rho", "mu")
+
+
 def shown_limit(limit: Limit) -> str:
     """A limit in a few words.
 
@@ -258,6 +265,8 @@ def shown_limit(limit: Limit) -> str:
         >>> from hedgerow import ApproxDP
         >>> shown_limit(ApproxDP(3.0, 1e-9))
         'epsilon 3, delta 1e-09 (add-remove)'
+        >>> shown_limit(ApproxDP(3.0, 1e-9, thresholds=4e-10))
+        'epsilon 3, delta 1e-09, thresholds 4e-10 (add-remove)'
     """
-    plain = {name: value for name, value in limit.to_dict().items() if name in ("epsilon", "delta", "rho", "mu")}
+    plain = {name: value for name, value in limit.to_dict().items() if name in _SHOWN}
     return f"{', '.join(f'{name} {value:.6g}' for name, value in plain.items())} ({limit.neighbours.value})"

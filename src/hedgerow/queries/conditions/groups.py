@@ -91,7 +91,8 @@ class Groups:
         if not self.where.scope:
             return Marginal(self.domain, self._clique)
         places = np.searchsorted(self._found, self._place_of(self._scope))
-        return Blocks(self.domain, self._scope, np.where(self._holds(self._scope), places, self._found.size))
+        blocks = np.where(self._holds(self._scope), places, self._found.size)
+        return Blocks(self.domain, self._scope, blocks, f"{' * '.join(self._clique)} where {self.where.text},")
 
     @property
     def size(self) -> int:

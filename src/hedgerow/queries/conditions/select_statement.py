@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -24,6 +25,7 @@ _KINDS: dict[str, Kind] = {
     "QUANTILE": "quantile",
 }
 _STATEMENT = re.compile(r"\s*select\s.*\bfrom\b", re.IGNORECASE | re.DOTALL)
+_DECIMAL = re.compile(r"\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
 MOST_COLUMNS = 20
 """Aggregates of one statement."""
 
@@ -152,7 +154,29 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
         raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
     if len(columns) > MOST_COLUMNS:
         raise QueryError(f"at most {MOST_COLUMNS} aggregates are read at once", remedy="ask in several statements")
-    return Selection(Groups(domain, names, parse_predicate(where, domain)), tuple(columns), text.strip())
+    groups = Groups(domain, names, parse_predicate(where, domain))
+    _check_headings(names, columns)
+    return Selection(groups, tuple(columns), text.strip())
+
+
+def _check_headings(names: Sequence[str], columns: Sequence[Aggregate]) -> None:
+    """Refuse columns of one name: in a mapping, or a data frame, one would take the other's place."""
+    told = columns_of(names, [each.heading for each in columns])
+    for place, name in enumerate(told):
+        if name in told[:place]:
+            raise QueryError(
+                f"two columns of the answer are named {shown(name)}", remedy="name one of them by AS, or leave it out"
+            )
+
+
+def columns_of(names: Sequence[str], aggregates: Sequence[str]) -> tuple[str, ...]:
+    """Names of all columns of an answer: those of GROUP BY, then each aggregate with the ends of its interval.
+
+    Example:
+        >>> columns_of(("sex",), ("n",))
+        ('sex', 'n', 'n low', 'n high')
+    """
+    return (*names, *(f"{name}{end}" for name in aggregates for end in ("", " low", " high")))
 
 
 def _take_item(reader: StatementReader, domain: Domain, listed: list[str], columns: list[Aggregate]) -> None:
@@ -186,10 +210,10 @@ def _share(reader: StatementReader) -> float:
     point = reader.take() if reader.kind() == "DOT" else ""  # as in .25
     if reader.kind() != "NUMBER":
         reader.refuse("a share between 0 and 1 is missing in QUANTILE")
-    share = float(point + reader.take())
-    if not 0.0 < share < 1.0:
-        raise QueryError(f"a quantile has a share between 0 and 1, not {share:g}", remedy="as in QUANTILE(age, 0.9)")
-    return share
+    written = point + reader.take()
+    if not (_DECIMAL.fullmatch(written) and 0.0 < float(written) < 1.0):
+        raise QueryError(f"a quantile has a share between 0 and 1, not {shown(written)}", remedy="QUANTILE(age, 0.9)")
+    return float(written)
 
 
 def _take_column(reader: StatementReader, domain: Domain) -> str:

@@ -27,6 +27,7 @@ class Blocks(Measurable):
     Attributes:
         places: The block of each cell of the scope, shape ``domain.shape_of(scope)``; every number from 0 to the
             largest occurs.
+        about: The records that the blocks tell apart, in words; by default the names of the scope.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange
@@ -41,6 +42,7 @@ class Blocks(Measurable):
     domain: Domain = field(repr=False)
     scope: Clique
     places: Ints = field(repr=False)
+    about: str = ""
 
     def __post_init__(self) -> None:
         """Check the blocks.
@@ -67,8 +69,8 @@ class Blocks(Measurable):
 
     @property
     def text(self) -> str:
-        """Attribute names joined by ``*``, and the number of blocks."""
-        return f"{' * '.join(self.scope)} in {self.size} blocks"
+        """The records that they tell apart, by default attribute names joined by ``*``, and the number of blocks."""
+        return f"{self.about or ' * '.join(self.scope)} in {self.size} blocks"
 
     @property
     def held(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast, final
 
 from hedgerow.algorithms.online_pmw import OnlineSession
-from hedgerow.errors import OutdatedError, StoreBusyError
+from hedgerow.errors import OutdatedError, QueryError, StoreBusyError
 from hedgerow.queries import LinearQuery, canonical
 from hedgerow.service.desks.group import Asked, Request, answer_group, most_bytes
 from hedgerow.service.desks.keeper import Keeper
@@ -135,7 +135,12 @@ class Desk:
     def _call(self, call: _Call) -> None:
         try:
             with self._keeper.alone():
-                found = call.run(self._keeper.current())
+                session = self._keeper.current()
+                try:
+                    found = call.run(session)
+                except QueryError as refused:  # what was asked for, not the session, is at fault
+                    call.done.set_exception(refused)
+                    return
         except BaseException as error:  # noqa: BLE001 - handed on to the waiting caller; the thread must continue
             self._keeper.forget()
             call.done.set_exception(error)

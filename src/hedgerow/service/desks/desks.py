@@ -17,7 +17,7 @@ from hedgerow.queries import LinearQuery, Selection, query_scope
 from hedgerow.release import Records, Release, Selected, check_confidence, check_selection, select
 from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.registering import charging, check_registration, within_filter
+from hedgerow.service.desks.registering import charging, check_registration, keeping_learnt, within_filter
 from hedgerow.service.desks.selecting import AtDesk
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
@@ -118,7 +118,7 @@ class Desks:
             RegisterError: The register cannot be read or written; nothing was kept.
             StoreError: It could not be kept.
         """
-        new = within_filter(new)
+        new = keeping_learnt(within_filter(new), self.folder)
         domain, budget = check_registration(new, self.folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")

@@ -15,7 +15,14 @@ from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
 from typing import final
 
-from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineGroups, OnlineSession, finding_about, step_since
+from hedgerow.algorithms.online_pmw import (
+    OnlineAnswer,
+    OnlineGroups,
+    OnlineSession,
+    finding_about,
+    held_with,
+    step_since,
+)
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Blocks, LinearQuery, Marginal
 from hedgerow.service.desks.keeper import Keeper
@@ -27,14 +34,15 @@ MOST_OF_ONE = 32
 """Most questions of one request in a group while others wait."""
 
 MOST_REMEMBERED = 1 << 27
-"""Most cells of a data set's remembered conditions that are not a simple "and": a gigabyte, kept while it lives."""
+"""Most cells of a data set's remembered groups, and conditions that are not a simple "and": a gigabyte, kept while it
+lives."""
 
 Asked = LinearQuery | Marginal | Blocks
 """A query in canonical form, or a group of counts that is answered at one look."""
 
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
-_FULL = "this data set already remembers as many conditions that join attributes with 'or' or 'not' as it can"
+_FULL = "this data set already remembers as many groups and conditions with 'or' or 'not' as it can"
 
 
 @final
@@ -244,7 +252,8 @@ class _Group:
 
     def _may_remember(self, question: Asked) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
-        return question.held == 0 or self._session.remembered + question.held <= MOST_REMEMBERED
+        held = held_with(question)
+        return held == 0 or self._session.remembered + held <= MOST_REMEMBERED
 
     # Limits of people
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hedgerow.algorithms.online_pmw import check_start, config_from_dict
+from hedgerow.algorithms.online_pmw import check_start, config_from_dict, with_learnt
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
@@ -38,6 +38,21 @@ def within_filter(new: Registration) -> Registration:
     if is_filtered(domain_of(new.domain, new.source), new.source):
         budget = budget_of_filtered(budget)
     return replace(new, budget=budget.to_dict())
+
+
+def keeping_learnt(new: Registration, folder: Path) -> Registration:
+    """Adapt a registration's budget to the earlier release that it starts from, if that has learnt values.
+
+    Args:
+        new: Description by its custodian.
+        folder: The only folder that tables are read from.
+
+    Raises:
+        BudgetError, ConfigError: The budget is none.
+        ReleaseError: The release to start from cannot be read.
+    """
+    warm = earlier_release(new.source, folder)
+    return new if warm is None else replace(new, budget=with_learnt(budget_from_dict(new.budget), warm).to_dict())
 
 
 def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]:

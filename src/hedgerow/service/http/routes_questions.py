@@ -114,11 +114,17 @@ def list_answers(
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
     return EarlierAnswers(
         answers=[
-            EarlierAnswer(**_told(name, each) | {"at": _second(each.at), "person": names[each.person]})
+            EarlierAnswer(
+                **_told(name, each) | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
+            )
             for each in found
         ],
         next=after,
     )
+
+
+def _counts_of(given: GivenAnswer) -> int | None:
+    return None if given.groups is None else len(given.groups["value"])
 
 
 def _second(at: datetime | None) -> datetime | None:

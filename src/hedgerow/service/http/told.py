@@ -282,6 +282,10 @@ class Table(Told):
 class EarlierAnswer(Answer):
     """An answer that was given before."""
 
+    counts: int | None = Field(
+        description="Number of counts of a group that was answered at one look, whose sum the value is, with that of "
+        "the records that a condition leaves out; null for a single question."
+    )
     id: int
     at: datetime
     person: str

@@ -3,7 +3,7 @@
 import { at, get, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { choice, fill, h, table } from "./dom.js";
-import { amount, count, csv, moment, percent, sentence, share } from "./format.js";
+import { amount, count, csv, many, moment, percent, sentence, share } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
 import { attempt } from "./problems.js";
 import { everyPage, pages } from "./paging.js";
@@ -25,8 +25,9 @@ function sourceOf(answer) {
     h("div", { class: "source-text" }, h("p", {}, meaning), answer.covers && h("p", {}, sentence(`its interval covers ${answer.covers}`))));
 }
 
-/** A condition, or what its absence means. @param {import("./api.js").Answer} answer */
+/** A condition, or the statement of a group of counts, or what its absence means. @param {import("./api.js").Answer} answer */
 function question(answer) {
+  if (answer.counts) return h("code", { class: "where" }, answer.sql);
   return answer.where && answer.where !== "true" ? h("code", { class: "where" }, answer.where) : h("span", { class: "quiet" }, "all records");
 }
 
@@ -61,15 +62,15 @@ function charged(answer, summary) {
  * @param {{times?: boolean, people?: boolean}} [shown]
  */
 export function answerTable(answers, summary, { times = true, people = false } = {}) {
-  const scale = commonScale(answers);
+  const scale = commonScale(answers.filter((answer) => !answer.counts));
   const columns = [
     { title: "Condition", class: "wide" }, { title: "Answer", class: "n strong" }, { title: "Interval", class: "drawn" },
     { title: "Source" }, { title: `Charged (${summary.unit})`, class: "n" },
     ...(times ? [{ title: "When", class: "when" }] : []), ...(people ? [{ title: "Person" }] : []),
   ];
   return table("Answers, newest first", columns, answers.map((answer) => [
-    question(answer), h("span", { title: String(answer.value) }, count(answer.value)),
-    [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.confidence !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
+    question(answer), answer.counts ? h("span", { class: "quiet" }, many(answer.counts, "count")) : h("span", { title: String(answer.value) }, count(answer.value)),
+    answer.counts ? "" : [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.confidence !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
     sourceOf(answer), answer.charged > 0 ? amount(answer.charged) : "0",
     ...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : []),
   ]), "answers");
@@ -104,7 +105,7 @@ export async function answersSection(place, app, { name, detail }) {
 
 /** @param {import("./api.js").Answer[]} answers */
 export function asCsv(answers) {
-  const head = ["at", "person", "condition", "answer", "low", "high", "confidence", "source", "charged", "spent", "updates_left", "sql"];
+  const head = ["at", "person", "condition", "answer", "low", "high", "confidence", "source", "charged", "spent", "updates_left", "sql", "counts"];
   return csv(head, answers.map((each) => [each.at, each.person, each.where, each.value, each.low, each.high, each.confidence,
-    each.source, each.charged, each.spent, each.updates_left, each.sql]));
+    each.source, each.charged, each.spent, each.updates_left, each.sql, each.counts ?? ""]));
 }

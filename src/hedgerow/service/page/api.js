@@ -13,7 +13,7 @@
  * @typedef {Summary & {attributes: Attribute[], derived: Derived[], constraints: string[], records: string, left_out: string, neighbours: string, person: string | null, at_most: number | null, weight: string | null, largest_weight: number | null, created: string, source?: any}} Detail
  * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number | null,
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
- *   id?: number, at?: string, person?: string}} Answer
+ *   id?: number, at?: string, person?: string, counts?: number | null}} Answer
  * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number | null,
  *   sources: Record<string, number>, charged: number, dataset: Summary}} Groups
  */
