@@ -95,7 +95,7 @@ export function domainPart() {
       return;
     }
     try {
-      const { domain, records } = await post("domain", { text });
+      const { domain, records } = await post("domain", sent(text));
       if (text !== area.value) return;
       state.wrong = "";
       take(domain);
@@ -165,6 +165,15 @@ export function domainPart() {
     mistake: () => state.wrong || (!area.value.trim() && !state.columns.length ? "Give the domain." : state.columns.map(lacking).find(Boolean) ?? ""),
     value: content,
   };
+}
+
+/** A text as it is sent to be read: JSON may be longer than YAML. @param {string} text */
+function sent(text) {
+  try {
+    const domain = JSON.parse(text);
+    if (isMapping(domain)) return { domain };
+  } catch { /* it is YAML, or nothing that can be read: the server says which */ }
+  return { text };
 }
 
 /** @param {Column} column @param {() => void} changed @param {() => void} onDrop */
