@@ -8,6 +8,7 @@ import { cut, sentence } from "./format.js";
 /** @typedef {import("./columns.js").Column} Column */
 
 const PAUSE = 500;
+const LONGEST = 50_000;
 const SAMPLE = "sex: [Female, Male]\nage: {min: 0, max: 120, levels: [5]}\nward: {values: [A, B], missing: true}";
 
 /** The part of the form about the domain. */
@@ -167,8 +168,9 @@ export function domainPart() {
   };
 }
 
-/** A text as it is sent to be read: JSON may be longer than YAML. @param {string} text */
+/** A text as it is sent to be read; a long one only if it is JSON. @param {string} text */
 function sent(text) {
+  if (text.length <= LONGEST) return { text };
   try {
     const domain = JSON.parse(text);
     if (isMapping(domain)) return { domain };
