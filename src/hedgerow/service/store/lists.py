@@ -93,21 +93,13 @@ class Lists(Part):
             rows = connection.execute(page)
             return [LedgerEntry(number, Event.from_dict(body), at, name) for number, body, at, name in rows]
 
-    def charges(self, data_set: int) -> list[Charge]:
-        """The charges of a ledger, oldest first; nothing is checked.
-
-        Args:
-            data_set: Number of its data set.
-        """
-        with self._database.reading() as connection:
-            return [Charge(*row) for row in connection.execute(_CHARGES, {"of": data_set})]
-
-    def shares(self, data_set: int, person: int) -> Shares:
+    def shares(self, data_set: int, person: int, *, charges: bool = False) -> Shares:
         """Read a session's state and what people have used of its data set, from one state of the store.
 
         Args:
             data_set: Its number.
             person: Number of the person whose limits are told.
+            charges: Whether the charges of the ledger are read too.
 
         Raises:
             NotThereError: There is no such data set.
@@ -116,8 +108,10 @@ class Lists(Part):
             progress = progress_of(connection, data_set, ONLY_STATE)
             row = connection.execute(_GRANT, {"of": data_set, "whom": person}).mappings().first()
             asked, paid, opening, learnt = connection.execute(_USED, {"of": data_set}).one()
+            events = connection.execute(_CHARGES, {"of": data_set}).all() if charges else ()
         grant = Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
-        return Shares(progress, grant, int(asked or 0), float(paid or 0.0), float(opening or 0.0), bool(learnt))
+        sums = int(asked or 0), float(paid or 0.0), float(opening or 0.0)
+        return Shares(progress, grant, *sums, bool(learnt), tuple(Charge(*event) for event in events))
 
     def audit(
         self,
