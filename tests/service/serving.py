@@ -72,11 +72,11 @@ class Server:
 
 
 @contextmanager
-def serving(folder: Path, *, seed: int = 0) -> Iterator[Server]:
-    """Serve an empty store; noise is seeded."""
+def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
+    """Serve an empty store; noise is seeded, or secure without a seed."""
     (folder / "tables").mkdir(parents=True)
     store = Store.open(folder / "store.db")
-    desks = Desks(store, folder / "tables", noise=lambda _: SeededNoise(seed), tick=0.001)
+    desks = Desks(store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001)
     app = create_app(desks, store, Settings(folder / "tables", requests_per_minute=None))
     try:
         with quick_tokens(), in_a_thread(app) as port:

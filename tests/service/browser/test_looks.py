@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.service.browser.browsing import EVERYWHERE, MARKUP, PHONE, add, ask, go
@@ -96,6 +97,18 @@ def test_text_is_legible_in_both_schemes(server: Server, open_page: Callable[...
             ground = re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))
             assert least <= min(map(int, ground[:3])) <= max(map(int, ground[:3])) <= most
     assert seen > 400
+
+
+@pytest.mark.parametrize("width", [360, 768, 900, 1280])
+def test_no_section_is_wider_than_the_window(server: Server, open_page: Callable[..., Page], width: int) -> None:
+    long = "hours < 20 and age between 11 and 17 or age between 31 and 47 and sex = 'Female'"
+    ada = server.token_of(f"augusta-ada-king-countess-of-lovelace-{width}")
+    server.call("POST", "datasets/survey/queries", {"queries": [{"where": long}]}, token=ada)
+    page = open_page(server.token, viewport={"width": width, "height": 800})
+    for address in EVERYWHERE:
+        go(page, server, address)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
 
 
 def test_a_phone_begins_with_the_task(server: Server, open_page: Callable[..., Page]) -> None:

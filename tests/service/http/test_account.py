@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -169,8 +170,9 @@ def test_intervals_grow_with_the_time_that_is_told_of(
     begun = datetime(2030, 5, 17, 11, 47, 13, 250_000, tzinfo=UTC)
     ada, data_set = fresh.person("ada"), fresh.store.data_set("survey")
     times = [begun + lasted * (step / 999) for step in range(1000)]
-    told = [Charge("answer", 0.001, at, ada.id) for at in times]
-    monkeypatch.setattr(type(fresh.store), "charges", lambda *_: told)
+    charges = tuple(Charge("answer", 0.001, at, ada.id) for at in times)
+    told = replace(fresh.store.shares(data_set.id, ada.id), charges=charges)
+    monkeypatch.setattr(type(fresh.store), "shares", lambda *_, **__: told)
     found = spending_of(fresh.store, data_set, ada)
     starts = sorted({each["at"] for each in found["entries"]})
     assert found["width"] == width

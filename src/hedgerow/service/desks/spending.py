@@ -37,13 +37,13 @@ def spending_of(store: Store, data_set: DataSet, person: Person) -> dict[str, An
     Returns:
         The fields of a summary that it adds up to, ``width``, the length of intervals in seconds, and ``entries``.
     """
-    charges = store.charges(data_set.id)
-    summary = summary_of(store, data_set, person)
+    shares = store.shares(data_set.id, person.id, charges=True)
+    summary = summary_of(store, data_set, person, shares)
     price = summary["price"] or 0.0
-    width = _width([each.at for each in charges])
+    width = _width([each.at for each in shares.charges])
     names = {each.id: each.name for each in store.people()}
     sums: defaultdict[_Entry, list[float]] = defaultdict(list)
-    for each in charges:
+    for each in shares.charges:
         start = math.floor(each.at.timestamp() / width) * width
         for kind, payer, amount in _parts(each, price):
             sums[start, kind, *_whose(payer, person, names)].append(amount)

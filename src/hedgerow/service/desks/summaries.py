@@ -15,15 +15,16 @@ _EVENTS = Mark(findings=2**62)
 """A mark that selects all events and the state."""
 
 
-def summary_of(store: Store, data_set: DataSet, person: Person) -> dict[str, Any]:
+def summary_of(store: Store, data_set: DataSet, person: Person, shares: Shares | None = None) -> dict[str, Any]:
     """A data set in short, and the limits of a person.
 
     Args:
         store: Store of the data set.
         data_set: The data set.
         person: Person whose limits are included.
+        shares: What the store knows of it, if that was read already.
     """
-    shares = store.shares(data_set.id, person.id)
+    shares = shares or store.shares(data_set.id, person.id)
     progress, grant = shares.progress, shares.grant
     state = {} if progress.step is None or progress.step.state is None else progress.step.state
     told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)

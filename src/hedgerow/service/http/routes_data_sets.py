@@ -83,7 +83,10 @@ def _content(text: str | None) -> dict[str, Any]:
         DomainError: It is not a mapping.
         InvalidRequestError: It holds what JSON cannot.
     """
-    found = parse_json(json.dumps(parsed_text(text or "")).encode())
+    try:
+        found = parse_json(json.dumps(parsed_text(text or "")).encode())
+    except RecursionError:
+        raise DomainError("it is nested too deeply", remedy="write each column on one level") from None
     if not isinstance(found, dict):
         raise DomainError("it does not map columns to their values", remedy="write 'name: [value, ...]' per column")
     return found

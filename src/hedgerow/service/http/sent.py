@@ -20,7 +20,7 @@ LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
 MOST_RECORDS = 1_000_000
 LONGEST_QUESTION = 10_000
-LONGEST_DOMAIN = 100_000
+LONGEST_DOMAIN = 50_000
 DataSetName = Annotated[str, Field(pattern=DATA_SET_NAME, examples=["adult"])]
 PersonName = Annotated[str, Field(pattern=PERSON_NAME, examples=["ada"])]
 Line = Annotated[str, Field(max_length=200)]

@@ -1,7 +1,7 @@
 /** The parts of a budget on one line that adds up, as it is shown too. */
 
 import { h } from "./dom.js";
-import { NOTHING, many, nothingLeft } from "./format.js";
+import { NOTHING, count, many, nothingLeft } from "./format.js";
 
 const MOST_DECIMALS = 7;
 
@@ -54,11 +54,11 @@ export function accountLine(summary) {
   const { limit, part } = accountOf(summary);
   const terms = PARTS.filter(([name]) => part[name] !== undefined && (name === "left" || Number(part[name]) > 0));
   return h("p", { class: "account-line" }, h("b", {}, `${limit} ${summary.unit}`), " = ",
-    terms.flatMap(([name, word], i) => [i > 0 && " + ", h("span", { class: "term" }, h("span", { class: `swatch ${name}` }), `${part[name]} ${word}`)]));
+    terms.flatMap(([name, word], i) => [i > 0 && " + ", h("span", { class: "summand" }, h("span", { class: `swatch ${name}` }), `${part[name]} ${word}`)]));
 }
 
 /** Questions as a sum. @param {import("./api.js").Summary} summary */
 export function askedLine({ asked, tested, mine }) {
-  return h("p", { class: "account-line" }, h("b", {}, `${many(asked, "question")} asked`), ` = ${mine.asked} by you + ${asked - mine.asked} by others`,
-    h("span", { class: "quiet" }, `; ${many(tested, "different question")} of them ${tested === 1 ? "was" : "were"} tested against the data`));
+  return h("p", { class: "account-line" }, h("b", {}, `${many(asked, "question")} asked`), ` = ${count(mine.asked)} by you + ${count(asked - mine.asked)} by others`,
+    h("span", { class: "quiet" }, `; ${count(tested)} different ${tested === 1 ? "one was" : "ones were"} tested against the data`));
 }

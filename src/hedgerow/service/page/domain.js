@@ -8,6 +8,7 @@ import { cut, sentence } from "./format.js";
 /** @typedef {import("./columns.js").Column} Column */
 
 const PAUSE = 500;
+const LONGEST = 50_000;
 const SAMPLE = "sex: [Female, Male]\nage: {min: 0, max: 120, levels: [5]}\nward: {values: [A, B], missing: true}";
 
 /** The part of the form about the domain. */
@@ -95,7 +96,7 @@ export function domainPart() {
       return;
     }
     try {
-      const { domain, records } = await post("domain", { text });
+      const { domain, records } = await post("domain", sent(text));
       if (text !== area.value) return;
       state.wrong = "";
       take(domain);
@@ -165,6 +166,16 @@ export function domainPart() {
     mistake: () => state.wrong || (!area.value.trim() && !state.columns.length ? "Give the domain." : state.columns.map(lacking).find(Boolean) ?? ""),
     value: content,
   };
+}
+
+/** A text as it is sent to be read; a long one only if it is JSON. @param {string} text */
+function sent(text) {
+  if (text.length <= LONGEST) return { text };
+  try {
+    const domain = JSON.parse(text);
+    if (isMapping(domain)) return { domain };
+  } catch { /* it is YAML, or nothing that can be read: the server says which */ }
+  return { text };
 }
 
 /** @param {Column} column @param {() => void} changed @param {() => void} onDrop */

@@ -43,7 +43,7 @@ export function gauge(place, summary) {
     summary.total !== null && (summary.neighbours === "replace" && (summary.at_most ?? 1) === 1 && (summary.weight ?? null) === null
       ? fact("Records", count(summary.total), "a public number")
       : fact("Records", `about ${count(summary.total)}`, "a noisy number")),
-    summary.total !== null && summary.threshold !== null && fineness(summary.threshold, summary.total));
+    summary.total !== null && summary.threshold !== null && fineness(summary.threshold, summary.total, !summary.closed));
 }
 
 /** The budget in a line, where there is no room for more. @param {import("./api.js").Summary} summary */
@@ -51,9 +51,9 @@ export function inShort({ spent, limit, updates, updates_left: left }) {
   return `${share(spent, limit)} of the budget spent \u00b7 ${count(left)} of ${many(updates, "correction")} left`;
 }
 
-/** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total */
-function fineness(threshold, total) {
-  const far = `${share(threshold, total)} of all. Where the hypothesis seems further off, the data answer`;
+/** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total @param {boolean} tests Whether they still do. */
+function fineness(threshold, total, tests) {
+  const far = `${share(threshold, total)} of all. Where the hypothesis ${tests ? "seems further off, the data answer" : "seemed further off, the data answered"}`;
   return fact(term("threshold", "Threshold"), many(Math.round(threshold), "record"), threshold > COARSE * total ? `${far}. That is coarse: the budget is small for so few records` : far);
 }
 

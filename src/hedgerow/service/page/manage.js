@@ -38,7 +38,7 @@ function limits({ person, queries, budget, storage, asked, spent, stored }, unit
 }
 
 /** @param {number} bytes */
-const mebibytes = (bytes) => `${amount(bytes / MEBIBYTE)} MiB`;
+const mebibytes = (bytes) => (bytes < MEBIBYTE / 10 ? `${amount(Math.round(bytes / 102.4) / 10)} KiB` : `${amount(bytes / MEBIBYTE)} MiB`);
 
 /** @param {string} name @param {import("./api.js").Detail} detail @param {any[]} people @param {() => Promise<void>} done */
 function limitForm(name, detail, people, done) {

@@ -9,7 +9,7 @@ import { amount, cut, moment } from "./format.js";
 
 /**
  * @typedef {{at: string, kind: string, whose: string, person: string | null, amount: number}} Entry
- * @typedef {{limit: number, unit: string, spent: number, width: number, entries: Entry[]}} Spending
+ * @typedef {{limit: number, unit: string, spent: number, account: import("./api.js").Account, width: number, entries: Entry[]}} Spending
  * @typedef {{name: string, look: string, total: number, steps: {x: number, y: number}[]}} Layer
  */
 
@@ -24,7 +24,7 @@ const COLUMNS = [{ title: "When", class: "when" }, { title: "For" }, { title: "P
 export async function spendingSection(place, app, { name, detail }) {
   /** @type {Spending} */
   const told = await get(`${at(name)}/spending`);
-  const summary = { ...detail, ...(await get(at(name))) };
+  const summary = { ...detail, ...(await get(at(name))), account: told.account };
   const by = choice([["person", "person"], ["kind", "kind"]], "person");
   const figure = h("div", { class: "drawing" });
   const show = () => fill(figure, drawn(told, by.value === "person" ? payer : (entry) => KINDS[entry.kind], place));

@@ -237,28 +237,6 @@ class Grant:
 
 @final
 @dataclass(frozen=True)
-class Shares:
-    """A session's progress and what people have used of its data set, from one state of the store.
-
-    Attributes:
-        progress: The progress: the state, and no events.
-        grant: Limits of one person, and how much of them is used.
-        asked: Number of everyone's questions.
-        paid: Total that everyone's shares have paid for corrections and lost holds.
-        opening: Charges of the events before anyone asked.
-        learnt: Whether the hypothesis has learnt anything: from an answer of the data, or from an earlier release.
-    """
-
-    progress: Progress
-    grant: Grant
-    asked: int
-    paid: float
-    opening: float
-    learnt: bool
-
-
-@final
-@dataclass(frozen=True)
 class Charge:
     """An event of a ledger, in so far as the list of spending needs it.
 
@@ -273,6 +251,30 @@ class Charge:
     charge: float
     at: datetime
     person: int | None
+
+
+@final
+@dataclass(frozen=True)
+class Shares:
+    """A session's progress and what people have used of its data set, from one state of the store.
+
+    Attributes:
+        progress: The progress: the state, and no events.
+        grant: Limits of one person, and how much of them is used.
+        asked: Number of everyone's questions.
+        paid: Total that everyone's shares have paid for corrections and lost holds.
+        opening: Charges of the events before anyone asked.
+        learnt: Whether the hypothesis has learnt anything: from an answer of the data, or from an earlier release.
+        charges: The charges of the ledger, oldest first, if they were asked for; nothing of them is checked.
+    """
+
+    progress: Progress
+    grant: Grant
+    asked: int
+    paid: float
+    opening: float
+    learnt: bool
+    charges: tuple[Charge, ...] = ()
 
 
 @final

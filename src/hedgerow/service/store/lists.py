@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, RowMapping, Select, exists, func, literal, select
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, bindparam, exists, func, literal, select
 
 from hedgerow.algorithms.online_pmw import LOST, WATCH
 from hedgerow.errors import DamagedStoreError
@@ -27,11 +27,30 @@ _ENTRIES = (
 """The audit log with names of people, unordered."""
 
 
-_USED = (func.coalesce(func.sum(GRANTS.c.asked), 0), func.coalesce(func.sum(GRANTS.c.spent), 0.0))
-_CHARGE = EVENTS.c.body["charge"].as_float()
 _NOTHING_LEARNT = ("total", WATCH, LOST)
 """Labels of events that the hypothesis learns nothing from."""
-_LAST = literal(2**62, BigInteger)
+_CHARGE = EVENTS.c.body["charge"].as_float()
+_LABEL = EVENTS.c.body["label"].as_string()
+_OF = bindparam("of", type_=EVENTS.c.data_set.type)
+_GRANT = select(GRANTS).where(GRANTS.c.data_set == _OF, GRANTS.c.person == bindparam("whom"))
+_ASKED_FIRST = (
+    select(EVENTS.c.number)
+    .where(EVENTS.c.data_set == _OF, EVENTS.c.person.is_not(None))
+    .order_by(EVENTS.c.number)
+    .limit(1)
+    .scalar_subquery()
+)
+_BEFORE = EVENTS.c.number < func.coalesce(_ASKED_FIRST, literal(2**62, BigInteger))
+_USED = select(
+    select(func.sum(GRANTS.c.asked)).where(GRANTS.c.data_set == _OF).scalar_subquery(),
+    select(func.sum(GRANTS.c.spent)).where(GRANTS.c.data_set == _OF).scalar_subquery(),
+    select(func.sum(_CHARGE)).where(EVENTS.c.data_set == _OF, _BEFORE).scalar_subquery(),
+    exists().where(EVENTS.c.data_set == _OF, _LABEL.not_in(_NOTHING_LEARNT)),
+)
+"""What everyone has asked and paid for, the charges before anyone asked, and whether anything was learnt."""
+_CHARGES = (
+    select(_LABEL, _CHARGE, EVENTS.c.at, EVENTS.c.person).where(EVENTS.c.data_set == _OF).order_by(EVENTS.c.number)
+)
 
 
 class Lists(Part):
@@ -74,36 +93,25 @@ class Lists(Part):
             rows = connection.execute(page)
             return [LedgerEntry(number, Event.from_dict(body), at, name) for number, body, at, name in rows]
 
-    def charges(self, data_set: int) -> list[Charge]:
-        """The charges of a ledger, oldest first; nothing is checked.
-
-        Args:
-            data_set: Number of its data set.
-        """
-        wanted = select(EVENTS.c.body["label"].as_string(), _CHARGE, EVENTS.c.at, EVENTS.c.person)
-        ordered = wanted.where(EVENTS.c.data_set == data_set).order_by(EVENTS.c.number)
-        with self._database.reading() as connection:
-            return [Charge(*row) for row in connection.execute(ordered)]
-
-    def shares(self, data_set: int, person: int) -> Shares:
+    def shares(self, data_set: int, person: int, *, charges: bool = False) -> Shares:
         """Read a session's state and what people have used of its data set, from one state of the store.
 
         Args:
             data_set: Its number.
             person: Number of the person whose limits are told.
+            charges: Whether the charges of the ledger are read too.
 
         Raises:
             NotThereError: There is no such data set.
         """
-        of = GRANTS.c.data_set == data_set
         with self._database.reading() as connection:
             progress = progress_of(connection, data_set, ONLY_STATE)
-            asked, paid = connection.execute(select(*_USED).where(of)).one()
-            row = connection.execute(select(GRANTS).where(of, GRANTS.c.person == person)).mappings().first()
-            opening = connection.scalar(_opening(data_set))
-            learnt = bool(connection.scalar(_learnt(data_set)))
+            row = connection.execute(_GRANT, {"of": data_set, "whom": person}).mappings().first()
+            asked, paid, opening, learnt = connection.execute(_USED, {"of": data_set}).one()
+            events = connection.execute(_CHARGES, {"of": data_set}).all() if charges else ()
         grant = Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
-        return Shares(progress, grant, int(asked), float(paid), float(opening or 0.0), learnt)
+        sums = int(asked or 0), float(paid or 0.0), float(opening or 0.0)
+        return Shares(progress, grant, *sums, bool(learnt), tuple(Charge(*event) for event in events))
 
     def audit(
         self,
@@ -220,20 +228,6 @@ class Lists(Part):
         """
         with self._writing() as writing:
             audited(writing, None, "accept store", "store", details)
-
-
-def _opening(data_set: int) -> Any:
-    """The sum of the charges before the first event that somebody asked for."""
-    events = select(EVENTS.c.number).where(EVENTS.c.data_set == data_set, EVENTS.c.person.is_not(None))
-    first = events.order_by(EVENTS.c.number).limit(1).scalar_subquery()
-    before = EVENTS.c.number < func.coalesce(first, _LAST)
-    return select(func.sum(_CHARGE)).where(EVENTS.c.data_set == data_set, before)
-
-
-def _learnt(data_set: int) -> Any:
-    """Whether there is an event that the hypothesis learnt from."""
-    label = EVENTS.c.body["label"].as_string()
-    return select(exists().where(EVENTS.c.data_set == data_set, label.not_in(_NOTHING_LEARNT)))
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:
