@@ -1,2 +1,12 @@
-from .answers import AnswerTable as AnswerTable, ServerAnswer as ServerAnswer, ServerAnswers as ServerAnswers
-from .client import Client as Client, RemoteDataSet as RemoteDataSet, connect as connect
+from .answers import (
+    AnswerTable as AnswerTable,
+    SeriesSum as SeriesSum,
+    ServerAnswer as ServerAnswer,
+    ServerAnswers as ServerAnswers,
+)
+from .client import (
+    Client as Client,
+    RemoteDataSet as RemoteDataSet,
+    RemoteSeries as RemoteSeries,
+    connect as connect,
+)

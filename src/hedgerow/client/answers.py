@@ -68,6 +68,36 @@ class ServerAnswer:
         return f"{self.where or 'all records'}: {self.value:,.0f} ({within}), from {source}"
 
 
+@final
+@dataclass(frozen=True)
+class SeriesSum:
+    """An answer about several partitions, in counts.
+
+    Attributes:
+        where: The condition.
+        value: Sum of the partitions' values, in counts.
+        low: Lower end of the interval of the sum, in counts; None where a partition has none.
+        high: Upper end.
+        confidence: Confidence of the interval.
+        charged: Sum of what the partitions charged.
+        parts: The answer of each partition, by name.
+    """
+
+    where: str
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float | None
+    charged: float
+    parts: Mapping[str, ServerAnswer]
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> SeriesSum:
+        """Read what a server tells."""
+        parts = {name: ServerAnswer.of(each) for name, each in told["parts"].items()}
+        return cls(**{each.name: told[each.name] for each in fields(cls) if each.name != "parts"}, parts=parts)
+
+
 class _Tabular:
     """Something that is a table of columns."""
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow.arrays import Floats
-from hedgerow.client.answers import AnswerTable, ServerAnswer, ServerAnswers
+from hedgerow.client.answers import AnswerTable, SeriesSum, ServerAnswer, ServerAnswers
 from hedgerow.client.sending import Sending, token_from
 from hedgerow.domain import Domain, domain_to_mapping
 from hedgerow.errors import ConfigError
@@ -110,6 +110,10 @@ class Client:
     def __iter__(self) -> Iterator[RemoteDataSet]:
         """The same as `data_sets`."""
         return iter(self.data_sets())
+
+    def series(self) -> list[RemoteSeries]:
+        """Series that have partitions which the token opens."""
+        return [RemoteSeries(self._sending, each) for each in self._sending.get("/v1/series")["series"]]
 
     def plan(
         self, domain: Domain | Mapping[str, Any], budget: Budget, records: int, **options: Any
@@ -302,6 +306,48 @@ class RemoteDataSet:
 
     def _path(self, of: str = "") -> str:
         return "/".join(filter(None, ["/v1/datasets", quote(self.name, safe=""), of]))
+
+
+@final
+class RemoteSeries:
+    """Data sets of one domain, each with records of its own, that are asked together.
+
+    Args:
+        sending: The server and the token.
+        told: The series as the server tells it.
+
+    Attributes:
+        name: Name of the series.
+        partitions: Names of its data sets, those that the token opens.
+        statement: The guarantee of these together.
+    """
+
+    def __init__(self, sending: Sending, told: Mapping[str, Any]) -> None:
+        """Keep what was told."""
+        self._sending = sending
+        self.name, self.statement = str(told["name"]), str(told["statement"])
+        self.partitions = tuple(map(str, told["partitions"]))
+
+    def __repr__(self) -> str:
+        """Its name and its partitions."""
+        return f"RemoteSeries({self.name!r}: {', '.join(self.partitions)})"
+
+    def ask(self, query: str, *, partitions: Iterable[str] | None = None, confidence: float = 0.95) -> SeriesSum:
+        """Count records of several partitions; the question is charged in each.
+
+        Args:
+            query: A condition, or ``SELECT COUNT(*)`` from the series.
+            partitions: Names of partitions; all unless given.
+            confidence: Confidence of the interval of the sum.
+
+        Raises:
+            NotThereError: There is no such partition.
+            InvalidRequestError, NotAllowedError, RateError, UnreachableError: As `RemoteDataSet.ask`.
+        """
+        chosen = None if partitions is None else list(partitions)
+        asked = {"queries": [_question(query)], "confidence": confidence, "partitions": chosen}
+        path = f"/v1/series/{quote(self.name, safe='')}/queries"
+        return SeriesSum.of(self._sending.post(path, asked, key=_key())["answers"][0])
 
 
 def _question(text: str) -> dict[str, str]:

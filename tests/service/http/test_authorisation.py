@@ -78,6 +78,10 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("PUT", "/v1/datasets/{name}/grants/{person}"): Try(
         "custodian", "/v1/datasets/{data_set}/grants/zoe", lambda _: {"json": {"queries": 3, "budget": 1.0}}
     ),
+    ("GET", "/v1/series"): Try("token", "/v1/series"),
+    ("POST", "/v1/series/{name}/queries"): Try(
+        "token", "/v1/series/surveys/queries", lambda _: {"json": {"queries": [{"where": "age < 3"}]}}
+    ),
     ("GET", "/v1/people"): Try("custodian", "/v1/people"),
     ("POST", "/v1/people"): Try(
         "custodian", "/v1/people", lambda _: {"json": {"name": _fresh("person"), "role": "analyst"}}, scoped=403
@@ -103,7 +107,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     with api(tmp_path_factory.mktemp("api")) as started:
         started.token("zoe", data_sets=("survey",))
         custodian = started.token("carol", "custodian")
-        assert started.call("POST", "/v1/datasets", custodian, json=registration("closing")).status_code == 201
+        closing = registration("closing", source={"place": "survey.csv", "series": "surveys"})
+        assert started.call("POST", "/v1/datasets", custodian, json=closing).status_code == 201
         yield started
 
 

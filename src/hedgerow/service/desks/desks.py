@@ -19,6 +19,7 @@ from hedgerow.service.desks.desk import Desk
 from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.desks.registering import charging, check_registration, keeping_learnt, within_filter
 from hedgerow.service.desks.selecting import AtDesk
+from hedgerow.service.desks.series import check_partition
 from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
@@ -122,6 +123,7 @@ class Desks:
         domain, budget = check_registration(new, self.folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+        check_partition(new, self._store.data_sets())
         with charging(self._register, new.name, domain, budget) as charge:
             read = [read_private(new.source, domain, self.folder, before_rows=charge)]
             made = self._store.register(new, by=by.id)

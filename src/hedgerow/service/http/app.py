@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
 from hedgerow.service.desks import Desks
-from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_series, web
 from hedgerow.service.http.gate import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
 from hedgerow.service.http.guards import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
@@ -56,6 +56,7 @@ OPERATIONS = (
     Operation("GET", "/v1/me", me, ForTokens),
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
+    *routes_series.OPERATIONS,
     *routes_custodians.OPERATIONS,
     *web.OPERATIONS,
 )

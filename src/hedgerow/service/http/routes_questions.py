@@ -62,14 +62,14 @@ def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Ke
     They are answered in order. If one of them cannot be read, none is asked.
     """
     data_set = here.data_set(name, by)
-    queries = _parsed(asked.queries, here.desks.domain(data_set), name)
-    request = _request(here, data_set, by, key, asked)
+    queries = parsed_questions(asked.queries, here.desks.domain(data_set), name)
+    request = request_number(here, data_set, by, key, asked)
     try:
         with here.waiting():
             given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
-        _name_the_question(error, queries)
-    answers = [Answer(**_told(name, answer)) for answer in given]
+        name_the_question(error, queries)
+    answers = [Answer(**told_answer(name, answer)) for answer in given]
     return Answers(answers=answers, dataset=Summary(**summary_of(here.store, data_set, by.person)))
 
 
@@ -81,7 +81,7 @@ def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key
     """
     data_set = here.data_set(name, by)
     selection = _selection(asked.sql, here.desks.domain(data_set), name)
-    request = _request(here, data_set, by, key, asked)
+    request = request_number(here, data_set, by, key, asked)
     with here.waiting():
         found = here.desks.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
     return Table(
@@ -115,7 +115,8 @@ def list_answers(
     return EarlierAnswers(
         answers=[
             EarlierAnswer(
-                **_told(name, each) | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
+                **told_answer(name, each)
+                | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
             )
             for each in found
         ],
@@ -140,7 +141,13 @@ def _whose(here: Service, by: Caller, person: str | None) -> int | None:
     return by.person.id
 
 
-def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
+def parsed_questions(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
+    """The questions of a request, in canonical form.
+
+    Raises:
+        QueryError: One cannot be read; the error has its number.
+        TooMuchError: They are too large together.
+    """
     if sum(len(_sent(each)) for each in asked) > _LONGEST_BATCH:
         raise TooMuchError(
             f"the questions have more than {_LONGEST_BATCH:,} characters together",
@@ -149,7 +156,7 @@ def _parsed(asked: Sequence[Question], domain: Domain, name: str) -> list[Linear
     parsed: list[LinearQuery] = []
     held = 0
     for number, question in enumerate(asked, start=1):
-        parsed.append(query := _one_parsed(number, question, domain, name))
+        parsed.append(query := _oneparsed_questions(number, question, domain, name))
         held += query.held or len(query.text)
         if number > 1 and held > _MOST_HELD:
             raise TooMuchError(
@@ -178,7 +185,7 @@ def _shortened(error: HedgerowError, sent: str, before: str = "") -> QueryError:
     return QueryError(before + problems.shortened(error.message, most), remedy=problems.shortened(error.remedy, most))
 
 
-def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
+def _oneparsed_questions(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
     try:
         if question.sql is not None:
             return parse_count(question.sql, domain, name)
@@ -191,14 +198,15 @@ def _one_parsed(number: int, question: Question, domain: Domain, name: str) -> L
         raise _shortened(error, _sent(question), f"question {number}: ") from None
 
 
-def _name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
+def name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
+    """Raise the error with the number of the question that it is about."""
     number = next((at for at, query in enumerate(queries, start=1) if set(query.scope) == set(error.attributes)), None)
     if number is not None:
         error.message = f"question {number}: {error.message}"
     raise error
 
 
-def _request(
+def request_number(
     here: Service, data_set: DataSet, by: Caller, key: str | None, asked: QuestionsAsked | StatementAsked
 ) -> int | None:
     """The number of a request with an idempotency key."""
@@ -212,7 +220,8 @@ def _digest(asked: QuestionsAsked | StatementAsked) -> bytes:
     return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
 
 
-def _told(name: str, given: GivenAnswer) -> dict[str, Any]:
+def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
+    """The fields of an answer of a data set."""
     asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
     confidence = None if given.low is None else given.confidence  # of no interval there is none
     return asdict(given) | {"sql": asked, "confidence": confidence}

@@ -145,6 +145,13 @@ class Source(OfPersons):
         description="Records that break a rule of the domain, a constraint or the function of a derived column: "
         "'refuse' the table (unless given), or 'drop' them one by one. How many are dropped is private.",
     )
+    series: DataSetName | None = Field(
+        None,
+        description="The series that this table is a partition of: data sets of one domain, with records of their own.",
+    )
+    in_partitions: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        None, description="Number of partitions of the series that may hold records of one person; 1 unless given."
+    )
     warm: Annotated[str, Field(max_length=1000)] | None = Field(
         None,
         description="A .release file of the data folder to start from: an earlier release of the same table, whose "
@@ -280,6 +287,16 @@ class QuestionsAsked(Asked):
 
     queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
     confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
+
+
+class SeriesQuestionsAsked(QuestionsAsked):
+    """Questions to answer in order about partitions of a series together."""
+
+    model_config = examples({"queries": [{"where": "age >= 30"}], "partitions": ["visits-2026-01", "visits-2026-02"]})
+
+    partitions: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | None = Field(
+        None, description="Names of the partitions; all unless given."
+    )
 
 
 class StatementAsked(Asked):

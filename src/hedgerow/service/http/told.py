@@ -279,6 +279,42 @@ class Table(Told):
     dataset: Summary
 
 
+class SeriesTold(Told):
+    """Data sets that are asked together."""
+
+    name: str
+    at_most: int = Field(description="Number of partitions that may hold records of one person, at most.")
+    partitions: list[str] = Field(description="Names of the data sets that the token opens.")
+    statement: str = Field(description="The privacy guarantee of these partitions together, in a sentence.")
+
+
+class SeriesList(Told):
+    """Series that the token opens."""
+
+    series: list[SeriesTold]
+
+
+class SeriesAnswer(Told):
+    """An answer about several partitions, in counts."""
+
+    where: str = Field(description="The condition.")
+    value: float = Field(description="Sum of the partitions' values.")
+    low: float | None = Field(description="Lower end of an interval that holds the true sum with this confidence.")
+    high: float | None
+    confidence: float | None = Field(description="Confidence of the interval; null where there is none.")
+    charged: float = Field(description="Sum of what the partitions charged to the person's shares.")
+    parts: dict[str, Answer] = Field(
+        description="The answer of each partition; its interval has the confidence that makes all of them hold."
+    )
+
+
+class SeriesAnswers(Told):
+    """Answers in the order of the questions, and the series."""
+
+    answers: list[SeriesAnswer]
+    series: SeriesTold
+
+
 class EarlierAnswer(Answer):
     """An answer that was given before."""
 

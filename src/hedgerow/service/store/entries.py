@@ -80,7 +80,8 @@ class Registration:
         title: Title for people.
         source: Place of the table, and how to read it: ``place``, ``columns``, ``count_column``, ``coded``, ``where``,
             ``violations``, ``person``, ``at_most``, ``weight``, ``largest_weight``; and ``warm``, an earlier release to
-            start from, or ``first_release``, the share of the budget for one that is made first.
+            start from, or ``first_release``, the share of the budget for one that is made first; ``series`` and
+            ``in_partitions`` where it is one of several that are asked together.
         domain: Attributes and their values, as in a domain file.
         budget: Result of ``Budget.to_dict``.
         config: Result of ``OnlinePMW.parameters``.

@@ -1,0 +1,80 @@
+"""Routes of series: data sets that are asked together."""
+
+from hedgerow.errors import NotThereError, QuestionTooLargeError
+from hedgerow.service.desks import Series, all_series, confidence_of_each, joined
+from hedgerow.service.http import problems
+from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
+from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number, told_answer
+from hedgerow.service.http.sent import Key, Name, SeriesQuestionsAsked
+from hedgerow.service.http.tokens import Caller
+from hedgerow.service.http.told import Answer, SeriesAnswer, SeriesAnswers, SeriesList, SeriesTold
+
+
+def list_series(here: Here, by: By) -> SeriesList:
+    """The series that have partitions which the token opens, with these."""
+    return SeriesList(series=[_told(each) for each in _open_to(here, by)])
+
+
+def ask_series(name: Name, asked: SeriesQuestionsAsked, here: Here, by: By, key: Key = None) -> SeriesAnswers:
+    """Ask counting questions about partitions together.
+
+    Each partition is asked; values and ends of intervals add up. A question counts, and is charged, in each. If one of
+    them cannot be read, none is asked.
+    """
+    series = next((each for each in _open_to(here, by) if each.name == name), None)
+    if series is None:
+        raise NotThereError(f"there is no series {name!r}", remedy="GET /v1/series lists those that this token opens")
+    chosen = series.of(asked.partitions)
+    queries = parsed_questions(asked.queries, here.desks.domain(chosen[0]), name)
+    each = confidence_of_each(asked.confidence, len(chosen))
+    answers = []
+    for data_set in chosen:
+        request = request_number(here, data_set, by, key, asked)
+        try:
+            with here.waiting():
+                answers.append(here.desks.ask(data_set, queries, person=by.person, request=request, confidence=each))
+        except QuestionTooLargeError as error:
+            name_the_question(error, queries)
+    return SeriesAnswers(
+        answers=[
+            SeriesAnswer(
+                where=found.where,
+                value=found.value,
+                low=found.low,
+                high=found.high,
+                confidence=found.confidence,
+                charged=found.charged,
+                parts={
+                    data_set.name: Answer(**told_answer(data_set.name, part))
+                    for data_set, part in zip(chosen, found.parts, strict=True)
+                },
+            )
+            for found in joined(answers, asked.confidence)
+        ],
+        series=_told(series),
+    )
+
+
+def _open_to(here: Service, by: Caller) -> list[Series]:
+    return all_series(each for each in here.store.data_sets() if by.token.reaches(each.name))
+
+
+def _told(series: Series) -> SeriesTold:
+    return SeriesTold(
+        name=series.name,
+        at_most=series.at_most,
+        partitions=[each.name for each in series.partitions],
+        statement=series.statement,
+    )
+
+
+OPERATIONS = (
+    Operation("GET", "/v1/series", list_series, ForTokens),
+    Operation(
+        "POST",
+        "/v1/series/{name}/queries",
+        ask_series,
+        ForTokens,
+        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
+    ),
+)
