@@ -9,7 +9,7 @@ from hedgerow.privacy import Ledger, budget_from_dict
 from hedgerow.service.store import DataSet, Person, Progress, Shares, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
-_DUST = 2.0**-40
+DUST = 2.0**-40
 """Part of a limit below which a difference of sums is their rounding."""
 _EVENTS = Mark(findings=2**62)
 """A mark that selects all events and the state."""
@@ -65,7 +65,7 @@ def _account(shares: Shares, spent: float, limit: float, *, tells_held: bool) ->
 
     def rest(whole: float, *parts: float) -> float:
         found = math.fsum([whole, *(-part for part in parts)])
-        return 0.0 if abs(found) < _DUST * limit else found
+        return 0.0 if abs(found) < DUST * limit else found
 
     return {
         "opening": shares.opening,
