@@ -22,7 +22,7 @@ def summary_of(store: Store, data_set: DataSet, person: Person, shares: Shares |
         store: Store of the data set.
         data_set: The data set.
         person: Person whose limits are included.
-        shares: What the store knows of it, if that was read already.
+        shares: Result of `Store.shares`, if that was read already.
     """
     shares = shares or store.shares(data_set.id, person.id)
     progress, grant = shares.progress, shares.grant
