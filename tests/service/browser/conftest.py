@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         options = {"variant": "pay-as-you-go", "updates": 30, "threshold": 0.02}
         server.register("survey", TABLE, DOMAIN, title="A survey", budget={"epsilon": 8.0}, options=options)
         to_draw = {"queries": [{"where": "hours < 20 and sex = 'Male'"}]}
-        server.call("POST", "datasets/survey/queries", to_draw)
+        server.call("POST", "datasets/survey/queries", to_draw, token=server.token_of("caroline"))
         yield server
 
 

@@ -104,3 +104,13 @@ def test_parts_add_up_as_they_are_shown(
     unit = 10.0 ** shown["left"].as_tuple().exponent
     for name, value in zip(names, account, strict=True):
         assert abs(float(shown[name]) - value) <= 1.01 * unit
+
+
+def test_nothing_spent_is_shown_as_nothing(server: Server, open_page: Callable[..., Page]) -> None:
+    told = {"budget": {"epsilon": 2.0, "neighbours": "replace"}}  # the number of records is public, and costs nothing
+    server.register("unspent", "a\n" + "x\ny\n" * 20, {"a": ["x", "y"]}, **told)
+    page = open_page(server.token, "#/d/unspent/ledger")
+    assert page.locator(".section .fact-value").all_inner_texts() == ["0.000", "2.000"]
+    page.get_by_role("link", name="Budget", exact=True).click()
+    expect(page.locator(".account-line").first).to_have_text("2.000 epsilon = 2.000 left")
+    expect(page.locator(".section")).to_contain_text("Nothing is spent yet")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from hedgerow.algorithms.online_pmw import LOST, WATCH
-from hedgerow.service.desks.summaries import summary_of
+from hedgerow.service.desks.summaries import DUST, summary_of
 from hedgerow.service.store import Charge, DataSet, Person, Store
 
 Kind = Literal["opening", "tests", "corrections", "lost"]
@@ -47,6 +47,7 @@ def spending_of(store: Store, data_set: DataSet, person: Person) -> dict[str, An
         start = math.floor(each.at.timestamp() / width) * width
         for kind, payer, amount in _parts(each, price):
             sums[start, kind, *_whose(payer, person, names)].append(amount)
+    amounts = {entry: math.fsum(parts) for entry, parts in sorted(sums.items())}
     return {
         **{name: summary[name] for name in ("limit", "unit", "spent", "account")},
         "width": width,
@@ -56,9 +57,10 @@ def spending_of(store: Store, data_set: DataSet, person: Person) -> dict[str, An
                 "kind": kind,
                 "whose": whose,
                 "person": name or None,
-                "amount": math.fsum(parts),
+                "amount": amount,
             }
-            for (start, kind, whose, name), parts in sorted(sums.items())
+            for (start, kind, whose, name), amount in amounts.items()
+            if abs(amount) >= DUST * summary["limit"]
         ],
     }
 

@@ -9,7 +9,7 @@ from hedgerow.privacy import Ledger, budget_from_dict
 from hedgerow.service.store import DataSet, Person, Progress, Shares, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
-_DUST = 2.0**-40
+DUST = 2.0**-40
 """Part of a limit below which a difference of sums is their rounding."""
 _EVENTS = Mark(findings=2**62)
 """A mark that selects all events and the state."""
@@ -22,7 +22,7 @@ def summary_of(store: Store, data_set: DataSet, person: Person, shares: Shares |
         store: Store of the data set.
         data_set: The data set.
         person: Person whose limits are included.
-        shares: What the store knows of it, if that was read already.
+        shares: Result of `Store.shares`, if that was read already.
     """
     shares = shares or store.shares(data_set.id, person.id)
     progress, grant = shares.progress, shares.grant
@@ -65,7 +65,7 @@ def _account(shares: Shares, spent: float, limit: float, *, tells_held: bool) ->
 
     def rest(whole: float, *parts: float) -> float:
         found = math.fsum([whole, *(-part for part in parts)])
-        return 0.0 if abs(found) < _DUST * limit else found
+        return 0.0 if abs(found) < DUST * limit else found
 
     return {
         "opening": shares.opening,

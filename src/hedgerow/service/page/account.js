@@ -52,7 +52,7 @@ export function accountOf({ account, limit, price = null }) {
 /** The budget as a sum. @param {import("./api.js").Summary} summary */
 export function accountLine(summary) {
   const { limit, part } = accountOf(summary);
-  const terms = PARTS.filter(([name]) => part[name] !== undefined && (name === "left" || Number(part[name]) > 0));
+  const terms = PARTS.filter(([name]) => part[name] !== undefined && (name === "left" || /[1-9]/.test(part[name])));
   return h("p", { class: "account-line" }, h("b", {}, `${limit} ${summary.unit}`), " = ",
     terms.flatMap(([name, word], i) => [i > 0 && " + ", h("span", { class: "summand" }, h("span", { class: `swatch ${name}` }), `${part[name]} ${word}`)]));
 }

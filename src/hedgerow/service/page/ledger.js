@@ -4,7 +4,7 @@ import { adding } from "./account.js";
 import { at } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { chained, fill, h, table } from "./dom.js";
-import { amount, moment, nothingLeft } from "./format.js";
+import { NOTHING, amount, moment, nothingLeft } from "./format.js";
 import { pages } from "./paging.js";
 
 const COLUMNS = [
@@ -13,16 +13,16 @@ const COLUMNS = [
 ];
 
 /** @param {HTMLElement} place @param {import("./main.js").App} app @param {import("./dataset.js").DataSet} dataSet */
-export async function ledgerSection(place, app, { name }) {
+export async function ledgerSection(place, app, { name, detail }) {
   const list = h("div", {});
   fill(place, sectionHead("Ledger", "Every use of the private table, newest first. Each charge was recorded before the data were looked at."), list);
-  await pages(list, `${at(name)}/ledger`, "events", {}, (events, reply) => h("div", {}, sums(reply),
+  await pages(list, `${at(name)}/ledger`, "events", {}, (events, reply) => h("div", {}, sums(reply, detail.price),
     events.length ? table("Events of the ledger", COLUMNS, events.map(cells)) : h("p", { class: "empty" }, "No events yet.")), "No events yet.");
 }
 
-/** @param {any} reply */
-function sums({ limit, spent, remaining, unit, held, head }) {
-  const counts = [true, !nothingLeft(remaining, limit, null), held > 0];
+/** @param {any} reply @param {number | null} price The least that can be paid. */
+function sums({ limit, spent, remaining, unit, held, head }, price) {
+  const counts = [spent > NOTHING * limit, !nothingLeft(remaining, limit, price), held > 0];
   const sum = adding(limit, [spent, remaining, held], counts);
   const [all, ...parts] = [sum.whole, ...sum.parts].map((value) => value.toFixed(sum.decimals));
   const one = (/** @type {string} */ title, /** @type {string} */ value, /** @type {string} */ text) => h("div", { class: "fact" },

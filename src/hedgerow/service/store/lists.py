@@ -47,7 +47,7 @@ _USED = select(
     select(func.sum(_CHARGE)).where(EVENTS.c.data_set == _OF, _BEFORE).scalar_subquery(),
     exists().where(EVENTS.c.data_set == _OF, _LABEL.not_in(_NOTHING_LEARNT)),
 )
-"""What everyone has asked and paid for, the charges before anyone asked, and whether anything was learnt."""
+"""Questions and payments of everyone, the charges before anyone asked, and whether anything was learnt."""
 _CHARGES = (
     select(_LABEL, _CHARGE, EVENTS.c.at, EVENTS.c.person).where(EVENTS.c.data_set == _OF).order_by(EVENTS.c.number)
 )
