@@ -270,6 +270,16 @@ def test_another_relation_is_found(release: Path) -> None:
     assert {"ledger", "sentence"} <= bad(audited(rewritten(release, replaced)))
 
 
+def test_an_event_between_other_tables_is_found_and_not_loaded(release: Path) -> None:
+    def replaced(content: dict[str, Any]) -> None:
+        next(each for each in content["ledger"]["events"] if each["label"] == "select")["neighbours"] = "replace"
+
+    changed = rewritten(release, replaced)
+    assert "ledger" in bad(audited(changed))
+    with pytest.raises(DamagedReleaseError, match="neighbours by 'replace', not by 'add-remove'"):
+        Release.load(changed)
+
+
 @pytest.fixture
 def seeded(tmp_path: Path) -> Path:
     workload = Workload.marginals(BINARY, 2)

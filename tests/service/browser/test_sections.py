@@ -40,6 +40,20 @@ def test_all_answers_come_as_a_file(server: Server, open_page: Callable[..., Pag
     ]
 
 
+def test_a_group_is_listed_by_its_statement_and_the_number_of_its_counts(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    token = server.token_of("otto", datasets=["survey"])
+    statement = "SELECT sex, COUNT(*) FROM survey WHERE age < 30 GROUP BY sex"
+    found = server.call("POST", "datasets/survey/tables", {"sql": statement}, token)
+    page = open_page(token)
+    go(page, server, "#/d/survey/answers")
+    row = page.locator(".answers tbody tr")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text(statement)
+    expect(row).to_contain_text(f"{len(found['rows']) + 1} counts")
+
+
 def test_an_analyst_chooses_among_the_data_sets_of_the_token(server: Server, open_page: Callable[..., Page]) -> None:
     for name in ("first", "second", "third"):
         server.register(name, "a\n" + "x\ny\n" * 20, {"a": ["x", "y"]}, title=f"The {name}")

@@ -239,7 +239,7 @@ def open_curator(
         budget: Budget of the run, with its neighbouring relation.
         noise: Source of noise; the secure one unless given.
         samples: Whether the algorithm can work on a sample of the records.
-        events: What was spent of the budget before.
+        events: Charges that the budget has paid before.
 
     Raises:
         ConfigError: An argument is something else; nothing was read.

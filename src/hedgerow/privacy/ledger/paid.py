@@ -237,10 +237,10 @@ def _unpaid() -> UnpaidNoiseError:
 
 
 def check_limit(ledger: Ledger, budget: Budget) -> None:
-    """Refuse a ledger that may hold more than a budget.
+    """Refuse a ledger that may hold more than a budget, or holds charges between other neighbours.
 
     Raises:
-        BudgetError: Its limit is larger, or in another unit.
+        BudgetError: Its limit is larger, in another unit, or one of its events is about another relation.
 
     Example:
         >>> from hedgerow import PureDP
@@ -255,6 +255,12 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
             f"the ledger may hold a delta of {ledger.thresholds:.6g} of thresholds, its budget is "
             f"{budget.for_thresholds:.6g}"
         )
+    for event in ledger.events:
+        if event.neighbours != budget.neighbours.value:
+            raise BudgetError(
+                f"{event.label} of {event.target!r} is charged between tables that are neighbours by "
+                f"{event.neighbours!r}, not by {budget.neighbours.value!r}"
+            )
 
 
 def check_answers_paid(

@@ -212,7 +212,9 @@ def _share(reader: StatementReader) -> float:
         reader.refuse("a share between 0 and 1 is missing in QUANTILE")
     written = point + reader.take()
     if not (_DECIMAL.fullmatch(written) and 0.0 < float(written) < 1.0):
-        raise QueryError(f"a quantile has a share between 0 and 1, not {shown(written)}", remedy="QUANTILE(age, 0.9)")
+        raise QueryError(
+            f"a quantile has a share between 0 and 1, not {shown(written)}", remedy="as in QUANTILE(age, 0.9)"
+        )
     return float(written)
 
 
