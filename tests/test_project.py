@@ -86,6 +86,7 @@ def test_public_names_are_pinned() -> None:
         "__version__",
         "compare",
         "determines",
+        "domain_from",
         "draft_domain",
         "errors",
         "evaluate",
