@@ -101,6 +101,7 @@ def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
 def test_every_page_is_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    pages |= {f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
     assert pages == set(re.findall(r"[\w/-]+\.md", nav))
 
 

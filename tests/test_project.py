@@ -124,7 +124,12 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-MADE_WITH_THE_SITE = {"move-epsilon.html", "schemas/domain.schema.json", "schemas/release.schema.json"}
+MADE_WITH_THE_SITE = {
+    "move-epsilon.html",
+    "schemas/domain.schema.json",
+    "schemas/release.schema.json",
+    *(f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")),
+}
 
 
 def test_links_between_pages_lead_somewhere() -> None:
