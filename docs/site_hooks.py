@@ -64,12 +64,18 @@ def on_pre_build(config: Any) -> None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take the drawings of the experiments into the site, and the page where a visitor moves epsilon."""
+    """Take into the site drawings of the experiments, schemas, notebooks, and the page to move epsilon on."""
     from mkdocs.structure.files import File
 
     for drawing in sorted((DOCS.parent / "experiments").rglob("*.svg")):
         place = DRAWINGS + drawing.relative_to(DOCS.parent / "experiments").as_posix()
         files.append(File.generated(config, place, abs_src_path=str(drawing)))
+    for schema in sorted((DOCS.parent / "src").rglob("*.schema.json")):
+        files.append(File.generated(config, f"schemas/{schema.name}", abs_src_path=str(schema)))
+    kept = runpy.run_path(str(DOCS / "site_notebooks.py"))
+    for notebook in kept["notebooks"]():
+        text = kept["page"](kept["read"](notebook))
+        files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
     teaching = runpy.run_path(str(DOCS.parent / "examples" / "teaching" / "make_page.py"))
     files.append(File.generated(config, "move-epsilon.html", content=teaching["page"](teaching["content"]())))
     return files

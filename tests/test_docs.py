@@ -66,8 +66,10 @@ def test_the_layers_on_the_page_are_those_that_are_enforced() -> None:
     assert stated == enforced
 
 
-def test_the_domain_file_of_the_readme_is_one(tmp_path: Path) -> None:
-    (text,) = re.findall(r"```yaml\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+def test_the_domain_file_of_the_first_release_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs" / "first-release.md").read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     (tmp_path / "mine.yaml").write_text(textwrap.dedent("   " + text.strip()), encoding="utf-8")
     domain = hedgerow.read_domain(tmp_path / "mine.yaml")
     assert hedgerow.feasible_records(domain) == 15 * 2 + 96 * 2 * 5
@@ -99,4 +101,16 @@ def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
 def test_every_page_is_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    pages |= {f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
     assert pages == set(re.findall(r"[\w/-]+\.md", nav))
+
+
+def test_the_readme_fits_on_a_screen_and_its_pictures_are_there_and_small() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) <= 75
+    pictures = re.findall(r'<img src="([^"]+)"', page)
+    assert len(pictures) == 2
+    for picture in pictures:
+        content = (ROOT / picture).read_bytes()
+        assert content.startswith(b"\x89PNG")
+        assert len(content) < 150_000

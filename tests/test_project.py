@@ -87,6 +87,7 @@ def test_public_names_are_pinned() -> None:
         "compare",
         "connect",
         "determines",
+        "domain_from",
         "draft_domain",
         "errors",
         "evaluate",
@@ -124,7 +125,12 @@ def test_importing_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-MADE_WITH_THE_SITE = {"move-epsilon.html"}
+MADE_WITH_THE_SITE = {
+    "move-epsilon.html",
+    "schemas/domain.schema.json",
+    "schemas/release.schema.json",
+    *(f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")),
+}
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -192,3 +192,14 @@ def test_bins_and_values_are_learnt_under_the_same_budget(tmp_path: Path) -> Non
     assert [entry.attributes for entry in register.entries] == [("age", "sex")] * 2
     with pytest.raises(RegisterExceededError):
         hedgerow.synthesize(rows, domain=tmp_path / "d.yaml", columns=["age", "sex"], register=register)
+
+
+def test_a_drawing_of_a_column_is_a_picture_in_notebooks_and_text_elsewhere() -> None:
+    made = make()
+    drawn = made.plot("smokes", confidence=0.9)
+    assert drawn.startswith("<?xml")
+    assert drawn._repr_svg_().startswith("<svg")
+    assert "synthetic counts of smokes" in drawn
+    assert str(made.plot("age")) != str(drawn)
+    with pytest.raises(DomainError, match="no attribute 'name'"):
+        made.plot("name")

@@ -29,6 +29,7 @@ from .domain.feasible import feasible_records as feasible_records
 from .domain.file import read_domain as read_domain, write_domain as write_domain
 from .domain.linked import Linked as Linked
 from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
+from .domain.schemas import domain_from as domain_from
 from .evaluation import Evaluation as Evaluation, evaluate as evaluate
 from .models.dense.histogram import Histogram as Histogram
 from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps

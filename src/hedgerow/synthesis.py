@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
 from hedgerow.algorithms.registry import entry
-from hedgerow.cards import card
+from hedgerow.cards import Drawing, card
 from hedgerow.domain import Domain, OpenDomain, check_public, ignored_in_words, open_domain, read_domain
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Neighbours, Workload, persons_of
@@ -325,6 +325,21 @@ class Synthesis:
         if path is not None:
             write_page(page, path, called="report")
         return page
+
+    def plot(self, column: str, confidence: float = 0.95) -> Drawing:
+        """The synthetic counts of a column with intervals for the true counts, as SVG; notebooks show it.
+
+        Args:
+            column: Name of the column.
+            confidence: Probability with which each interval holds.
+
+        Raises:
+            DomainError: There is no such column.
+            MissingExtraError: jinja2 or matplotlib is not installed.
+        """
+        from hedgerow.report import draw_column
+
+        return draw_column(self.release, column, confidence)
 
     def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
         """Write the release to one file; ``Release.load`` reads it.

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
-from hedgerow.cards import MOST_ROWS, card
+from hedgerow.cards import MOST_ROWS, Drawing, card
 from hedgerow.comparison.journal import COLUMNS, budget_fields, rows_of, text_of
 from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of, measure_named
 from hedgerow.system import replacing
@@ -163,8 +163,8 @@ class Comparison:
         rows = self._summary_rows()
         _write(path, text_of(rows, rows[0]))
 
-    def plot(self, purpose: Literal["file", "page"] = "file") -> str:
-        """Error against budget as SVG, on logarithmic axes.
+    def plot(self, purpose: Literal["file", "page"] = "file") -> Drawing:
+        """Error against budget as SVG, on logarithmic axes; notebooks show it.
 
         Args:
             purpose: ``"file"`` for a file of its own, ``"page"`` for a place in an HTML page.
@@ -175,7 +175,7 @@ class Comparison:
         """
         from hedgerow.comparison.presentation import drawing_of
 
-        return drawing_of(self, purpose)
+        return Drawing(drawing_of(self, purpose))
 
     def write_plot(self, path: str | os.PathLike[str]) -> None:
         """Write the drawing of `plot` as an SVG file.

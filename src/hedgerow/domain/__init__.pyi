@@ -52,6 +52,7 @@ from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
+from .published import domain_schema as domain_schema
 from .rules import (
     determines as determines,
     determining as determining,
@@ -64,6 +65,7 @@ from .scales import (
     Moments as Moments,
     Scale as Scale,
 )
+from .schemas import domain_from as domain_from
 from .spans import Span as Span
 from .spelling import Spelling as Spelling
 from .tables import (

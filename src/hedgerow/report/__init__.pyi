@@ -1,5 +1,6 @@
 from .curves import Panel as Panel, Point as Point, Scale as Scale, curves_plot as curves_plot
 from .page import (
+    draw_column as draw_column,
     render_comparison as render_comparison,
     render_report as render_report,
     require_extra as require_extra,

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from hedgerow.arrays import Floats
+from hedgerow.cards import Drawing
 from hedgerow.domain import attribute_in_words, feasible_records, ignored_in_words
-from hedgerow.errors import MissingExtraError, ReleaseError
+from hedgerow.errors import DomainError, MissingExtraError, ReleaseError
 from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import (
     MOST_LISTED,
@@ -234,6 +235,30 @@ def _answers(release: Release) -> list[Floats]:
 def _distance(measurement: Measurement, answers: Floats) -> float:
     """Root mean square difference over the standard deviation of the noise."""
     return float(np.sqrt(np.mean(np.square(measurement.values - answers)))) / measurement.std
+
+
+def draw_column(release: Release, column: str, confidence: float = CONFIDENCE) -> Drawing:
+    """The synthetic counts of a column with intervals for the true counts, as in the report.
+
+    Args:
+        release: The release.
+        column: Name of an attribute.
+        confidence: Probability with which each interval holds.
+
+    Raises:
+        DomainError: There is no such attribute.
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    require_extra()
+    from hedgerow.report.plots import marginal_plot
+
+    if column not in release.domain.names:
+        raise DomainError(
+            f"the release has no attribute {column!r}", remedy=f"its attributes are: {', '.join(release.domain.names)}"
+        )
+    attribute = release.domain[column]
+    counts = release.model.marginals([(column,)])[0] if attribute.size <= MOST_LISTED else None
+    return Drawing(marginal_plot(release, attribute, counts, confidence, "file"))
 
 
 def _marginals(release: Release) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from io import StringIO
 from itertools import accumulate, combinations, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -219,7 +219,13 @@ def pairs_plot(knowledge: Mapping[tuple[str, str], Knowledge], names: Sequence[s
         return svg_of(axes, f"what is known about each pair of {len(shown)} columns")
 
 
-def marginal_plot(release: Release, attribute: Attribute, counts: Floats | None, confidence: float) -> str:
+def marginal_plot(
+    release: Release,
+    attribute: Attribute,
+    counts: Floats | None,
+    confidence: float,
+    purpose: Literal["file", "page"] = "page",
+) -> str:
     """Synthetic counts of one attribute with the intervals for the true counts, as SVG.
 
     Args:
@@ -228,6 +234,7 @@ def marginal_plot(release: Release, attribute: Attribute, counts: Floats | None,
         counts: The model's counts, shape ``(attribute.size,)``; None where there are too many values to hold them, and
             the model is asked about ranges.
         confidence: Confidence of each interval.
+        purpose: ``"file"`` for a file of its own, ``"page"`` for a place in a page.
     """
 
     def query(codes: range) -> Conjunction:
@@ -247,7 +254,8 @@ def marginal_plot(release: Release, attribute: Attribute, counts: Floats | None,
         else:
             table = release.model.marginals([(attribute.name,)])[0] if counts is None else counts
             axes = _bars(attribute, table, answer)
-        return svg_of(axes, f"synthetic counts of {attribute.name}")
+        written = svg_file_of if purpose == "file" else svg_of
+        return written(axes, f"synthetic counts of {attribute.name}")
 
 
 def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range, float], Answer]) -> Axes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Collection, Sequence
@@ -51,6 +52,12 @@ def domain(
         Path | None,
         typer.Option("--check", metavar="FILE", help="Say what this domain file allows; no table is read."),
     ] = None,
+    schema: Annotated[
+        bool,
+        typer.Option(
+            "--schema", help="Print the JSON schema of domain files, by which editors complete and check them."
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         options.output_option(
@@ -88,17 +95,22 @@ def domain(
       hedgerow domain people.parquet -o people.yaml
       hedgerow domain people.parquet --public --bounds age=0..120 -o people.yaml
       hedgerow domain --check people.yaml
+      hedgerow domain --schema > domain.schema.json
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    if (data is None) == (check is None):
-        raise typer.BadParameter("give either the table DATA to draft from, or --check FILE")
+    if (data is not None) + (check is not None) + schema != 1:
+        raise typer.BadParameter("give either the table DATA to draft from, or --check FILE, or --schema")
     if bounds and not public:
         raise typer.BadParameter(
             "--bounds go with --public; a draft is written with bounds of its own, to be corrected"
         )
+    if data is None and (public or output is not None or columns is not None or count_column is not None or force):
+        raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
+    if schema:
+        from hedgerow.domain import domain_schema
+
+        typer.echo(json.dumps(domain_schema(), indent=1))  # with --quiet too: it is what was asked for
     if check is not None:
-        if public or output is not None or columns is not None or count_column is not None or force:
-            raise typer.BadParameter("--check goes with --quiet and --json alone")
         _check(shown, check)
     if data is not None:
         if output is not None:

@@ -1,0 +1,105 @@
+"""Take the pictures of README.md and the site again: ``python docs/site_pictures.py``.
+
+A report of the demo's release and the server's page, by the Chromium of the machine (playwright drives it and
+downloads none). The noise is drawn afresh, so figures in the pictures differ from time to time.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parent.parent
+PICTURES = ROOT / "docs" / "pictures"
+CHROMIUM = Path("/usr/bin/chromium")
+SIZE = {"width": 1080, "height": 1240}
+COLOURS = 64
+"""Colours of a picture: enough for text and flat areas, in a fifth of the bytes."""
+HEDGEROW = (sys.executable, "-c", "from hedgerow.cli import main; main()")
+QUESTIONS = {
+    "SELECT COUNT(*) FROM adult WHERE sex = 'Female' AND income = '>50K'": "95%",
+    "SELECT sex, COUNT(*) FROM adult WHERE income = '>50K' GROUP BY sex": "COUNT(*)",
+}
+"""Questions to the demo, with a word of the answer that says that it is there."""
+
+
+def save(page: Page, name: str) -> None:
+    """Write what the page shows, with few colours."""
+    from PIL import Image
+
+    shown = Image.open(io.BytesIO(page.screenshot()))
+    few = shown.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(PICTURES / f"{name}.png", optimize=True)
+
+
+def opened(browser: Browser, address: str) -> Page:
+    """Open an address in a page of the pictures' size."""
+    page = browser.new_page(viewport={**SIZE}, color_scheme="light")
+    page.goto(address)
+    return page
+
+
+def report(browser: Browser, folder: Path) -> None:
+    """The report of ``make demo``."""
+    subprocess.run([sys.executable, ROOT / "examples" / "demo.py", folder], cwd=ROOT, check=True)
+    save(opened(browser, (folder / "report.html").as_uri()), "report")
+
+
+@contextmanager
+def demo_server() -> Iterator[tuple[str, str]]:
+    """Start ``hedgerow serve --demo``: its address, and the token of the analyst."""
+    server = subprocess.Popen([*HEDGEROW, "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        said = ""
+        for line in server.stdout or ():
+            said += line
+            if found := re.search(r"(http://\S+)(?s:.*)analyst, (?s:.*)(hgr_\S+)", said):
+                yield found[1], found[2]
+                break
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+def answers(browser: Browser) -> None:
+    """The page of the server's demo, after two questions."""
+    with demo_server() as (address, token):
+        page = opened(browser, address)
+        page.get_by_label("Token", exact=True).fill(token)
+        page.get_by_role("button", name="Sign in").click()
+        page.get_by_role("button", name="Sign out").wait_for()
+        page.goto(f"{address}#/d/adult/ask")
+        page.wait_for_selector("main:not([aria-busy]) [aria-current][href='#/d/adult/ask']")
+        for question, shown in QUESTIONS.items():
+            page.get_by_label("Question as SQL").fill(question)
+            page.get_by_role("button", name="Ask", exact=True).click()
+            page.get_by_label("Latest answer").get_by_text(shown).first.wait_for()
+        page.mouse.move(0, 0)
+        save(page, "page")
+
+
+def main() -> None:
+    """Take both pictures."""
+    from playwright.sync_api import sync_playwright
+
+    PICTURES.mkdir(exist_ok=True)
+    with sync_playwright() as driver, TemporaryDirectory() as folder:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        report(browser, Path(folder))
+        answers(browser)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
