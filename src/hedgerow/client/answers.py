@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import pyarrow as pa
 
-from hedgerow.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import polars as pl
+from hedgerow.system import Tabular
 
 
 @final
@@ -98,39 +94,8 @@ class SeriesSum:
         return cls(**{each.name: told[each.name] for each in fields(cls) if each.name != "parts"}, parts=parts)
 
 
-class _Tabular:
-    """Something that is a table of columns."""
-
-    def to_arrow(self) -> pa.Table:
-        """Give all rows as a table of Arrow."""
-        raise NotImplementedError
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Give all rows as a pandas data frame.
-
-        Raises:
-            MissingExtraError: pandas is not installed.
-        """
-        try:
-            return self.to_arrow().to_pandas()
-        except ImportError as error:
-            raise MissingExtraError("pandas is not installed", remedy="pip install 'hedgerow[pandas]'") from error
-
-    def to_polars(self) -> pl.DataFrame:
-        """Give all rows as a polars data frame.
-
-        Raises:
-            MissingExtraError: polars is not installed.
-        """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("polars is not installed", remedy="pip install 'hedgerow[polars]'") from error
-        return pl.DataFrame(self.to_arrow())
-
-
 @final
-class ServerAnswers(_Tabular, Sequence[ServerAnswer]):
+class ServerAnswers(Tabular, Sequence[ServerAnswer]):
     """Answers in the order of their questions.
 
     Args:
@@ -161,7 +126,7 @@ class ServerAnswers(_Tabular, Sequence[ServerAnswer]):
 
 @final
 @dataclass(frozen=True, eq=False)
-class AnswerTable(_Tabular):
+class AnswerTable(Tabular):
     """The answer of a SELECT statement.
 
     Attributes:

@@ -30,11 +30,10 @@ from hedgerow.domain.tables import codes_at
 from hedgerow.domain.values import Drawn, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.system import Seed, generator, replacing
+from hedgerow.system import Seed, Tabular, generator, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
-    import polars as pl
 
 CHUNK_ROWS = 1 << 17
 """Records that are decoded at a time, unless they have many attributes; the values of a seed depend on it."""
@@ -51,7 +50,7 @@ Decode = Callable[[Drawn], "pa.Array[Any]"]
 
 
 @final
-class Records:
+class Records(Tabular):
     """Synthetic records, public like the model that they were drawn from.
 
     Attributes:
@@ -167,18 +166,6 @@ class Records:
                 nullable = str(field.type).replace("i", "I").replace("u", "U")
                 frame[field.name] = frame[field.name].astype(nullable)  # type: ignore[call-overload]
         return frame
-
-    def to_polars(self) -> pl.DataFrame:
-        """All records as a polars data frame.
-
-        Raises:
-            MissingExtraError: polars is not installed.
-        """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("polars is not installed", remedy="pip install 'hedgerow[polars]'") from error
-        return pl.DataFrame(self.to_arrow())
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a file or a table of a DuckDB file, a chunk at a time; an existing one is replaced in one step.

@@ -7,6 +7,7 @@ from .files import (
     replacing as replacing,
     replacing_folder as replacing_folder,
 )
+from .frames import Tabular as Tabular
 from .machine import (
     ahead as ahead,
     available_bytes as available_bytes,
