@@ -21,8 +21,8 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def commands(page: str) -> list[str]:
-    lines = "".join(blocks(page, "console")).splitlines()
-    assert all(line.startswith("$ ") for line in lines), "a continued line would be left out"
+    lines = "".join(blocks(page, "console")).replace("\\\n", "").splitlines()
+    assert all(line.startswith("$ ") for line in lines)
     return [line.removeprefix("$ ") for line in lines]
 
 

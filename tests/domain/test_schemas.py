@@ -13,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow
+import hedgerow.domain.schemas as schemas_module
 from hedgerow.domain import domain_from, domain_from_mapping
 from hedgerow.errors import DomainError
+from tests.privacy.mutants import Mutant, killed
 
 WANTED = domain_from_mapping(
     {"age": {"min": 0, "max": 110}, "sex": {"values": ["F", "M"], "missing": True}, "well": [False, True]}
@@ -88,11 +90,29 @@ def test_dtypes_of_pandas_and_what_is_public_beside_them() -> None:
     assert domain_from(frame.dtypes, {**ages, "sex": ["F", "M"]}) == WANTED
 
 
-def test_categories_that_pandas_may_have_read_off_the_data_are_not_taken() -> None:
+def categories_are_not_taken_unasked() -> None:
     frame = pd.DataFrame({"sex": pd.Categorical(["F", "rare disease"])})
-    with pytest.raises(DomainError, match=r"sex: values .* may have been read off the data") as caught:
+    refused = None
+    try:
         domain_from(frame.dtypes)
-    assert "rare disease" not in str(caught.value)
+    except DomainError as error:
+        refused = str(error)
+    assert refused is not None, "values of the data have become a domain"
+    assert "sex: values (its categories may have been read off the data" in refused
+    assert "rare disease" not in refused
+
+
+def take_categories(patched: pytest.MonkeyPatch) -> None:
+    real = schemas_module._of_pandas
+    patched.setattr(schemas_module, "_of_pandas", lambda kind, public: real(kind, public=True))
+
+
+MUTANTS = [Mutant("categories of a pandas dtype are taken unasked", take_categories, categories_are_not_taken_unasked)]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_values_that_may_be_private_are_not_taken_for_public(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_enums_of_polars_are_declared_and_categoricals_are_not() -> None:

@@ -53,9 +53,6 @@ _BEYOND = {"values", "edges"}
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
-_PERSONAL = {"id", "unknown"}
-"""Columns of SDV that identify somebody, or hold what nobody knows; so do all of its types that are not listed."""
-
 _WITHOUT_BINS = {"step", "whole"}
 """Options beside which numbers with fractions need no bins."""
 
@@ -110,7 +107,8 @@ def domain_from(
         entries: Options of a domain file by column, which complete what the schema says or replace it:
             ``{"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]}``. Numbers with fractions need ``bins``, or
             ``"whole": True`` where the type is that of whole numbers with gaps.
-        ignore: Columns that stay out.
+        ignore: Columns that stay out. So do, unless ``entries`` names them, those of types that no domain holds (lists,
+            bytes), and in SDV's metadata those that identify somebody.
         public_categories: Whether the categories of a pandas dtype were declared, and not read off the data.
 
     Raises:
@@ -313,21 +311,16 @@ def _checked(kind: str, checks: Mapping[str, Any], *, nullable: bool) -> _Column
 
 
 def _of_sdv(column: Mapping[str, Any]) -> _Column:
-    """A column of SDV's metadata; what identifies somebody is left out."""
+    """A column of SDV's metadata; what identifies somebody, and what nobody knows the type of, is left out."""
     kind = str(column["sdtype"])
-    if kind in _PERSONAL:
-        return _Column(None)
-    form = column.get("datetime_format", "%Y-%m-%d")
-    if kind == "numerical" and str(column.get("computer_representation", "Float")).lower().lstrip("u").startswith(
-        "int"
-    ):
-        return _typed("int", nullable=True)
+    if kind == "numerical":
+        held = str(column.get("computer_representation", "Float")).lower()
+        return _typed("int" if re.match(r"u?int", held) else kind, nullable=True)
     if kind == "datetime":
-        dates = not re.search(r"%[HIMSfpXc]", form)
-        return _typed(
-            "date" if dates else "datetime", nullable=True, **({"format": form} if "datetime_format" in column else {})
-        )
-    return _typed(kind, nullable=True) if kind in ("boolean", "categorical", "numerical") else _Column(None)
+        form = column.get("datetime_format")
+        timed = form is not None and re.search(r"%[HIMSfpXc]", form)
+        return _typed("datetime" if timed else "date", nullable=True, **({} if form is None else {"format": form}))
+    return _typed(kind, nullable=True) if kind in ("boolean", "categorical") else _Column(None)
 
 
 def plain(value: Any) -> Any:
