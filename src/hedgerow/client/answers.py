@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, final
 
 import pyarrow as pa
@@ -120,8 +120,8 @@ class ServerAnswers(Tabular, Sequence[ServerAnswer]):
 
     def to_arrow(self) -> pa.Table:
         """A row for each answer."""
-        names = [each.name for each in fields(ServerAnswer)]
-        return pa.table({name: [getattr(each, name) for each in self._answers] for name in names})
+        rows = [asdict(each) for each in self._answers]
+        return pa.table({each.name: [row[each.name] for row in rows] for each in fields(ServerAnswer)})
 
 
 @final

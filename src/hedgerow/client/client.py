@@ -8,6 +8,7 @@ import os
 import ssl
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 from urllib.parse import quote
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 from hedgerow.arrays import Floats
 from hedgerow.client.answers import AnswerTable, SeriesSum, ServerAnswer, ServerAnswers
 from hedgerow.client.sending import Sending, token_from
-from hedgerow.domain import Domain, domain_to_mapping
+from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 
@@ -214,10 +215,10 @@ class RemoteDataSet:
         found: dict[str, Any] = self._sending.get(self._path())
         return found
 
-    def attributes(self) -> list[dict[str, Any]]:
-        """The columns and their possible values, levels and other derived columns among them."""
-        told = self.summary()
-        return [*told["attributes"], *told["derived"]]
+    @cached_property
+    def domain(self) -> Domain:
+        """The records that could exist; asked for once, because a domain never changes."""
+        return domain_from_mapping(self._sending.get(self._path("domain"))["domain"])
 
     def ask(self, query: str, *, confidence: float = 0.95) -> ServerAnswer:
         """Count records.

@@ -196,8 +196,7 @@ class Sending:
                     found: bytes = reply.read()
                     return found
             except HTTPError as error:
-                with error:
-                    told = error.read()
+                told = _body(error)
                 if error.code not in _AGAIN or tried == left:
                     raise _error_of(error, told) from None
                 pause = min(_LONGEST_PAUSE, max(pause, _seconds(error)))
@@ -213,6 +212,18 @@ class Sending:
             f"the server at {self.url} does not answer: {str(reason) or type(reason).__name__}",
             remedy="look whether it runs and whether the address is right; a question is charged at most once",
         )
+
+
+def _body(error: HTTPError) -> bytes:
+    """The body of a refusal, as much as came of it: a connection may break inside."""
+    try:
+        with error:
+            found: bytes = error.read()
+            return found
+    except http.client.IncompleteRead as cut:
+        return cut.partial
+    except OSError:
+        return b""
 
 
 def _error_of(error: HTTPError, told: bytes) -> HedgerowError:

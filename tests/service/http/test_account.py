@@ -68,7 +68,7 @@ def test_what_everyone_is_told_adds_up_to_the_budget(fresh: Api) -> None:
 
 def test_when_the_corrections_are_used_up_the_state_says_so_and_no_answer_has_a_confidence(fresh: Api) -> None:
     ada, carol = fresh.token("ada"), fresh.token("carol", "custodian")
-    few = registration("brief", options={"updates": 2, "threshold": 0.02, "queries": 100})
+    few = registration("brief", options={"updates": 2, "threshold": 0.02, "queries": 100, "first_release": 0})
     assert fresh.call("POST", "/v1/datasets", carol, json=few).status_code == 201
     brief = "/v1/datasets/brief"
 

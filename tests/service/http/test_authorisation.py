@@ -59,6 +59,7 @@ MATRIX: dict[tuple[str, str], Try] = {
         lambda _: {"json": {"domain": {"a": [0, 1]}, "budget": {"epsilon": 1.0}, "records": 9_000}},
     ),
     ("GET", "/v1/datasets/{name}"): Try("token", "/v1/datasets/{data_set}"),
+    ("GET", "/v1/datasets/{name}/domain"): Try("token", "/v1/datasets/{data_set}/domain"),
     ("GET", "/v1/datasets/{name}/spending"): Try("token", "/v1/datasets/{data_set}/spending"),
     ("POST", "/v1/datasets/{name}/close"): Try("custodian", "/v1/datasets/{data_set}/close"),
     ("POST", "/v1/datasets/{name}/queries"): Try(

@@ -88,15 +88,15 @@ class Joined:
     parts: tuple[GivenAnswer, ...]
 
 
-def part_of(source: Mapping[str, Any]) -> tuple[str, int] | None:
+def part_of(described: Mapping[str, Any]) -> tuple[str, int] | None:
     """Name of the series that a table is a partition of, and its number of partitions for a person; None if of none.
 
     Example:
         >>> part_of({"place": "may.csv", "series": "visits", "in_partitions": 2}), part_of({"place": "may.csv"})
         (('visits', 2), None)
     """
-    name = source.get("series")
-    return None if name is None else (str(name), int(source.get("in_partitions", 1)))
+    name = described.get("series")
+    return None if name is None else (str(name), int(described.get("in_partitions", 1)))
 
 
 def all_series(data_sets: Iterable[DataSet]) -> list[Series]:

@@ -21,6 +21,7 @@ from hedgerow.domain import (
     IntegerRange,
     attribute_in_words,
     cells_in_words,
+    domain_to_mapping,
     ignored_in_words,
     parsed_text,
 )
@@ -38,6 +39,7 @@ from hedgerow.service.http.told import (
     AttributeTold,
     DerivedTold,
     Detail,
+    DomainContent,
     DomainTold,
     FileTold,
     Plan,
@@ -138,6 +140,11 @@ def get_spending(name: Name, here: Here, by: By) -> Spending:
     Custodians see all people; analysts themselves, and all others as one.
     """
     return Spending(**spending_of(here.store, here.data_set(name, by), by.person))
+
+
+def get_domain(name: Name, here: Here, by: By) -> DomainContent:
+    """The domain of a data set: what records could exist, as in domain files. Public knowledge; free."""
+    return DomainContent(domain=domain_to_mapping(here.desks.domain(here.data_set(name, by))))
 
 
 def close_data_set(name: Name, here: Here, by: By) -> Detail:
@@ -312,6 +319,7 @@ OPERATIONS = (
     Operation("POST", "/v1/domain", check_domain, ForCustodians),
     Operation("POST", "/v1/plan", plan_data_set, ForCustodians),
     Operation("GET", "/v1/datasets/{name}", get_data_set, ForTokens),
+    Operation("GET", "/v1/datasets/{name}/domain", get_domain, ForTokens),
     Operation("GET", "/v1/datasets/{name}/spending", get_spending, ForTokens),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
     Operation(

@@ -138,6 +138,12 @@ class DerivedTold(AttributeTold):
     column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
 
 
+class DomainContent(Told):
+    """The domain of a data set."""
+
+    domain: dict[str, Any] = Field(description="Attributes, derived ones and rules, as in domain files.")
+
+
 class DomainTold(Told):
     """A domain that was read from a text, or checked."""
 
