@@ -28,7 +28,12 @@ def texts(outputs: list[dict[str, Any]]) -> str:
 
 
 def test_there_are_notebooks() -> None:
-    assert {path.stem for path in NOTEBOOKS} == {"from-a-csv-to-records", "judging-a-release", "writing-a-mechanism"}
+    assert {path.stem for path in NOTEBOOKS} == {
+        "from-a-csv-to-records",
+        "judging-a-release",
+        "writing-a-mechanism",
+        "asking-a-server",
+    }
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
