@@ -12,8 +12,9 @@ import pytest
 
 from hedgerow.client import RemoteSeries
 from hedgerow.client.sending import Sending
+from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.service.desks.series import all_series, confidence_of_each
+from hedgerow.service.desks.series import all_series, check_partition, confidence_of_each
 from hedgerow.service.store.entries import DataSet, Registration
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 from tests.service.serving import in_a_thread
@@ -185,6 +186,16 @@ def test_the_guarantee_is_that_of_the_largest_budgets(
     assert series_of(at_most, *budgets).startswith(
         "Where each person is in one partition" if at_most == 1 else f"Where each person is in at most {at_most}"
     )
+
+
+def test_deltas_for_thresholds_do_not_add_up() -> None:
+    def new(at_most: int) -> Registration:
+        source = {"place": "a.csv", "series": "visits", "in_partitions": at_most}
+        return Registration("m", "", source, {}, ApproxDP(1.0, 1e-6, thresholds=1e-7).to_dict(), {})
+
+    check_partition(new(1), [])
+    with pytest.raises(ConfigError, match="thresholds"):
+        check_partition(new(2), [])
 
 
 def test_gaussian_budgets_add_up_by_their_squares() -> None:

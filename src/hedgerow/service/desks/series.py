@@ -117,10 +117,16 @@ def check_partition(new: Registration, data_sets: Iterable[DataSet]) -> None:
         data_sets: Data sets that are registered.
 
     Raises:
+        ConfigError: A person is in several partitions, and a part of delta is kept for thresholds.
         ConflictError: Another domain, another unit of budget, other neighbours, or another number of partitions for a
             person.
     """
     part = part_of(new.source)
+    if part is not None and part[1] > 1 and budget_from_dict(new.budget).for_thresholds:
+        raise ConfigError(
+            "a delta that is kept for thresholds does not add up over partitions of one person",
+            remedy="start from a release with listed values, or register it outside the series",
+        )
     series = next((each for each in all_series(data_sets) if part is not None and each.name == part[0]), None)
     if part is None or series is None:
         return
