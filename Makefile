@@ -68,8 +68,9 @@ format: .venv/.tools  ## Format the code
 bench: .venv/.tools  ## Benchmarks, as ratios in one run
 	$(BIN)/python -m benchmarks
 
-bench-peers: .venv/.tools  ## Other software for make bench to run beside ours, into benchmarks/peers/.venv
+bench-peers: .venv/.tools  ## Other software beside ours, by hedgerow evaluate; into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup
+	$(BIN)/python -m benchmarks peers_judged
 
 docs: .venv/.tools  ## The documentation as a site, into site/; fails on a broken link or an undocumented name
 	$(BIN)/mkdocs build --strict --quiet

@@ -29,7 +29,7 @@ from benchmarks.row import Row
 from hedgerow import MWEM, ApproxDP, Records, Workload, read_domain, read_table
 from hedgerow.privacy import SeededNoise, rho_of
 
-SCRIPT = Path(__file__).parent / "peers" / "mbi_mst.py"
+SCRIPT = Path(__file__).parent / "peers" / "mbi_mechanisms.py"
 EPSILONS = (1.0, 10.0)
 SEEDS = (0, 1)
 
@@ -101,7 +101,7 @@ def by_mst(epsilon: float, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "problem.npz"), Path(folder, "outcome.npz")
         np.savez(source, problem=json.dumps(asked), codes=np.stack(table.columns, axis=1))
-        subprocess.run([setup.PYTHON, "-W", "ignore", SCRIPT, source, target], check=True)
+        subprocess.run([setup.PYTHON, "-W", "ignore", SCRIPT, "mst", source, target], check=True)
         found = dict(np.load(target))
     outcome = json.loads(str(found["outcome"]))
     records = Records(found["codes"], table.domain, seed=seed)
