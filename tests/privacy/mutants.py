@@ -37,12 +37,13 @@ from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Ledger
+from hedgerow.privacy.ledger.paid import PaidNoise
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
+from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.register.entries import charge_of
 from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.query import Measurement
+from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity, of_marginal, of_query
 from hedgerow.queries.workload import Workload
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
@@ -219,6 +220,16 @@ def refusals_come_before_noise() -> None:
     assert source.reads == 0
 
 
+def answers_measured_together_are_paid_and_noisy_each() -> None:
+    """Two answers of one table: two charges, and two noises."""
+    for source in (OpenDPNoise(), SeededNoise(0)):
+        curator = Curator(DenseCounts(DOMAIN, TABLES[-1]), PureDP(1.0), noise=source)
+        target = Marginal(DOMAIN, DOMAIN.names)
+        one, other = curator.measure_all([(target, 0.001), (target, 0.001)])
+        assert curator.ledger.spent > 0.00199
+        assert one.values.tolist() != other.values.tolist()
+
+
 def failures_keep_the_charge() -> None:
     """Noise that explodes leaves the charge in the ledger."""
     for index in range(4):
@@ -382,7 +393,7 @@ def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
         event = self._event("measure", target.text, noise, target.size)
         with unpaid(self):
             self._Curator__noise.pay(event)
-            values = self._perturb(curator_module.exact_units(target, self._Curator__source), event, noise.step)
+            values = self._perturb(curator_module.exact_units([target], self._Curator__source)[0], event, noise.step)
         self._Curator__ledger.charge(event)
         return Measurement(target, values, noise.kind, noise.scale)
 
@@ -391,17 +402,36 @@ def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
 
 def refund_on_failure(patch: pytest.MonkeyPatch) -> None:
     """Take the charge back when the noise could not be drawn."""
-    perturb: Callable[[Any, Ints, Any, float], Floats] = Curator._perturb
+    added: Callable[..., list[Ints]] = PaidNoise.added_to_all
 
-    def refunding(self: Any, units: Ints, event: Any, step: float) -> Floats:
+    def refunding(self: Any, values: Any, events: Any, steps: Any) -> list[Ints]:
         try:
-            return perturb(self, units, event, step)
+            return added(self, values, events, steps)
         except RuntimeError:
-            ledger = self._Curator__ledger
+            ledger = self._PaidNoise__ledger
             ledger._sum -= Fraction(ledger._events.pop().charge)
             raise
 
-    patch.setattr(Curator, "_perturb", refunding)
+    patch.setattr(PaidNoise, "added_to_all", refunding)
+
+
+def one_noise_for_many_answers(patch: pytest.MonkeyPatch) -> None:
+    """Draw once for all answers of one scale that are measured together."""
+    added: Callable[..., list[Ints]] = PaidNoise.added_to_all
+
+    def sharing(self: Any, values: Any, events: Any, steps: Any) -> list[Ints]:
+        found = added(self, values, events, steps)
+        same = [event.scale == events[0].scale for event in events]
+        first = found[0] - values[0]
+        return [units + first if alike else each for units, each, alike in zip(values, found, same, strict=True)]
+
+    patch.setattr(PaidNoise, "added_to_all", sharing)
+
+
+def first_of_many_answers_charged(patch: pytest.MonkeyPatch) -> None:
+    """Let the first of several events pay for all."""
+    charge = Ledger.charge
+    patch.setattr(Ledger, "charge", lambda self, *events: charge(self, *events[:1]))
 
 
 def unchecked_ledger(patch: pytest.MonkeyPatch) -> None:
@@ -605,6 +635,16 @@ MUTANTS = (
     Mutant("charge after noise: a refusal comes too late", charge_after_noise, refusals_come_before_noise),
     Mutant("charge after noise: a failure is free", charge_after_noise, failures_keep_the_charge),
     Mutant("refund on failure", refund_on_failure, failures_keep_the_charge),
+    Mutant(
+        "answers measured together share their noise",
+        one_noise_for_many_answers,
+        answers_measured_together_are_paid_and_noisy_each,
+    ),
+    Mutant(
+        "the first of several answers pays for all",
+        first_of_many_answers_charged,
+        answers_measured_together_are_paid_and_noisy_each,
+    ),
     Mutant("a ledger that does not refuse", unchecked_ledger, refusals_come_before_noise),
     Mutant("a ledger that lets the last charge pass the limit", tolerant_ledger, refusals_come_before_noise),
     Mutant("mask by retry", masking_by_retry, masking_takes_one_draw_from_the_renormalised_law),

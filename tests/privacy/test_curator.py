@@ -24,6 +24,7 @@ from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
 from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.queries.core.blocks import Blocks
 from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -65,6 +66,7 @@ class Silence:
 CALLS: dict[str, Any] = {
     "total": lambda made, charge: made.total(charge),
     "measure": lambda made, charge: made.measure(WORKLOAD.candidate(0), charge),
+    "measure_all": lambda made, charge: made.measure_all([(WORKLOAD.candidate(k), charge / 2) for k in (0, 1)]),
     "select": lambda made, charge: made.select(WORKLOAD, ZEROS, charge),
     "permute": lambda made, charge: made.select(WORKLOAD, ZEROS, charge, law="permute-and-flip"),
     "error": lambda made, charge: made.workload_error(WORKLOAD, ZEROS, charge),
@@ -157,6 +159,50 @@ def test_a_noisy_total_is_at_least_1() -> None:
     totals = [Curator(DenseCounts(DOMAIN, np.zeros(8)), PureDP(1.0), noise=SeededNoise(s)).total(0.5) for s in range(9)]
     assert min(totals) == 1.0
     assert Curator(DenseCounts(DOMAIN, np.zeros(8)), PureDP(1.0, Neighbours.REPLACE)).total(0.5) == 1.0
+
+
+TARGETS = [
+    Marginal(DOMAIN, ("a", "c")),
+    Parity(DOMAIN, ("c",)),
+    Conjunction.where(DOMAIN, {"a": [1], "b": [0, 1]}),
+    Explicit.of(DOMAIN, ("a",), [0.5, -3.0]),
+    Marginal(DOMAIN, ("a", "c"), Conjunction.where(DOMAIN, {"a": [1]})),
+    Parity(DOMAIN, ("a", "b")),
+    Blocks(DOMAIN, ("a", "b"), [[0, 1], [1, 1]]),
+    Marginal(DOMAIN, ("a", "c")),
+]
+
+
+@pytest.mark.parametrize("budget", [PureDP(10.0), ZCDP(10.0, Neighbours.REPLACE)], ids=str)
+def test_measuring_together_is_measuring_in_turn_with_one_look_at_the_table(budget: Budget) -> None:
+    steps = [(target, 0.1 * (number + 1)) for number, target in enumerate(TARGETS)]
+    (together, source), (alone, other) = curator(budget), curator(budget)
+    found, expected = together.measure_all(steps), [alone.measure(*step) for step in steps]
+    for one, each in zip(found, expected, strict=True):
+        assert (one.target, one.noise, one.scale) == (each.target, each.noise, each.scale)
+        assert one.values.tolist() == each.values.tolist()
+    assert together.ledger.events == alone.ledger.events
+    assert source.reads < other.reads
+    assert curator(budget)[0].measure_all([]) == []
+
+
+def test_a_budget_for_some_of_the_answers_buys_none() -> None:
+    made, source = curator(noise=ExplodingNoise())
+    with pytest.raises(BudgetExceededError):
+        made.measure_all([(target, 0.4) for target in TARGETS[:3]])
+    assert (source.reads, made.ledger.events, made.ledger.spent) == (0, (), 0.0)
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(1.0)], ids=str)
+def test_secure_noise_is_drawn_anew_for_each_of_many_answers(budget: Budget) -> None:
+    made, _ = curator(budget, OpenDPNoise())
+    target = Marginal(DOMAIN, DOMAIN.names)
+    exact = HISTOGRAM.astype(float)
+    steps = [(target, 1e-3), (TARGETS[1], 1e-2), (target, 1e-3), (target, 2e-3)]
+    found = made.measure_all(steps)
+    assert [each.values.shape for each in found] == [(8,), (1,), (8,), (8,)]
+    noises = [tuple((each.values - exact).tolist()) for each in found if each.target is target]
+    assert len(set(noises)) == 3  # of hundreds of counts in each of eight cells
 
 
 @pytest.mark.parametrize(
@@ -314,7 +360,8 @@ def test_a_curator_shows_and_gives_away_nothing_exact() -> None:
     public = {name for name in dir(made) if not name.startswith("_")}
     properties = {"domain", "budget", "regime", "neighbours", "ledger", "secure", "noise_source", "violations"}
     selections = {"select", "select_database", "cut", "draw", "watch", "resume_watch"}
-    assert public == properties | selections | {"total", "noise_for", "measure", "workload_error", "labels"}
+    measured = {"total", "noise_for", "measure", "measure_all", "workload_error", "labels"}
+    assert public == properties | selections | measured
     assert not isinstance(made.ledger, Ledger)
     assert not hasattr(made, "__dict__") or all(name.startswith("_Curator__") for name in vars(made))
 
@@ -356,7 +403,7 @@ def test_explicit_answers_are_exact_where_floating_point_is_not() -> None:
     counts = rng.integers(0, 2**21, 1000)
     exact = sum(int(v * 2**20) * int(c) for v, c in zip(values.vector, counts, strict=True))
     assert abs(exact) > 2**53
-    assert int(exact_units(values, DenseCounts(domain, counts))[0]) == max(-(2**62), min(2**62, exact))
+    assert int(exact_units([values], DenseCounts(domain, counts))[0][0]) == max(-(2**62), min(2**62, exact))
 
 
 def test_a_parity_is_the_same_whether_records_or_their_table_answer_it() -> None:
@@ -367,7 +414,8 @@ def test_a_parity_is_the_same_whether_records_or_their_table_answer_it() -> None
     assert isinstance(table, AnswersParities)
     for scope in (("a",), ("a", "c"), ("a", "b", "c")):
         parity = Parity(DOMAIN, scope)
-        assert exact_units(parity, table).tolist() == exact_units(parity, DenseCounts(DOMAIN, dense)).tolist()
+        one, other = (exact_units([parity], source)[0].tolist() for source in (table, DenseCounts(DOMAIN, dense)))
+        assert one == other
 
 
 def test_queries_off_the_lattice_or_out_of_bounds_are_refused() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import final
 
 import numpy as np
@@ -43,6 +44,9 @@ LARGEST_TREE = 1 << 22
 
 LARGE_ATTRIBUTE = 1 << 16
 """An attribute of more codes is not held code by code where conditions alone ask about it."""
+
+_KEPT = 8
+"""Lists of scopes of which it is kept whether a tree holds them: plans and runs ask several times."""
 
 Hypothesis = Histogram | Markov | ValueClasses
 
@@ -247,10 +251,11 @@ def over_tables(
         (holdable if can_hold(target) else others)[target.scope] = None
     if not holdable or all(any(tree.find(scope) is not None for tree in trees) for scope in [*holdable, *others]):
         return False
-    return _tables_over_tree(domain, list(holdable), list(others), largest_tree)
+    return _tables_over_tree(domain, tuple(holdable), tuple(others), largest_tree)
 
 
-def _tables_over_tree(domain: Domain, held: Sequence[Clique], others: Sequence[Clique], largest_tree: int) -> bool:
+@lru_cache(maxsize=_KEPT)
+def _tables_over_tree(domain: Domain, held: tuple[Clique, ...], others: tuple[Clique, ...], largest_tree: int) -> bool:
     trees = cheaper_trees(domain, [*held, *others])
     if not held or trees is None or trees.cells <= largest_tree or table_cells(domain, held) > LARGEST_OVERLAY:
         return False
@@ -405,7 +410,7 @@ class Footprint:
             whole = isinstance(family, Marginals | Parities)
             for scope in family.scopes:
                 (held if whole and can_hold_table(domain, scope) else others)[scope] = None
-        if wants_classes(workload) or not _tables_over_tree(domain, list(held), list(others), largest_tree):
+        if wants_classes(workload) or not _tables_over_tree(domain, tuple(held), tuple(others), largest_tree):
             return cls.of_workload(workload)
         tables, below = table_cells(domain, held), _below(largest_tree)
         return cls(domain.size, below, cells_bytes(below) + overlay_bytes(tables), tables)

@@ -215,11 +215,38 @@ class Curator:
             ConfigError: See `noise_for`.
             QueryError: See `noise_for`.
         """
+        return self.measure_all([(target, charge)], kind=kind, label=label)[0]
+
+    def measure_all(
+        self, steps: Sequence[tuple[Measurable, float]], *, kind: NoiseKind | None = None, label: str = "measure"
+    ) -> list[Measurement]:
+        """Noisy answers of queries and marginals chosen beforehand, each with a charge and an event of its own.
+
+        Args:
+            steps: Queries or marginals with the amounts to be spent on them, as the budget counts.
+            kind: See `measure`.
+            label: See `measure`.
+
+        Returns:
+            What `measure` gives for one after the other, from the same noise; but all are charged before any is read.
+
+        Raises:
+            BudgetExceededError: The budget does not cover them all; nothing was touched.
+            ConfigError: See `noise_for`.
+            QueryError: See `noise_for`.
+        """
         self._check_whole()
-        noise = self.noise_for(target, charge, kind)
-        event = self._event(label, target.text, noise, target.size)
-        exact = self._charged(lambda: exact_units(target, self.__source), event)
-        return Measurement(target, self._perturb(exact, event, noise.step), noise.kind, noise.scale)
+        targets = [target for target, _ in steps]
+        noises = [self.noise_for(target, charge, kind) for target, charge in steps]
+        events = [
+            self._event(label, target.text, noise, target.size) for target, noise in zip(targets, noises, strict=True)
+        ]
+        exact = self._charged(lambda: exact_units(targets, self.__source), *events)
+        noisy = self.__noise.added_to_all(exact, events, [noise.step for noise in noises])
+        return [
+            Measurement(target, units.astype(np.float64) * noise.step, noise.kind, noise.scale)
+            for target, units, noise in zip(targets, noisy, noises, strict=True)
+        ]
 
     def select(
         self,
@@ -302,7 +329,7 @@ class Curator:
         mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
         parts = f"{len(runs):,} disjoint parts" if len(runs) > 1 else "all records"
         event = self._event(label, f"quantiles of {name} in {parts}", mechanism, len(runs))
-        counts = self._charged(lambda: exact_units(target, self.__source), event)
+        (counts,) = self._charged(lambda: exact_units([target], self.__source), event)
         counts[list(apart)] = 0  # which moves no score more than before
         chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)
         return [run.low + 1 + place for run, place in zip(runs, chosen, strict=True)]
@@ -435,7 +462,7 @@ class Curator:
         def exact(target: Measurable) -> Ints:
             self._check_domain(target.domain)
             self._check_scopes([target.scope])
-            return exact_units(target, self.__source)
+            return exact_units([target], self.__source)[0]
 
         return Watch(state, self.neighbours, exact, lambda margin: self.__noise.exceeds(margin, event))
 

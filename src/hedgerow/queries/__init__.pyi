@@ -29,6 +29,7 @@ from .core.query import (
     Measurement as Measurement,
     Parity as Parity,
     Tables as Tables,
+    answered as answered,
 )
 from .core.scope import query_scope as query_scope
 from .core.sensitivity import (

@@ -77,7 +77,7 @@ def write_container(
         with replacing(path, private=private) as beside, zipfile.ZipFile(beside, "w") as archive:
             table = {name: _write_array(archive, name, array) for name, array in arrays.items()}
             head = {"format": f"hedgerow-{kind}", "version": VERSION, "arrays": table, "content": content}
-            text = json.dumps(head, indent=1, allow_nan=False).encode()
+            text = json.dumps(head, allow_nan=False).encode()
             archive.writestr(_member(f"{kind}.json", len(text)), text)
             archive.comment = comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
             if sign is not None:

@@ -174,14 +174,14 @@ def test_an_approximate_budget_runs_where_it_needs_less_noise(tmp_path: Path) ->
 
 def without_the_factor_m(patch: pytest.MonkeyPatch) -> None:
     """Laplace noise of scale Delta / epsilon on each of m answers, while the books say otherwise."""
-    measure = Curator.measure
+    measure = Curator.measure_all
 
-    def loud(self: Any, target: Any, charge: float, **rest: Any) -> Any:
+    def loud(self: Any, steps: Any, **rest: Any) -> Any:
         source = self._Curator__noise._PaidNoise__source
         with drawing(self, laplace=lambda values, scale: source.laplace(values, scale / 4)):
-            return measure(self, target, charge, **rest)
+            return measure(self, steps, **rest)
 
-    patch.setattr(Curator, "measure", loud)
+    patch.setattr(Curator, "measure_all", loud)
 
 
 def whole_budget_for_each(patch: pytest.MonkeyPatch) -> None:

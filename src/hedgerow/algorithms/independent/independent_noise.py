@@ -16,7 +16,7 @@ from typing import Literal, final
 
 import numpy as np
 
-from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, concluded, make_release, tell
+from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, concluded, make_release, measured_together
 from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
@@ -291,12 +291,7 @@ def run_steps(
     unfitted = config.fit is None or held.table_cells
     uniform = hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total)
     learner = Learner(uniform)
-    for number, (target, charge) in enumerate(steps, 1):
-        found = curator.measure(target, charge, kind=config.noise)
-        learner.measurements.append(found)
-        if progress is not None:
-            residual = float(np.abs(found.values - target.on(uniform)).sum())
-            tell(progress, curator, target.text, residual, number=number, of=len(steps))
+    learner.measurements.extend(measured_together(steps, curator, config.noise, uniform, progress))
     model: Model = uniform
     if config.fit is not None:
         told = None if fitted is None or held.table_cells else fitted(workload.domain, learner.measurements, total)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, final
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
@@ -36,7 +37,7 @@ from hedgerow.algorithms.strategies import (
     with_least_error,
     with_least_noise,
 )
-from hedgerow.domain import Clique
+from hedgerow.domain import Clique, Domain
 from hedgerow.models import Footprint, Proximal, over_tables
 from hedgerow.privacy import Budget
 from hedgerow.queries import Marginal, Measurable, Workload
@@ -49,6 +50,9 @@ _ADAPTED, _FALL = 0.1, 0.4
 
 _ONE_TABLE = 1.25
 """Factor by which one table of everything must be better than smaller ones."""
+
+_KEPT = 8
+"""Strategies of which it is kept whether trees hold them: those of all regimes measure the same."""
 
 _OVER_TREE = 2.0
 """Factor by which tables over a tree must be better than rounds: records are drawn from the tree, which knows less."""
@@ -137,7 +141,7 @@ def decision_of(
         return None
     records = max(1.0, total)
     found, unbiased = predicted(workload, budget, amount, records), predicted(workload, budget, amount)
-    fixed = min((each for each in found if holds(config, each, factors)), key=_handicapped, default=None)
+    fixed = next((each for each in sorted(found, key=_handicapped) if holds(config, each, factors)), None)
     if fixed is None or not unbiased:
         return None
     adaptive = adaptive_error(config, found[0], unbiased, records)
@@ -282,9 +286,14 @@ def holds(config: MWEMSettings, strategy: Strategy, factors: Iterable[Clique] = 
         return True
     if limit.in_classes:
         return False
-    if Limit(strategy.tables, config.largest_tree).allows_all(factors):
+    if _held_by_trees(workload.domain, strategy.scopes, tuple(factors), config.largest_tree):
         return True
     return config.prior is None and is_over_tree(config, strategy)  # which starts from nothing
+
+
+@lru_cache(maxsize=_KEPT)
+def _held_by_trees(domain: Domain, scopes: tuple[Clique, ...], factors: tuple[Clique, ...], largest_tree: int) -> bool:
+    return Limit(Workload.marginals(domain, cliques=scopes), largest_tree).allows_all(factors)
 
 
 def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:

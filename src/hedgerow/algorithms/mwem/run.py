@@ -31,6 +31,7 @@ from hedgerow.algorithms.shared import (
     concluded,
     expected_noise,
     make_release,
+    measured_together,
 )
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
@@ -181,8 +182,12 @@ class MWEMRun:
         """
         often = math.ceil(len(steps) / _FITS) if isinstance(self.learner, AnchoredLearner) else len(steps) + 1
         held = 0.0 if isinstance(self.model, ValueClasses) else least_of_parts(self.config, self.workload)
-        for number, (target, charge) in enumerate(steps, 1):
-            self._measure(self._cut(target, charge, held), charge, lazy=number % often > 0)
+        if held or often <= len(steps) or not self._waits:
+            for number, (target, charge) in enumerate(steps, 1):
+                self._measure(self._cut(target, charge, held), charge, lazy=number % often > 0)
+            return
+        found = measured_together(steps, self.curator, self.config.noise, self.model, self.progress)
+        self.learner.measurements.extend(found)
 
     def _cut(self, target: Measurable, charge: float, held: float) -> Measurable:
         """The target, or blocks of its cells that hold so many times the noise by tables of the same attributes."""
@@ -301,6 +306,11 @@ class MWEMRun:
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
         return showed
 
+    @property
+    def _waits(self) -> bool:
+        """Whether fits start afresh, so that measurements can wait for one fit to them all."""
+        return isinstance(self.config.refit_between, Proximal) and self.config.output == "last"
+
     def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> float:
         """Learn the answer and tell about it. Returns what it showed, in units of its expected noise."""
         residuals = np.abs(self._learn(target, charge, lazy=lazy))
@@ -324,7 +334,7 @@ class MWEMRun:
             learner.suit()
             answers = clipped(measured.values, target, self.total) if config.clip else measured.values
             take_step(learner.model, target, answers - before, config.step)
-        elif not (lazy and isinstance(rule, Proximal) and config.output == "last"):
+        elif not (lazy and self._waits):
             learner.fit(rule)
         return measured.values - before
 

@@ -5,6 +5,7 @@ from .algorithm import (
     check_domain as check_domain,
     check_table as check_table,
     make_release as make_release,
+    measured_together as measured_together,
     number_of_records as number_of_records,
     open_curator as open_curator,
     tell as tell,

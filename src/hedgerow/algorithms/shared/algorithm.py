@@ -5,10 +5,13 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, Protocol, final
 
+import numpy as np
+
+from hedgerow.algorithms.shared.learning import possible_values
 from hedgerow.algorithms.shared.plans import Outlined
 from hedgerow.algorithms.shared.prior import Prior
 from hedgerow.errors import ConfigError
-from hedgerow.models import Model
+from hedgerow.models import Model, runs_within
 from hedgerow.privacy import (
     LARGEST_MASS,
     Budget,
@@ -22,7 +25,7 @@ from hedgerow.privacy import (
     prepare,
 )
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Measurement, PublicData, Workload
+from hedgerow.queries import Measurable, Measurement, NoiseKind, PublicData, Workload, answered
 from hedgerow.release import Provenance, Release
 
 
@@ -90,6 +93,37 @@ def tell(
     if progress is not None:
         ledger = curator.ledger
         progress(RoundReport(number, of, ledger.spent, ledger.limit, ledger.unit, chosen, residual, model))
+
+
+_TOGETHER, _LEAST_CELLS = 1 << 18, 1 << 6
+"""Cells that are measured together; so many for a smaller target, that progress is seen."""
+
+
+def measured_together(
+    steps: Sequence[tuple[Measurable, float]],
+    curator: Curator,
+    kind: NoiseKind | None,
+    model: Model,
+    progress: ProgressCallback | None,
+) -> list[Measurement]:
+    """Noisy answers of queries and marginals that were chosen beforehand, each told as a round.
+
+    Args:
+        steps: Queries or marginals with their charges.
+        curator: Curator before the private table.
+        kind: Shape of the noise; see `Curator.measure`.
+        model: Hypothesis, which does not learn from them yet.
+        progress: Called with a report for each, unless None.
+    """
+    found = list[Measurement]()
+    for run in runs_within([max(target.size, _LEAST_CELLS) for target, _ in steps], _TOGETHER):
+        measured = curator.measure_all(steps[run], kind=kind)
+        answers = [] if progress is None else answered([target for target, _ in steps[run]], model)
+        for number, (each, before) in enumerate(zip(measured, answers, strict=False), len(found) + 1):
+            residual = float(np.abs(each.values - before)[possible_values(each.target)].sum())
+            tell(progress, curator, each.target.text, residual, number=number, of=len(steps))
+        found += measured
+    return found
 
 
 class Algorithm(Protocol):

@@ -114,14 +114,17 @@ class Measurements:
             budget: Budget of the run.
             charges: Charge of each measurement, 0 for those that are left out.
         """
-        alike = np.stack([charges, self.l1, self.l2], axis=1)
-        distinct, place = np.unique(alike, axis=0, return_inverse=True)
-        found = np.full((len(distinct), 2), math.inf)
-        for row, (charge, l1, l2) in enumerate(distinct.tolist()):
+        order = np.lexsort((self.l2, self.l1, charges))
+        ordered = np.stack([charges, self.l1, self.l2], axis=1)[order]
+        new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
+        found = np.full((np.count_nonzero(new), 2), math.inf)
+        for row, (charge, l1, l2) in enumerate(ordered[new].tolist()):
             if charge > 0.0:
                 noise = additive_noise(budget.regime, charge, l1=l1, l2=l2, step=self.step, kind=None)
                 found[row] = noise.std, noise.expected_abs
-        return found[place.reshape(-1), 0], found[place.reshape(-1), 1]
+        each = np.empty((len(order), 2))
+        each[order] = found[np.cumsum(new) - 1]
+        return each[:, 0].copy(), each[:, 1].copy()
 
 
 @final

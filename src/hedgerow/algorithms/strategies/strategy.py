@@ -12,6 +12,7 @@ import numpy as np
 
 from hedgerow.algorithms.strategies.parts import Goal, Part
 from hedgerow.arrays import Floats
+from hedgerow.domain import Clique
 from hedgerow.queries import Measurable, Workload
 
 
@@ -134,8 +135,12 @@ class Strategy:
     @cached_property
     def tables(self) -> Workload:
         """The marginals that hold all that is measured."""
-        scopes = dict.fromkeys(target.scope for target, _ in self.steps_without_total)
-        return Workload.marginals(self.goal.workload.domain, cliques=list(scopes))
+        return Workload.marginals(self.goal.workload.domain, cliques=self.scopes)
+
+    @cached_property
+    def scopes(self) -> tuple[Clique, ...]:
+        """What its measurements look at, each scope once."""
+        return tuple(dict.fromkeys(target.scope for target, _ in self.steps_without_total))
 
     @cached_property
     def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:

@@ -6,13 +6,14 @@ arithmetic, where a floating-point sum could differ between neighbouring tables 
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import LATTICE_BITS, AnswersParities, Blocks, Family, Tables, Workload
+from hedgerow.queries import LATTICE_BITS, Blocks, Family, Tables, Workload, answered
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
@@ -52,25 +53,35 @@ def _whole(values: Floats) -> bool:
     return bool((values == np.rint(values)).all())
 
 
-def exact_units(target: Measurable, tables: Tables) -> Ints:
-    """The exact answer in lattice units. Private: for the curator alone.
+def exact_units(targets: Sequence[Measurable], tables: Tables) -> list[Ints]:
+    """Exact answers in lattice units, counted together. Private: for the curator alone.
 
     Args:
-        target: Query or marginal.
+        targets: Queries or marginals.
         tables: The private counts, whole numbers.
 
     Returns:
-        Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
+        For each Ints, shape ``(target.size,)``: counts divided by ``step_of(target)``.
     """
-    if isinstance(target, Parity) and isinstance(tables, AnswersParities):
-        return np.rint(tables.parities([target.scope])).astype(np.int64)
-    if isinstance(target, Marginal | Blocks | Conjunction | Parity):
-        return np.rint(target.on(tables)).astype(np.int64)
+    whole = [isinstance(target, Marginal | Blocks | Conjunction | Parity) for target in targets]
+    counted = iter(answered([target for target, counts in zip(targets, whole, strict=True) if counts], tables))
+    return [
+        _whole_counts(next(counted)) if counts else _weighed(target, tables)
+        for target, counts in zip(targets, whole, strict=True)
+    ]
+
+
+def _weighed(target: Measurable, tables: Tables) -> Ints:
+    """The answer of a query that weighs its cells."""
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
     (table,) = tables.marginals([target.scope])
     units = np.rint(target.values() / step_of(target)).astype(np.int64).reshape(-1)
-    return np.array([_dot(units, np.rint(table).astype(np.int64).reshape(-1))], dtype=np.int64)
+    return np.array([_dot(units, _whole_counts(table).reshape(-1))], dtype=np.int64)
+
+
+def _whole_counts(answers: Floats) -> Ints:
+    return np.rint(answers).astype(np.int64)
 
 
 def _dot(units: Ints, counts: Ints) -> int:

@@ -103,11 +103,36 @@ class PaidNoise:
         Raises:
             UnpaidNoiseError: The event is not for this noise, or was used.
         """
-        self._use(event, LAPLACE, GAUSSIAN)
-        if len(values) != event.values or not (0.0 < step <= 1.0 and math.frexp(step)[0] == 0.5):
-            raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
-        draw = self.__source.laplace if event.mechanism == LAPLACE else self.__source.gaussian
-        return draw(values, event.scale / step)
+        return self.added_to_all([values], [event], [step])[0]
+
+    def added_to_all(self, values: Sequence[Ints], events: Sequence[Event], steps: Sequence[float]) -> list[Ints]:
+        """The same for several events. Secure noise of one scale is drawn at once, in a tenth of the time.
+
+        Args:
+            values: Exact answers of each, in lattice units, shape ``(event.values,)``. Private.
+            events: The events that were charged.
+            steps: Counts per lattice unit of each.
+
+        Returns:
+            Noisy lattice units, of the same shapes.
+
+        Raises:
+            UnpaidNoiseError: One of the events is not for this noise, or was used.
+        """
+        alike = defaultdict[object, list[int]](list)
+        for place, (units, event, step) in enumerate(zip(values, events, steps, strict=True)):
+            self._use(event, LAPLACE, GAUSSIAN)
+            if len(units) != event.values or not (0.0 < step <= 1.0 and math.frexp(step)[0] == 0.5):
+                raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
+            # seeded noise is the same, however many answers are asked for at once
+            alike[(event.mechanism, event.scale / step) if self.secure else place].append(place)
+        found = dict[int, Ints]()
+        for places in alike.values():
+            first, each = places[0], [values[place] for place in places]
+            draw = self.__source.laplace if events[first].mechanism == LAPLACE else self.__source.gaussian
+            noisy = draw(np.concatenate(each), events[first].scale / steps[first])
+            found.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
+        return [found[place] for place in range(len(values))]
 
     def told(self, counts: Ints, event: Event) -> tuple[Ints, Ints]:
         """Counts that pass a threshold with their noise.

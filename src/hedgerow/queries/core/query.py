@@ -509,3 +509,33 @@ class Measurement:
             return (self,)
         values = self.values.reshape(-1, 1)
         return tuple(replace(self, target=cell, values=value) for cell, value in zip(target.cells, values, strict=True))
+
+
+def answered(targets: Sequence[Measurable], tables: Tables) -> list[Floats]:
+    """The answers of queries and marginals, for which a source of tables is asked as seldom as possible.
+
+    Args:
+        targets: Queries and marginals.
+        tables: Source of tables.
+
+    Returns:
+        For each what its ``on`` gives, in counts, shape ``(size,)``.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> from hedgerow.models import Histogram
+        >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+        >>> [each.tolist() for each in answered([Marginal(domain, ("a",)), Parity(domain, "ab")], Histogram(domain, 6))]
+        [[3.0, 3.0], [0.0]]
+    """
+    found: dict[int, Floats] = {}
+    parities = {place: each.scope for place, each in enumerate(targets) if isinstance(each, Parity)}
+    if parities and isinstance(tables, AnswersParities):
+        found.update(zip(parities, tables.parities(list(parities.values())).reshape(-1, 1), strict=True))
+    conjunctions = {place: each for place, each in enumerate(targets) if isinstance(each, Conjunction)}
+    if conjunctions:  # without tables of their scopes, which may be large
+        found.update(zip(conjunctions, tables.conjunctions(list(conjunctions.values())).reshape(-1, 1), strict=True))
+    left = [place for place in range(len(targets)) if place not in found]
+    tables_left = tables.marginals([targets[place].scope for place in left]) if left else []
+    found.update((place, targets[place].of_table(table)) for place, table in zip(left, tables_left, strict=True))
+    return [found[place] for place in range(len(targets))]

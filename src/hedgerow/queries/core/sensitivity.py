@@ -86,6 +86,9 @@ class Neighbours:
         """
         if isinstance(text, Neighbours):
             return text
+        for relation in cls.OF_RECORDS:  # which nearly all events of a ledger name
+            if text == relation.relation:
+                return relation
         weighted = _OF_WEIGHT.fullmatch(text)
         matched = _OF_PERSONS.fullmatch(text if weighted is None else weighted[1])
         if matched is None or matched[1] not in list(Relation):
