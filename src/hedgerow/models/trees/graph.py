@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
@@ -65,6 +66,38 @@ class Graph:
             known = ties.sizes
             sizes = np.array([known[domain.variables[place].name] for place in used], dtype=np.float64)
         return cls(np.array(used, dtype=np.int64), near, sizes, ties)
+
+    def joined(self, domain: Domain, scope: Clique) -> Graph | None:
+        """The graph of one more scope; None where that has variables that are not in the graph.
+
+        Args:
+            domain: The domain.
+            scope: Variables that belong together.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
+            >>> graph = Graph.of(domain, ["ab", "c"])
+            >>> graph.joined(domain, ("b", "c")).near.tolist(), graph.joined(domain, ("c", "d"))
+            ([[0, 1, 0], [1, 0, 1], [0, 1, 0]], None)
+        """
+        if self.ties is not None and not self.ties.coarser.keys() >= {*scope}:
+            return None
+        axes = np.array(domain.axes(scope if self.ties is None else self.ties.closed(scope)), dtype=np.int64)
+        inside = np.searchsorted(self.places, axes)
+        if (inside >= len(self.places)).any() or (self.places[inside] != axes).any():
+            return None
+        near = self.near.copy()
+        near[inside[:, None], inside] = 1
+        np.fill_diagonal(near, 0)
+        return Graph(self.places, near, self.sizes, self.ties)
+
+    def cells(self, domain: Domain) -> int:
+        """Cells of the cliques of `triangulated`, exact however large."""
+        names = [variable.name for variable in (domain.attributes if self.ties is None else domain.variables)]
+        cliques = (tuple(names[place] for place in clique) for clique in self.triangulated()[0])
+        stored = cliques if self.ties is None else map(domain.reduced, cliques)
+        return sum(math.prod(domain.shape_of(clique)) for clique in stored)
 
     def triangulated(self) -> tuple[list[tuple[int, ...]], list[Edge]]:
         """Cliques by the positions of their members in the domain, and the edges of a forest between them.

@@ -188,7 +188,9 @@ class Growth:
         names = [variable.name for variable in self._domain.variables]
         scopes = [tuple(names[place] for place in row if place >= 0) for row in self._scopes[new].tolist()]
         if len(new) <= _FEW:
-            return np.array([float(JunctionTree.of(self._domain, [*held, scope]).cells) for scope in scopes])
+            graph = Graph.of(self._domain, held)
+            joined = (graph.joined(self._domain, scope) or Graph.of(self._domain, [*held, scope]) for scope in scopes)
+            return np.array([float(each.cells(self._domain)) for each in joined])
         alone = [(names[place],) for place in self._named]
         graph, ties = Graph.of(self._domain, [*held, *alone]), Ties.of(self._domain, [*held, *alone])
         closed = filled_axes(self._domain.axes(ties.closed(scope)) for scope in scopes).astype(np.int32)
