@@ -103,7 +103,7 @@ def runs(steps: Run, members: Iterable[int]) -> list[Run]:
     made: list[Run] = []
     for i in members:
         target = steps.targets[i]
-        if not (made and made[-1].conjunctions and isinstance(target, Conjunction)):
+        if not (made and isinstance(made[-1].targets[0], Conjunction) and isinstance(target, Conjunction)):
             made.append(Run([], [], [], []))
         made[-1].targets.append(target)
         made[-1].values.append(steps.values[i])

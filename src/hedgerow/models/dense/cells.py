@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, final
+from operator import is_
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, p
 from hedgerow.models.dense.layout import Frame, RowLayout, Slice, pack
 from hedgerow.queries import shared_marginals
 from hedgerow.system import in_parts, usable_cores
+
+if TYPE_CHECKING:
+    from hedgerow.models.dense.kernels import Packed
 
 LOG_RANGE = 250.0
 """Largest sum of ranges of log-factors between two rebuilds."""
@@ -75,6 +79,7 @@ class Weights:
         self.possible = 0
         self.moved = 0.0
         self._error = 0.0
+        self._packed: tuple[Sequence[Slice], Packed] | None = None
 
     @property
     def flat(self) -> Floats:
@@ -206,11 +211,18 @@ class Weights:
     ) -> tuple[int, Floats]:
         """Steps ``at`` to ``last`` over slices, until a rebuild is due; returns the next step and the sums of steps."""
         steps = np.zeros(len(places))
-        state, packed = (self.mass, self._error, self.moved), pack(places)
+        state, packed = (self.mass, self._error, self.moved), self._pack(places)
         at, self.mass, self._error, self.moved = kernels().sweep(
             self.flat, packed, targets, rates, implicit, steps, state, LOG_RANGE, at, last
         )
         return at, steps
+
+    def _pack(self, places: Sequence[Slice]) -> Packed:
+        """The slices for compiled sweeps; sweeps over the same ones follow each other."""
+        known = self._packed
+        if known is None or len(known[0]) != len(places) or not all(map(is_, known[0], places)):
+            known = self._packed = places, pack(places)
+        return known[1]
 
     # Rebuilding in log space
 
