@@ -67,6 +67,7 @@ format: .venv/.tools  ## Format the code
 
 bench: .venv/.tools  ## Benchmarks, as ratios in one run
 	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks performance --again
 
 bench-peers: .venv/.tools  ## Other software beside ours, by hedgerow evaluate; into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup

@@ -20,6 +20,7 @@ from benchmarks.row import Row
 
 _PROGRAMS = {
     "regret": "benchmarks.regret.__main__",
+    "performance": "benchmarks.performance.__main__",
     "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
     "targets": "benchmarks.targets",

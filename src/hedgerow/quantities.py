@@ -22,3 +22,16 @@ def human_bytes(amount: int) -> str:
         if amount < 10_000 * 2**power:
             return f"{amount / 2**power:,.1f} {unit}"
     return "more than 10,000 TiB"
+
+
+def human_seconds(seconds: float) -> str:
+    """A rough time in a unit that people would use.
+
+    Example:
+        >>> [human_seconds(each) for each in (0.42, 12.3, 100.0, 1500.0, 20_000.0)]
+        ['0.4 s', '12 s', '100 s', '25 minutes', '5.6 hours']
+    """
+    if seconds < 120.0:
+        return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    minutes = seconds / 60.0
+    return f"{minutes:.0f} minutes" if minutes < 120.0 else f"{minutes / 60.0:,.1f} hours"

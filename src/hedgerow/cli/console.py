@@ -227,9 +227,16 @@ def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
         def advance(report: RoundReport) -> None:
             spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
             chosen = "last fit" if report.round == report.rounds else report.chosen[:40]
-            update(completed=report.round, total=report.rounds, spent=spent, chosen=chosen)
+            update(completed=report.round, total=expected_rounds(report), spent=spent, chosen=chosen)
 
         yield advance if output.shows_progress else None
+
+
+def expected_rounds(report: RoundReport) -> int:
+    """Number of rounds; where noisy answers decide, if those to come spend as much each as those before, on average."""
+    if report.rounds is not None:
+        return report.rounds
+    return max(report.round, round(report.round / report.share_spent)) if report.share_spent > 0.0 else report.round
 
 
 @contextmanager

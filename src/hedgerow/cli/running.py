@@ -14,7 +14,8 @@ from hedgerow.errors import HedgerowError
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.cli.learning import Opened
-    from hedgerow.privacy import NoiseSource
+    from hedgerow.privacy import Budget, NoiseSource
+    from hedgerow.queries import Workload
     from hedgerow.release import Release
     from hedgerow.system import SigningKey
 
@@ -36,6 +37,41 @@ def signing_key(output: Output, path: Path | None) -> SigningKey | None:
     for warning in caught:
         output.warn(str(warning.message))
     return found
+
+
+_LONG = 600.0
+"""Seconds of a run that is announced."""
+_MANY, _EACH = 20_000, 400e-6
+"""Candidates for which a plan takes seconds itself, and seconds that a run takes for each."""
+_GUESS = 100_000.0
+"""Records of a table of which nothing public is known."""
+
+
+def check_run(output: Output, algorithm: Algorithm, workload: Workload, budget: Budget) -> None:
+    """Refuse what cannot be run, and say what takes long, before a large table is read for nothing.
+
+    Args:
+        output: Output of the command.
+        algorithm: The mechanism; plans of MWEM tell their time.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+    """
+    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.quantities import human_seconds
+    from hedgerow.system import slowness
+
+    algorithm.check(workload, budget.regime)
+    if not isinstance(algorithm, MWEM):
+        return
+    if workload.n_candidates <= _MANY:
+        seconds = algorithm.plan(workload, budget, _GUESS).seconds
+    else:
+        seconds = _EACH * workload.n_candidates * slowness()
+    if seconds > _LONG:
+        output.warn(
+            f"this takes about {human_seconds(seconds)} on one core of this machine; nothing is read or spent yet. "
+            "Fewer columns (--columns) or smaller tables ('marginals:2<=10000') take less"
+        )
 
 
 def run_accounted(output: Output, algorithm: Algorithm, opened: Opened, noise: NoiseSource | None) -> Release:

@@ -12,6 +12,7 @@ from .machine import (
     ahead as ahead,
     available_bytes as available_bytes,
     in_parts as in_parts,
+    slowness as slowness,
     usable_cores as usable_cores,
 )
 from .plug_ins import load_plug_in as load_plug_in, plug_in_names as plug_in_names

@@ -2,9 +2,11 @@
 
 import os
 import re
+import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -120,3 +122,24 @@ def _group_available(folder: Path) -> int | None:
             cache = _number(folder / "memory.stat", cache_key) or 0  # the system takes it back when memory runs short
             return max(0, limit - usage + cache)
     return None
+
+
+_REFERENCE = 0.6e-3
+"""Seconds of the work of `slowness` on the machine where rates were measured."""
+
+
+@cache
+def slowness() -> float:
+    """How many times longer this machine takes than the one where rates were measured: a few milliseconds of work.
+
+    Example:
+        >>> 0.0 < slowness() < 1e3
+        True
+    """
+
+    def work() -> float:
+        start = time.process_time()
+        sum(number * number for number in range(20_000))
+        return time.process_time() - start
+
+    return min(work() for _ in range(10)) / _REFERENCE

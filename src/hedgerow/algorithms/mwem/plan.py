@@ -1,12 +1,13 @@
 """The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any, final
 
+from hedgerow.algorithms.mwem.candidates import Limit
 from hedgerow.algorithms.mwem.deciding import Decision, course_of, is_over_tree
+from hedgerow.algorithms.mwem.duration import seconds_of_run
 from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
@@ -21,29 +22,16 @@ from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, 
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
 from hedgerow.cards import MOST_ROWS, card
-from hedgerow.models import Footprint, Refit, Sweeps, usable_bytes
+from hedgerow.models import LARGEST_TREE, Footprint, usable_bytes
 from hedgerow.privacy import Budget
-from hedgerow.quantities import human_bytes
-from hedgerow.queries import Measurable, Parities, Workload
+from hedgerow.quantities import human_bytes, human_seconds
+from hedgerow.queries import Measurable, Workload
 
 _BETA_TOTAL = 0.1 * BETA
 """Part of the failure probability that goes to the noisy number of records."""
 
-_PASS_SECONDS = 1.2e-9
-"""One pass over the hypothesis, per cell: measured on one core, between a multiply and a sum (memory-bound)."""
-
-_TOUR_SECONDS = 5e-9
-"""One sweep over junction trees, per cell of their cliques, with the answers that follow; half of what trees that fill
-up to the end need, for they are smaller before."""
-
 _SHOWN = 4
 """Measurements chosen beforehand whose noise is told one by one."""
-
-_CALL_SECONDS = 60e-6
-"""Fixed cost of a pass, however small the hypothesis."""
-
-_ANSWER_SECONDS = 15e-6
-"""Fixed cost of each candidate's answer from junction trees, however small; parities are answered together."""
 
 
 @final
@@ -63,7 +51,7 @@ class Plan:
         tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
         available_bytes: Memory that may be used.
-        seconds: Rough time of the rounds on one core.
+        seconds: Rough time of the whole run on one core of this machine, from reading to records.
         bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
         decision: Whether rounds adapt or a fixed strategy is measured, with the predicted errors; None where the
             configuration leaves no choice.
@@ -133,7 +121,7 @@ class Plan:
         }
         return [
             memory_line(self.required_bytes, self.available_bytes, held.words),
-            ("time", f"about {self.seconds:,.1f} s for the rounds, on one core"),
+            ("time", f"about {human_seconds(self.seconds)} in all, on one core of this machine"),
             *(() if self.decision is None else self.decision.lines()),
             ("rounds", self._rounds_sentence()),
             charges_line(self.limit, self.unit, shares),
@@ -235,11 +223,31 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         tree_cells=tree_cells,
         required_bytes=held.required_bytes,
         available_bytes=usable_bytes(),
-        seconds=_seconds(config, candidates, rounds, tree_cells, lazy=each.selection == 0.0),
+        seconds=seconds_of_run(
+            config,
+            workload,
+            candidates,
+            held,
+            rounds=rounds,
+            adaptive=adaptive,
+            cells=_expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive),
+            steps=[target for target, _ in steps],
+            total=total,
+        ),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
         decision=course.decision,
         in_turn=bool(steps),
     )
+
+
+def _expected_cells(
+    config: MWEMSettings, limit: Limit, budget: Budget, amount: float, total: float, *, annealed: bool
+) -> int:
+    """Cells that trees are expected to fill: annealed rounds leave out what would be noise."""
+    if not limit.binds or config.needs_histogram:
+        return 0
+    worth = annealed and config.largest_tree == LARGEST_TREE
+    return limit.worth(budget, amount, total).largest_cells if worth else limit.largest_cells
 
 
 def _bound(config: MWEMSettings, budget: Budget, task: Task, charges: Charges, rounds: int) -> Bound:
@@ -287,23 +295,3 @@ def _noise_of(
     ordered = sorted(steps, key=itemgetter(1), reverse=True)
     for target, charge in steps if len(steps) <= _SHOWN else (ordered[0], ordered[-1]):
         yield target.text, float(noise_of(target, budget, charge, config.noise).expected_abs)
-
-
-def _seconds(config: MWEMSettings, workload: Workload, rounds: int, tree_cells: int | None, *, lazy: bool) -> float:
-    """Passes over the hypothesis: the workload's answers, and the fits."""
-    looks = 1 if lazy else rounds + 1
-    if tree_cells is not None:
-        sweeps = _passes(config.refit, 1) + (0 if lazy else rounds * _passes(config.refit_between, 1))
-        asked = sum(family.n_candidates for family in workload.families if not isinstance(family, Parities))
-        return sweeps * (_CALL_SECONDS * rounds + _TOUR_SECONDS * tree_cells) + looks * _ANSWER_SECONDS * asked
-    answers = looks * min(len(workload.scopes), 2 * len(workload.domain))
-    between = 0 if lazy else sum(_passes(config.refit_between, measured) for measured in range(1, rounds))
-    passes = answers + between + _passes(config.refit, rounds)
-    return passes * (_CALL_SECONDS + _PASS_SECONDS * workload.domain.size)
-
-
-def _passes(rule: Refit | None, measured: int) -> int:
-    """Passes of one fit to ``measured`` measurements; proximal fits double their steps from 4 to some thousands."""
-    if isinstance(rule, Sweeps):
-        return rule.sweeps * measured
-    return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured

@@ -1,0 +1,96 @@
+"""The page of running times, and its drawings, from the runs that were measured."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from benchmarks.performance.measuring import Run
+from benchmarks.performance.shapes import Shape, shapes
+
+RESULTS = Path(__file__).with_name("runs.csv")
+PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+_OPENING = Path(__file__).with_name("opening.md")
+
+
+def read_runs(path: Path = RESULTS) -> dict[str, Run]:
+    """The runs of a CSV file, by name; none where there is no file."""
+    if not path.exists():
+        return {}
+    kinds = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(Run)}
+    with path.open(encoding="utf-8", newline="") as lines:
+        return {row["name"]: Run(**{key: kinds[key](row[key]) for key in kinds}) for row in csv.DictReader(lines)}
+
+
+def write_runs(runs: Iterable[Run], path: Path = RESULTS) -> None:
+    """Write them to a CSV file."""
+    with path.open("w", encoding="utf-8", newline="") as lines:
+        writer = csv.DictWriter(lines, [field.name for field in fields(Run)], lineterminator="\n")
+        writer.writeheader()
+        for run in runs:
+            row = asdict(run)
+            writer.writerow({key: f"{each:.4g}" if isinstance(each, float) else each for key, each in row.items()})
+
+
+def page_text(runs: Mapping[str, Run]) -> str:
+    """The page, as Markdown."""
+    listed = [shape for shape in shapes() if shape.name in runs]
+    rows = [_row(runs[shape.name]) for shape in listed if shape.listed]
+    table = ["| run | CPU s | memory, MiB | floor, s | `plan` says, s |", "|---|---:|---:|---:|---:|", *rows]
+    groups = dict.fromkeys(shape.group for shape in listed if shape.group)
+    pictures = [
+        f"![CPU seconds and memory against {group}.](../benchmarks/performance/{_file(group)})\n\n"
+        f"*CPU seconds and memory against {group}.*"
+        for group in groups
+    ]
+    opening = _OPENING.read_text(encoding="utf-8").rstrip()
+    ratios = [run.planned / run.seconds for run in runs.values()]
+    near = sum(0.5 <= ratio <= 2.0 for ratio in ratios)
+    told = f"`plan` was within a factor of 2 in {near} of {len(ratios)} runs, those of the drawings among them."
+    return "\n\n".join([opening, "\n".join(table), told, "## Growth", *pictures]) + "\n"
+
+
+def drawings(runs: Mapping[str, Run]) -> dict[str, str]:
+    """For each drawing its file name and the text of an SVG file."""
+    groups: dict[str, list[Shape]] = {}
+    for shape in shapes():
+        if shape.group and shape.name in runs:
+            groups.setdefault(shape.group, []).append(shape)
+    return {
+        _file(group): _drawing(group, sorted(points, key=lambda shape: shape.size), runs)
+        for group, points in groups.items()
+    }
+
+
+def _row(run: Run) -> str:
+    return f"| {run.name} | {run.seconds:.3g} | {run.memory:,.0f} | {run.floor:.2g} | {run.planned:.3g} |"
+
+
+def _file(group: str) -> str:
+    return f"growth-{group.split(maxsplit=1)[0]}.svg"
+
+
+def _drawing(group: str, points: Sequence[Shape], runs: Mapping[str, Run]) -> str:
+    from matplotlib.figure import Figure
+
+    from hedgerow.report.plots import BAR, NOISE, drawing_style, svg_file_of
+
+    sizes = [shape.size for shape in points]
+    found = [runs[shape.name] for shape in points]
+    with drawing_style("performance"):
+        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        left.plot(sizes, [run.seconds for run in found], "o-", color=BAR, label="run")
+        left.plot(sizes, [run.floor for run in found], "o-", color=NOISE, label="floor")
+        left.plot(sizes, [run.planned for run in found], ":", color=BAR, label="plan")
+        right.plot(sizes, [run.memory for run in found], "o-", color=BAR)
+        left.set(xscale="log", yscale="log", xlabel=group, ylabel="CPU seconds")
+        right.set(xscale="log", yscale="log", xlabel=group, ylabel="memory, MiB")
+        for axes in (left, right):
+            axes.minorticks_off()
+            axes.set_xticks(sizes, [f"{size:,}" if size < 10**5 else f"{size:.0e}" for size in sizes], fontsize=8)
+        left.legend(fontsize=8.5)
+        words = ", ".join(f"{run.seconds:.3g} s at {size:,}" for run, size in zip(found, sizes, strict=True))
+        return svg_file_of(left, f"CPU seconds and memory against {group}: {words}")
