@@ -30,6 +30,7 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "mechanisms",
         "compare",
         "serve",
+        "warm",
     ],
 )
 def test_every_help_has_examples(place: Place, command: str) -> None:

@@ -243,7 +243,7 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
     return min(max(step, min(0.0, -_FLOOR - start)), max(0.0, _FLOOR - start))
 
 
-@kernel()
+@kernel(error_model="python")  # a mass of 0 is an error
 def sweep(
     cells: Floats,
     places: Packed,
