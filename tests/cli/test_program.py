@@ -53,6 +53,24 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
     assert program.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_run_loads_no_library_that_it_does_not_need(place: Place, ending: str) -> None:
+    data, domain = DATA / "adult.csv", DATA.parent / "adult.domain.yaml"
+    words = ["synth", data, "--domain", domain, "--columns", "age,capital-gain,race,sex", "--epsilon", 1]
+    words += ["--workload", "marginals:2", "--quiet", "-o", place / f"s.{ending}"]
+    code = (
+        "import sys\n"
+        "from hedgerow.cli.app import app\n"
+        f"try:\n    app({[str(word) for word in words]})\nexcept SystemExit: pass\n"
+        "heavy = {'duckdb', 'fastapi', 'matplotlib', 'pandas', 'polars', 'pyspark', 'scipy.optimize', 'sklearn',"
+        "'sqlalchemy'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
+    assert program.stdout.splitlines()[-1] == "[]"
+    assert (place / f"s.{ending}").exists()
+
+
 def test_loading_is_hardly_interrupted_by_searches_for_cycles() -> None:
     code = (
         "import gc, sys\n"

@@ -49,7 +49,7 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
 
 def inlined() -> Callable[[Function], Function]:
     """A decorator for a function that is compiled as lines of the kernels that call it; best if only one does."""
-    return kernel(inline="always")
+    return kernel(inline="always", cache=False)
 
 
 def part(**options: Any) -> Callable[[Function], Function]:
