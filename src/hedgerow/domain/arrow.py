@@ -21,7 +21,7 @@ def arrow_numbers(values: NDArray[np.number], missing: Bools | None = None) -> p
 
     Args:
         values: Numbers, of any width.
-        missing: Where there is none.
+        missing: Flags of the places without one.
 
     Example:
         >>> arrow_numbers(np.array([7, 8, 9]), np.array([False, True, False])).to_pylist()
