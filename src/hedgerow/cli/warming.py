@@ -25,7 +25,7 @@ def warm() -> None:
     Raises:
         subprocess.CalledProcessError: The second process failed.
     """
-    other = [sys.executable, "-c", f"from {__name__} import trees; trees()"]
+    other = [sys.executable, "-P", "-c", f"from {__name__} import trees; trees()"]
     with subprocess.Popen(other) as running:
         _cells()
     if running.returncode:
