@@ -9,12 +9,15 @@ RUN python -m pip install --require-hashes -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN python -m pip install --no-deps --no-build-isolation '.[duckdb,postgresql,service]'
+# What is compiled holds for processors like this one; on others, and where more is needed, the server compiles again.
+RUN NUMBA_CACHE_DIR=/opt/compiled hedgerow warm --quiet
 
 FROM python:3.13-slim
 RUN groupadd --system --gid 10001 hedgerow \
     && useradd --system --uid 10001 --gid hedgerow --no-create-home --home-dir /var/lib/hedgerow hedgerow \
     && install --directory --owner hedgerow --group hedgerow --mode 0700 /var/lib/hedgerow /srv/tables
 COPY --from=build /opt/hedgerow /opt/hedgerow
+COPY --from=build --chown=hedgerow:hedgerow /opt/compiled /var/lib/hedgerow/compiled
 ENV PATH=/opt/hedgerow/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -36,9 +36,12 @@ help:  ## Show this list
 demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, into demo-output/
 	@$(BIN)/python examples/demo.py
 
+warm: .venv/.runtime  ## Compile ahead what a first run would wait for
+	@$(BIN)/hedgerow warm
+
 # Kernels are compiled once, into the cache of this checkout, before the processes start that share it.
 test: .venv/.tools  ## The quick test suite, in minutes
-	$(BIN)/python -m tests.warm
+	@$(BIN)/hedgerow warm
 	$(BIN)/python -m pytest -q -n $(PROCESSES) --hypothesis-profile quick -m "not slow and not audit"
 
 test-rest: .venv/.tools  ## What make test leaves out: slow tests, and many more random examples
@@ -91,4 +94,4 @@ lock:  ## Renew the lock files (needs uv)
 clean:  ## Remove what make made
 	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo warm test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean

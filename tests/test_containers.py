@@ -189,6 +189,15 @@ def test_what_it_writes_lies_in_volumes() -> None:
     assert SERVER["tmpfs"] == ["/tmp"]
 
 
+def test_it_brings_what_was_compiled_when_it_was_built() -> None:
+    (warm,) = (rest for rest in of(BUILD, "RUN") if "hedgerow warm" in rest)
+    folder = shlex.split(warm)[0].removeprefix("NUMBA_CACHE_DIR=")
+    (copied,) = (rest.split() for rest in of(FINAL, "COPY") if folder in rest.split())
+    assert copied[-1] == environment(FINAL)["NUMBA_CACHE_DIR"]
+    owner = next(option for option in copied if option.startswith("--chown="))
+    assert owner == "--chown=hedgerow:hedgerow"
+
+
 def test_everything_that_compose_names_is_declared() -> None:
     for service in COMPOSE["services"].values():
         assert set(service["secrets"]) <= set(COMPOSE["secrets"])

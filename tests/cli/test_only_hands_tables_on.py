@@ -32,6 +32,8 @@ PUBLIC_READS = {
     ("released.py", "answers"),  # of runs that are simulated on tables drawn from a release
     ("statements.py", "conjunctions"),  # the questions of a call as a workload
     ("statements.py", "marginals"),  # likewise, those of statements
+    ("warming.py", "answers"),  # of the model of a release of made-up records
+    ("warming.py", "marginals"),  # likewise
 }
 
 

@@ -30,6 +30,7 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "mechanisms",
         "compare",
         "serve",
+        "warm",
     ],
 )
 def test_every_help_has_examples(place: Place, command: str) -> None:
@@ -38,18 +39,32 @@ def test_every_help_has_examples(place: Place, command: str) -> None:
     assert f"hedgerow {command} " in result.stdout.split("Example")[1]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["synth", "--help"], ["plan", "--help"]])
-def test_help_loads_nothing_heavy(words: list[str]) -> None:
+def loaded(words: list[object], libraries: set[str]) -> str:
+    """Which of some libraries a call loads, as a list."""
     code = (
         "import sys\n"
         "from hedgerow.cli.app import app\n"
-        f"try:\n    app({words})\nexcept SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'opendp', 'scipy', 'pyarrow', 'matplotlib', 'sqlglot', 'pandas', 'fastapi',"
-        "'sqlalchemy'}\n"
-        "print(sorted(heavy & set(sys.modules)))"
+        f"try:\n    app({[str(word) for word in words]})\nexcept SystemExit: pass\n"
+        f"print(sorted({libraries} & set(sys.modules)))"
     )
     program = subprocess.run([*start_words(), code], capture_output=True, text=True, check=True)
-    assert program.stdout.splitlines()[-1] == "[]"
+    return program.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["synth", "--help"], ["plan", "--help"]])
+def test_help_loads_nothing_heavy(words: list[object]) -> None:
+    heavy = {"numpy", "numba", "opendp", "scipy", "pyarrow", "matplotlib", "sqlglot", "pandas", "fastapi"}
+    assert loaded(words, heavy | {"sqlalchemy", "rich.progress"}) == "[]"
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_run_loads_no_library_that_it_does_not_need(place: Place, ending: str) -> None:
+    data, domain = DATA / "adult.csv", DATA.parent / "adult.domain.yaml"
+    words = ["synth", data, "--domain", domain, "--columns", "age,capital-gain,race,sex", "--epsilon", 1]
+    words += ["--workload", "marginals:2", "--quiet", "-o", place / f"s.{ending}"]
+    heavy = {"duckdb", "fastapi", "matplotlib", "pandas", "polars", "pyspark", "scipy.optimize", "sklearn"}
+    assert loaded(words, heavy | {"sqlalchemy"}) == "[]"
+    assert (place / f"s.{ending}").exists()
 
 
 def test_loading_is_hardly_interrupted_by_searches_for_cycles() -> None:

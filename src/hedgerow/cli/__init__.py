@@ -2,9 +2,9 @@
 
 `commands` holds the commands, `app` puts them together. What commands share stands beside: `options` (options, and the
 budgets, workloads and algorithms that they describe), `reading` (the private table), `outputs` (records and files),
-`spending` (registers, and what is said of the budget when a run stops), `console` (printing, progress, errors, Ctrl-C)
-and `serving` (the server). This is the topmost room: it may import every other one, and opens private tables only to
-hand them on to `hedgerow.privacy`.
+`spending` (registers, and what is said of the budget when a run stops), `console` (printing, progress, errors,
+Ctrl-C), `serving` (the server) and `warming` (small jobs that have everything compiled). This is the topmost room: it
+may import every other one, and opens private tables only to hand them on to `hedgerow.privacy`.
 """
 
 _ALLOCATIONS = 200_000

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, final
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from hedgerow.errors import HedgerowError
 
@@ -220,6 +219,8 @@ def _plain(value: Any) -> Any:
 @contextmanager
 def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
     """Give a callback that draws rounds, spent budget and time left, or None where no one looks."""
+    from rich.progress import TextColumn, TimeRemainingColumn
+
     chosen = TextColumn("{task.fields[chosen]}", markup=False)
     columns = (TextColumn("{task.fields[spent]}"), TimeRemainingColumn(), chosen)
     with _drawing(output, "round", *columns, spent="counting", chosen="") as update:
@@ -259,6 +260,8 @@ def showing_steps(output: Output, counted: str, note: str = "running") -> Iterat
         counted: Name of a step.
         note: Printed where no one looks; the callback does nothing there.
     """
+    from rich.progress import TextColumn, TimeRemainingColumn
+
     columns = (TimeRemainingColumn(), TextColumn("{task.fields[now]}", markup=False))
     with _drawing(output, counted, *columns, note=note, now="reading") as update:
         yield lambda done, total, now: update(completed=done, total=total, now=now)
@@ -267,6 +270,8 @@ def showing_steps(output: Output, counted: str, note: str = "running") -> Iterat
 @contextmanager
 def showing_counting(output: Output) -> Iterator[Callable[[float], None]]:
     """Give a callback that draws what part of a table is counted; how many rows that are is private."""
+    from rich.progress import TimeRemainingColumn
+
     with _drawing(output, "counting", TimeRemainingColumn(), note="counting the table", counts=False) as update:
         yield lambda part: update(completed=part, total=1.0)
 
@@ -274,6 +279,8 @@ def showing_counting(output: Output) -> Iterator[Callable[[float], None]]:
 @contextmanager
 def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | None]:
     """Give a callback that draws how many records are written of how many, or None where no one looks."""
+    from rich.progress import TimeRemainingColumn
+
     with _drawing(output, "record", TimeRemainingColumn(), note="drawing records") as update:
 
         def advance(done: int, wanted: int) -> None:
@@ -291,6 +298,8 @@ def _drawing(
         output.note(note)
         yield lambda **_: None
         return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
     number = (MofNCompleteColumn(),) if counts else ()
     first = (SpinnerColumn(), TextColumn(counted), *number, BarColumn(bar_width=None))
     with Progress(*first, *columns, console=output.err, transient=True) as bar:

@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
+from hedgerow.domain.arrow import arrow_flags, numpy_of
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
 from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import EPOCH, Scale
@@ -138,7 +139,7 @@ class Encoder(ABC):
         mapping = self._mapped(distinct.dictionary)
         if indices.null_count:
             indices = indices.cast(pa.int64()).fill_null(len(mapping) - 1)
-        found: Ints = mapping[indices.to_numpy(zero_copy_only=False)]
+        found: Ints = mapping[numpy_of(indices)]
         return found
 
     def _mapped(self, values: pa.Array[Any]) -> Ints:
@@ -159,7 +160,7 @@ class Encoder(ABC):
             return self._of_texts(values)
         if pa.types.is_integer(kind) and not values.null_count:
             return self._of_numbers(_wide(values))
-        empty: Bools = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        empty: Bools = numpy_of(values.is_null(nan_is_null=True).cast(pa.uint8())).astype(np.bool_)
         numbers = _wide(values.drop_null() if values.null_count else values)
         codes = np.full(len(values), self._empty, dtype=np.int64)
         codes[~empty] = self._of_numbers(numbers[~np.isnan(numbers)])
@@ -243,11 +244,11 @@ class NumericEncoder(Encoder):
         other = _matching(texts, _NUMBER) & ~whole
         for chosen, kind in ((whole, pa.int64()), (other, pa.float64())):
             if chosen.any():
-                unsigned = pc.replace_substring_regex(texts.filter(pa.array(chosen)), r"^\+", "")
-                codes[chosen] = self._of_numbers(unsigned.cast(kind).to_numpy(zero_copy_only=False))
+                unsigned = pc.replace_substring_regex(texts.filter(arrow_flags(chosen)), r"^\+", "")
+                codes[chosen] = self._of_numbers(numpy_of(unsigned.cast(kind)))
         rest = ~(whole | other)
         if rest.any():
-            words: Any = texts.filter(pa.array(rest)).dictionary_encode()
+            words: Any = texts.filter(arrow_flags(rest)).dictionary_encode()
             of_word = [self._of_word(word) for word in words.dictionary.to_pylist()]
             codes[rest] = np.array([*of_word, self._empty])[words.indices.fill_null(len(of_word)).to_numpy()]
         return codes
@@ -465,9 +466,9 @@ def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:
     """Convert to int64 or float64; a narrow float as the decimal number that it is written as."""
     kind = numbers.type
     if pa.types.is_integer(kind):
-        found = numbers.to_numpy(zero_copy_only=False)
+        found: NDArray[Any] = numpy_of(numbers)
         return found.astype(np.float64 if kind == pa.uint64() and found.max(initial=0) > _INT64_MAX else np.int64)
-    found = numbers.to_numpy(zero_copy_only=False)
+    found = numpy_of(numbers)
     return found if kind == pa.float64() else np.array([float(str(number)) for number in found], dtype=np.float64)
 
 
@@ -483,5 +484,8 @@ def _fractional(numbers: NDArray[Any]) -> Bools:
 
 
 def _matching(texts: pa.Array[Any], pattern: str) -> Bools:
-    matched: Any = pc.match_substring_regex(texts, pattern).fill_null(False)
-    return np.array(matched, dtype=np.bool_)
+    matched: Any = pc.match_substring_regex(texts, pattern)
+    if matched.null_count:  # nothing and false is false
+        matched = pc.and_kleene(matched, matched.is_valid())
+    found: Bools = numpy_of(matched.cast(pa.uint8())).astype(np.bool_)
+    return found

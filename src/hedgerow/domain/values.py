@@ -34,6 +34,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
+from hedgerow.domain.arrow import arrow_numbers, arrow_texts
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.layout import AS_USUAL, Written
@@ -247,7 +248,7 @@ def _natural(drawn: Drawn) -> pa.Array[Any]:
         return pa.array(found, type=kind, mask=beyond)
     scale = scale_of(attribute)
     if scale is None:
-        return pa.array(drawn.numbers, type=kind, mask=beyond)
+        return arrow_numbers(drawn.numbers, beyond).cast(kind)
     values = pa.array(scale.values(drawn.numbers), type=kind, mask=beyond)
     return values.dictionary_encode() if kind == pa.string() else values
 
@@ -264,10 +265,10 @@ def scale_of(attribute: Attribute) -> Scale | None:
 
 def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any, Any]:
     extra = [text for text in (attribute.missing, attribute.other) if text is not None]
-    texts = pa.array([*map(str, attribute.values), *extra], type=pa.string())
+    listed = arrow_texts([*map(str, attribute.values), *extra])
     missing = None if attribute.missing_code is None else codes == attribute.missing_code
-    places: Any = pa.array(codes.astype(np.int32), mask=missing)
-    return pa.DictionaryArray.from_arrays(places, texts)
+    places: Any = arrow_numbers(codes.astype(np.int32), missing)
+    return pa.DictionaryArray.from_arrays(places, listed)
 
 
 def values_of(drawn: Drawn) -> pa.Array[Any]:
@@ -303,7 +304,7 @@ def texts_of(drawn: Drawn, *, empties: bool, bare: bool = False) -> pa.Array[Any
         return _texts(drawn, empties)
     every = np.arange(attribute.size)  # each cell follows from its code
     listed: Any = _texts(Drawn.of(attribute, every, generator(0), form=drawn.form), empties)
-    found: pa.Array[Any] = (listed.cast(pa.string()) if bare else listed).take(pa.array(codes))
+    found: pa.Array[Any] = (listed.cast(pa.string()) if bare else listed).take(arrow_numbers(codes))
     return found
 
 

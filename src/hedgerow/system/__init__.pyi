@@ -1,5 +1,10 @@
 from .chain import canonical_json as canonical_json, head_of as head_of, link as link, start_of as start_of
-from .compiling import inlined as inlined, kernel as kernel, part as part
+from .compiling import (
+    compiled_folder as compiled_folder,
+    inlined as inlined,
+    kernel as kernel,
+    part as part,
+)
 from .files import (
     alone_with as alone_with,
     creating as creating,

@@ -7,6 +7,7 @@ slices and arrays that kernels make cost far more to compile than loops.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 def kernel(**options: Any) -> Callable[[Function], Function]:
     """A decorator for a compiled function that Python calls.
+
+    What is compiled is kept for later processes; where no folder can be written to, each process compiles for itself.
 
     Args:
         options: More options of ``numba.njit``.
@@ -30,15 +33,23 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
     """
     from numba import njit
 
-    decorator: Callable[[Function], Function] = njit(
-        **{"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
-    )
-    return decorator
+    chosen = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+
+    def decorated(function: Function) -> Function:
+        try:
+            compiled: Function = njit(**chosen)(function)
+        except RuntimeError as error:
+            if "no locator available" not in str(error):
+                raise
+            compiled = njit(**{**chosen, "cache": False})(function)
+        return compiled
+
+    return decorated
 
 
 def inlined() -> Callable[[Function], Function]:
     """A decorator for a function that is compiled as lines of the kernels that call it; best if only one does."""
-    return kernel(inline="always")
+    return kernel(inline="always", cache=False)
 
 
 def part(**options: Any) -> Callable[[Function], Function]:
@@ -50,3 +61,23 @@ def part(**options: Any) -> Callable[[Function], Function]:
         options: More options of ``numba.njit``.
     """
     return kernel(no_cpython_wrapper=True, **options)
+
+
+def compiled_folder() -> Path | None:
+    """The folder below which compiled functions are kept; None where none can be written to.
+
+    That is ``NUMBA_CACHE_DIR`` if it is set, else the package's own folder, else one of the user.
+
+    Example:
+        >>> compiled_folder().is_dir()
+        True
+    """
+    kept: Any = kernel()(_nothing)
+    if kept.stats.cache_path is None:
+        return None
+    folder, package = Path(kept.stats.cache_path), Path(__file__).parents[1]
+    return package if package in folder.parents else folder.parent
+
+
+def _nothing() -> None:
+    """A function that can be compiled."""

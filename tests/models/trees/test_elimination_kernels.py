@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.models.trees.elimination_kernels import products, separator_maps
+from hedgerow.models.trees.elimination_kernels import _add_products, products, separator_maps
 from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.models.strategies import domain_of
 
@@ -16,6 +16,15 @@ def test_products_of_small_matrices(stack: int, rows: int, inner: int, columns: 
     rng = np.random.default_rng(seed)
     left, right = rng.random((stack, rows, inner)), rng.random((stack, inner, columns))
     np.testing.assert_allclose(products(left, right), left @ right, rtol=1e-13)
+
+
+def test_arrays_that_cannot_be_written_to_are_not_compiled_for_again() -> None:
+    left, places = np.ones((1, 2, 2)), np.zeros(1, dtype=np.int64)
+    expected = products(left, left, places, places)
+    known = list(_add_products.signatures)  # type: ignore[attr-defined]
+    left.flags.writeable = places.flags.writeable = False
+    np.testing.assert_array_equal(products(left, left, places, places), expected)
+    assert list(_add_products.signatures) == known  # type: ignore[attr-defined]
 
 
 def test_products_of_chosen_matrices_are_0_where_one_is_missing() -> None:

@@ -1,4 +1,4 @@
-"""Commands that come before a run and spend nothing: ``domain``, ``plan``, ``mechanisms`` and ``key``."""
+"""Commands that come before a run and spend nothing: ``domain``, ``plan``, ``mechanisms``, ``key`` and ``warm``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hedgerow.cli.learning import budget_for, learning_of, outline_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
-from hedgerow.errors import DomainError
+from hedgerow.errors import ConfigError, DomainError
 from hedgerow.queries import Relation
 from hedgerow.system import replacing
 
@@ -428,3 +428,27 @@ def key(
     shown.say(f"private key in {file}, public key in {file}.pub")
     shown.say(f"fingerprint {made.public.fingerprint}")
     shown.result({"private": str(file), "public": f"{file}.pub", "fingerprint": made.public.fingerprint})
+
+
+def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:
+    """Compile ahead what runs compile on their first call, so that none waits for it.
+
+    The inner loops are compiled for the machine when they are used first, and kept: beside the package, in a folder of
+    the user where the package cannot be written to, or wherever NUMBA_CACHE_DIR says. In an image for containers, call
+    this when it is built. Nothing private is touched.
+
+    Examples:
+      hedgerow warm
+      NUMBA_CACHE_DIR=/var/cache/hedgerow hedgerow warm --quiet
+    """
+    from hedgerow.cli.warming import warm as warm_up
+    from hedgerow.system import compiled_folder
+
+    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    if (folder := compiled_folder()) is None:
+        remedy = "name a folder that can be written to in NUMBA_CACHE_DIR"
+        raise ConfigError("there is no folder to keep compiled functions in", remedy=remedy)
+    shown.note("compiling, which takes a minute at most")
+    warm_up()
+    shown.say(f"compiled functions are kept in {folder}")
+    shown.result({"folder": str(folder)})

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from hedgerow.arrays import Floats, Ints, Words
+from hedgerow.system import kernel
 
 TOGETHER = 4
 """So many attributes are compared with another one at once; matrices of words end in as many rows less one of zeros."""
@@ -34,7 +35,7 @@ def _count_of_set_bits(_typing: Any, word: Any) -> Any:
 _set_bits: Any = intrinsic(_count_of_set_bits)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def differing_pairs(words: Words, mask: Words, first: int, step: int, out: Ints) -> None:
     """``out[i, j]``, for i < j: records in which an odd number of attribute i, attribute j and the mask are 1.
 
@@ -47,7 +48,8 @@ def differing_pairs(words: Words, mask: Words, first: int, step: int, out: Ints)
         for low in range(_LEFT * first, n_attributes, _LEFT * step):
             high = min(n_attributes, low + _LEFT)
             for i in range(low, high):
-                left[i - low, : stop - start] = words[i, start:stop] ^ mask[start:stop]
+                for w in range(stop - start):
+                    left[i - low, w] = words[i, start + w] ^ mask[start + w]
             for j in range(low, n_attributes, TOGETHER):
                 right0, right1 = words[j, start:stop], words[j + 1, start:stop]
                 right2, right3 = words[j + 2, start:stop], words[j + 3, start:stop]
@@ -60,15 +62,14 @@ def differing_pairs(words: Words, mask: Words, first: int, step: int, out: Ints)
                         count1 += _set_bits(word ^ right1[w])
                         count2 += _set_bits(word ^ right2[w])
                         count3 += _set_bits(word ^ right3[w])
-                    if start == 0:
-                        out[i, j : j + TOGETHER] = 0
-                    out[i, j] += np.int64(count0)
-                    out[i, j + 1] += np.int64(count1)
-                    out[i, j + 2] += np.int64(count2)
-                    out[i, j + 3] += np.int64(count3)
+                    kept = 1 if start > 0 else 0
+                    out[i, j] = kept * out[i, j] + np.int64(count0)
+                    out[i, j + 1] = kept * out[i, j + 1] + np.int64(count1)
+                    out[i, j + 2] = kept * out[i, j + 2] + np.int64(count2)
+                    out[i, j + 3] = kept * out[i, j + 3] + np.int64(count3)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_upper(odd: Ints, n_attributes: int, n_records: int, weight: int, out: Floats) -> None:
     """Add ``weight * (n_records - 2 odd[i, j])`` for all i < j, row by row."""
     position = 0
@@ -78,7 +79,7 @@ def add_upper(odd: Ints, n_attributes: int, n_records: int, weight: int, out: Fl
             position += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_listed(words: Words, sets: Ints, n_records: int, weight: int, out: Floats) -> None:
     """The same for listed sets, shape (sets, attributes); neighbours that differ in the last attribute share work."""
     length = sets.shape[1]
@@ -91,12 +92,16 @@ def add_listed(words: Words, sets: Ints, n_records: int, weight: int, out: Float
             for k in range(length - 1):
                 same &= sets[s, k] == sets[s - 1, k]
             if not same:
-                row[:] = 0
+                for w in range(row.size):
+                    row[w] = 0
                 for k in range(length - 1):
-                    row ^= words[sets[s, k], start:stop]
+                    more = words[sets[s, k], start:stop]
+                    for w in range(row.size):
+                        row[w] ^= more[w]
             last = words[sets[s, length - 1], start:stop]
             count = np.uint64(0)
             for w in range(row.size):
                 count += _set_bits(row[w] ^ last[w])
             out[s] -= 2 * weight * np.int64(count)
-    out += weight * n_records
+    for s in range(out.size):
+        out[s] += weight * n_records

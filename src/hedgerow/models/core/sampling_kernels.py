@@ -70,7 +70,8 @@ def round_rows(
         starts[g] = found
         if sizes[g] > 0:
             word += _STEP
-            found = _round(table, group_place[g], rest_place, sizes[g], _unit(word), least, cells, counts, found)
+            row = table[group_place[g] :]
+            found = _round(row, rest_place, sizes[g], _unit(word), least, cells, counts, starts[g])
     starts[sizes.size] = found
     state[0] = word
     return found
@@ -102,7 +103,7 @@ def round_runs(
         if sizes[g] > 0:
             word += _STEP
             places = order[begins[g] : begins[g + 1]]
-            stop = _round(table, 0, places, sizes[g], _unit(word), least, cells, counts, found)
+            stop = _round(table, places, sizes[g], _unit(word), least, cells, counts, starts[g])
             for e in range(found, stop):
                 cells[e] = places[cells[e]]
             found = stop
@@ -113,27 +114,19 @@ def round_runs(
 
 @part()
 def _round(
-    table: Floats,
-    base: int,
-    places: Ints,
-    wanted: np.int64,
-    offset: float,
-    least: float,
-    cells: Places,
-    counts: Ints,
-    found: int,
+    row: Floats, places: Ints, wanted: np.int64, offset: float, least: float, cells: Places, counts: Ints, found: int
 ) -> int:
-    """Systematic rounding of one row; returns the number of entries so far."""
+    """Systematic rounding of one row; returns the number of entries, of which there were ``found`` before."""
     total = 0.0
     for k in range(places.size):
-        total += table[base + places[k]]
+        total += row[places[k]]
     even = total < least
     if even:
         total = float(places.size)
     reached = 0.0
     dealt = np.int64(0)
     for k in range(places.size):
-        reached += 1.0 if even else table[base + places[k]]
+        reached += 1.0 if even else row[places[k]]
         upto = wanted if reached >= total else min(wanted, np.int64(reached / total * wanted + offset))
         if upto > dealt:
             cells[found] = k

@@ -9,9 +9,9 @@ A hypothesis is seen as blocks of rows, shape ``(blocks, rows, width)``. The row
 import math
 
 import numpy as np
-from numba import njit
 
 from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.system import inlined, kernel, part
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
@@ -21,7 +21,7 @@ _FLOOR = 69.0
 _TINY = 1e-195
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined()
 def _scale_sum_wide(row: Floats, factors: Floats, sums: Floats) -> None:
     for j in range(row.size):
         value = row[j] * factors[j]
@@ -29,7 +29,7 @@ def _scale_sum_wide(row: Floats, factors: Floats, sums: Floats) -> None:
         sums[j] += value
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@part(fastmath={"reassoc"})
 def _scale_sum_narrow(row: Floats, factors: Floats) -> float:
     total = 0.0
     for j in range(row.size):
@@ -39,7 +39,7 @@ def _scale_sum_narrow(row: Floats, factors: Floats) -> float:
     return total
 
 
-@njit(nogil=True, cache=True, inline="always")
+@inlined()
 def _scale_by_one_sum_wide(row: Floats, factor: float, sums: Floats) -> None:
     for j in range(row.size):
         value = row[j] * factor
@@ -47,7 +47,7 @@ def _scale_by_one_sum_wide(row: Floats, factor: float, sums: Floats) -> None:
         sums[j] += value
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@part(fastmath={"reassoc"})
 def _scale_by_one_sum_narrow(row: Floats, factor: float) -> float:
     total = 0.0
     for j in range(row.size):
@@ -57,13 +57,13 @@ def _scale_by_one_sum_narrow(row: Floats, factor: float) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@part()
 def _sum_wide(row: Floats, sums: Floats) -> None:
     for j in range(row.size):
         sums[j] += row[j]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@part(fastmath={"reassoc"})
 def _sum_narrow(row: Floats) -> float:
     total = 0.0
     for j in range(row.size):
@@ -71,7 +71,7 @@ def _sum_narrow(row: Floats) -> float:
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def multiply_and_sum(
     weights: Floats,
     factors: Floats,
@@ -102,7 +102,7 @@ def multiply_and_sum(
                 sums[s, 0] += _scale_by_one_sum_narrow(row, factors[f, 0])
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def sum_rows(weights: Floats, sums: Floats, sum_block: Ints, sum_row: Ints, start: int, stop: int) -> None:
     """Add blocks ``start`` to ``stop`` up into a small table."""
     wide = sums.shape[1] > 1
@@ -115,7 +115,7 @@ def sum_rows(weights: Floats, sums: Floats, sum_block: Ints, sum_row: Ints, star
                 sums[s, 0] += _sum_narrow(weights[b, r])
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def add_rows(block: Floats, table: Floats, first: int, table_row: Ints) -> None:
     """Add a small table to one block, shape ``(rows, width)``."""
     if table.shape[1] > 1:
@@ -132,7 +132,7 @@ def add_rows(block: Floats, table: Floats, first: int, table_row: Ints) -> None:
                 row[j] += value
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: float) -> None:
     """Set the cells of one block, shape ``(rows, width)``, that a constraint does not allow.
 
@@ -155,7 +155,7 @@ def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: f
             row[j] = row[j] if held[j] else value
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints) -> float:
     """Sum over a slice."""
     total = 0.0
@@ -177,7 +177,7 @@ def slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints)
     return total
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})
+@kernel(fastmath={"reassoc"})
 def slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, factor: float) -> float:
     """Multiply a slice and return the sum that it had before."""
     total = 0.0
@@ -205,7 +205,7 @@ def slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Int
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def slice_add(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, value: float) -> None:
     """Add a number to every cell of a slice."""
     for i in range(outer.size):
@@ -218,7 +218,7 @@ def slice_add(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints,
                 cells[base + k * stride] += value
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def implicit_step(mu: float, target: float, rate: float) -> float:
     """The s with ``s = rate * (target - p)``, where ``logit(p) = logit(mu) + s``; p stays within e**-69 of 0 and 1.
 
@@ -243,7 +243,7 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
     return min(max(step, min(0.0, -_FLOOR - start)), max(0.0, _FLOOR - start))
 
 
-@njit(nogil=True, cache=True)
+@kernel(error_model="python")  # a mass of 0 is an error
 def sweep(
     cells: Floats,
     places: Packed,
@@ -288,7 +288,7 @@ def sweep(
     return last, mass, error, moved
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found: Ints) -> None:
     """Cells at increasing positions of the cumulative sum.
 
@@ -322,7 +322,7 @@ def cells_at(cells: Floats, starts: Floats, block: int, positions: Floats, found
         found[i] = back
 
 
-@njit(nogil=True, cache=True)
+@kernel()
 def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: int, sums: Floats) -> None:
     """Signed sums of a flat table over products of one list of places per axis, one sum for each query.
 
@@ -358,7 +358,7 @@ def corner_sums(table: Floats, corners: Ints, signs: Floats, ends: Ints, axes: i
         sums[i] = total
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def solve_positive(matrix: Floats, right: Floats) -> bool:
     """Solve linear equations with a positive definite matrix, by Cholesky's method, in place.
 

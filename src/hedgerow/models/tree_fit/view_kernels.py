@@ -213,14 +213,15 @@ def views_of(
     for v in range(owners.size):
         i = owners[v]
         start, end, cut = starts[i], starts[i + 1], leading[i]
+        none = cut - cut  # not a literal, for which others would be compiled again
         count = _listed(every, lists, v, sizes, axes[start:end])
         table, strides, numbers = every[:, :count], marks[0, :count], marks[1, :count]
-        cells[v] = _strides(strides, table[0], table[1], 0)
+        cells[v] = _strides(strides, table[0], table[1], none)
         number = _strides(numbers, table[0], table[1], cut) if cut > 0 else 1
         at, begins_at = rows_at + nodes[i, 1], rows_at + nodes[i, 1] + nodes[i, 2]
         pattern, begins = pool[at:begins_at], pool[begins_at : begins_at + nodes[i, 1]]
         if cut > 0:
-            _index(pool[rows_at:at], 0, cut, lengths[start:end], table, numbers, lists[5])
+            _index(pool[rows_at:at], none, cut, lengths[start:end], table, numbers, lists[5])
         else:
             for k in range(count):
                 numbers[k] = 0

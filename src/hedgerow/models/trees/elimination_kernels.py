@@ -4,6 +4,8 @@ Products of medium size are called hundreds of times in a row. A threaded librar
 them, which on a busy machine takes ten times as long as the product; these never wait for anyone.
 """
 
+from typing import Final
+
 import numpy as np
 
 from hedgerow.arrays import Bytes, Floats, Ints, Places
@@ -24,6 +26,8 @@ next in that clique; and a number of its component: that of its first clique, or
 Known = tuple[Floats, Floats]
 """Expectations of single attributes, and of pairs of them."""
 
+_ORDINARY: Final = ("C", "W")
+"""For arrays that cannot be written to everything would be compiled once more."""
 _INNER = 64
 _COLUMNS = 256
 
@@ -102,10 +106,11 @@ def products(left: Floats, right: Floats, lefts: Ints | None = None, rights: Int
     Returns:
         Shape ``(products, rows, columns)``.
     """
-    lefts = np.arange(len(left)) if lefts is None else lefts
-    rights = np.arange(len(right)) if rights is None else rights
+    lefts = np.arange(len(left)) if lefts is None else np.require(lefts, requirements=_ORDINARY)
+    rights = np.arange(len(right)) if rights is None else np.require(rights, requirements=_ORDINARY)
     out = np.zeros((len(lefts), left.shape[1], right.shape[2]))
-    _add_products(np.ascontiguousarray(left), np.ascontiguousarray(right), lefts, rights, out)
+    left, right = np.require(left, requirements=_ORDINARY), np.require(right, requirements=_ORDINARY)
+    _add_products(left, right, lefts, rights, out)
     return out
 
 

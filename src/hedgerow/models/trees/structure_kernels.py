@@ -88,13 +88,13 @@ def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tup
 
 
 @part()
-def _cells_of(mask: int, start: int, members: Places, sizes: Floats) -> float:
-    cells = 1.0
+def _cells_of(mask: int, members: Places, sizes: Floats) -> float:
+    cells, place = 1.0, 0
     while mask:
         if mask & 1:
-            cells *= sizes[members[start]]
+            cells *= sizes[members[place]]
         mask >>= 1
-        start += 1
+        place += 1
     return cells
 
 
@@ -102,7 +102,7 @@ def _cells_of(mask: int, start: int, members: Places, sizes: Floats) -> float:
 def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> float:
     """Cells of a new clique beside clique i, of some of its attributes and others; less its own if it is inside."""
     starts, members, _, _, _, _, cells = tree
-    added = _cells_of(mask, starts[i], members, sizes) * factor
+    added = _cells_of(mask, members[starts[i] :], sizes) * factor
     return added - cells[i] if mask + 1 == 1 << (starts[i + 1] - starts[i]) else added
 
 
@@ -261,7 +261,7 @@ def joined(
         if have != everything:
             beside |= shared[up[i]]
         if foreign and (have == everything or forked or beside & ~below):
-            total += _widened(tree, sizes, i, beside, _cells_of(foreign, 0, scope, sizes))
+            total += _widened(tree, sizes, i, beside, _cells_of(foreign, scope, sizes))
             found[0, count], found[1, count], found[2, count] = i, beside, have
             count += 1
         if have == everything:

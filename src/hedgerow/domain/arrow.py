@@ -1,0 +1,69 @@
+"""Arrow's arrays of numpy's, and back, by their memory.
+
+Arrow's own conversions first import pandas where it is installed, a seventh of the time of a small run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hedgerow.arrays import Bools
+
+
+def arrow_numbers(values: NDArray[np.number], missing: Bools | None = None) -> pa.Array[Any]:
+    """Numbers as Arrow has them.
+
+    Args:
+        values: Numbers, of any width.
+        missing: Flags of the places without one.
+
+    Example:
+        >>> arrow_numbers(np.array([7, 8, 9]), np.array([False, True, False])).to_pylist()
+        [7, None, 9]
+    """
+    held = None if missing is None else _bits(~missing)
+    memory = pa.py_buffer(np.ascontiguousarray(values).data)
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [held, memory])
+
+
+def arrow_flags(values: Bools) -> pa.Array[Any]:
+    """Truth values as Arrow has them, a bit each.
+
+    Example:
+        >>> arrow_flags(np.array([True, False])).to_pylist()
+        [True, False]
+    """
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bits(values)])
+
+
+def arrow_texts(values: Iterable[str]) -> pa.Array[Any]:
+    """Texts as Arrow has them.
+
+    Example:
+        >>> arrow_texts(["F", "männlich"]).to_pylist()
+        ['F', 'männlich']
+    """
+    encoded = [text.encode() for text in values]
+    ends = np.fromiter(accumulate(chain([0], map(len, encoded))), np.int32, len(encoded) + 1)
+    memory = [None, pa.py_buffer(ends.data), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), memory)
+
+
+def numpy_of(values: pa.Array[Any]) -> Any:
+    """Numbers of Arrow, none of them missing, as numpy has them; they cannot be written to.
+
+    Example:
+        >>> numpy_of(pa.array([7, 8, 9])[1:]).tolist()
+        [8, 9]
+    """
+    return np.from_dlpack(values)
+
+
+def _bits(values: Bools) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(values, bitorder="little").data)

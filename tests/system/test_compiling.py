@@ -1,0 +1,48 @@
+"""Where compiled functions are kept, asked in processes with other environments."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import hedgerow
+from hedgerow.system import compiled_folder
+
+ASK = (
+    "from hedgerow.domain.kernels import add_coarse\n"
+    "from hedgerow.system import compiled_folder\n"
+    "print(compiled_folder())"
+)
+
+
+def printed(**variables: str) -> str:
+    found = subprocess.run(
+        [sys.executable, "-c", ASK], check=False, env={**os.environ, **variables}, capture_output=True, text=True
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout.strip()
+
+
+def test_it_is_the_one_that_is_named(tmp_path: Path) -> None:
+    assert printed(NUMBA_CACHE_DIR=str(tmp_path)) == str(tmp_path)
+
+
+def test_it_is_the_package_s_own_where_that_can_be_written_to() -> None:
+    assert printed(NUMBA_CACHE_DIR="") == str(Path(hedgerow.__file__).parent)
+
+
+def test_it_is_the_user_s_where_the_package_cannot_be_written_to(tmp_path: Path) -> None:
+    folder = printed(NUMBA_CACHE_DIR="", NUMBA_CACHE_LOCATOR_CLASSES="UserWideCacheLocator", HOME=str(tmp_path))
+    assert tmp_path in Path(folder).parents
+
+
+def test_without_any_each_process_compiles_for_itself() -> None:
+    assert printed(NUMBA_CACHE_DIR="", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator") == "None"
+
+
+def test_it_is_there() -> None:
+    folder = compiled_folder()
+    assert folder is not None
+    assert folder.is_dir()
