@@ -25,6 +25,7 @@ from hedgerow.data.reading import Coding, Encoding, Reader, check_apart
 from hedgerow.data.reading.row_filter import row_filter
 from hedgerow.data.scanning.chunks import in_chunks
 from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
+from hedgerow.data.scanning.spark_texts import Listed
 from hedgerow.engines import running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.version import __version__
@@ -85,8 +86,11 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
         partitions = int(chosen.sparkSession.conf.get("spark.sql.shuffle.partitions") or _MANY_PARTITIONS)
         chosen = chosen.repartition(partitions, f"column_{len(read) - 1}")
 
+    listed = Listed.of(chosen, [coding.attributes.get(name) for name in read])
+    sent = listed.sent(chosen)
+
     def count(asked: Wanted, progress: Progress) -> Counts:
-        found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
+        found = _collected(sent, Counting(file, coding, listed, asked, where is not None), progress)
         if found.refused is not None:
             raise found.refused
         found.encoding.check()
@@ -146,19 +150,21 @@ class Counting:
     Attributes:
         file: Name of the table in messages.
         coding: The columns to read, and their codes.
+        listed: How their cells travel.
         wanted: The counts to make.
         filtered: Whether rows were left out by what they hold.
     """
 
     file: str
     coding: Coding
+    listed: Listed
     wanted: Wanted
     filtered: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row: the counts of the partition."""
         names = self.coding.columns
-        named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
+        named = (pa.RecordBatch.from_arrays(self.listed.received(batch), names=list(names)) for batch in batches)
         reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered, numbered=False)
         encoding = Encoding(reader, self.coding)
         counts, refused = Counts(self.wanted), None
