@@ -26,7 +26,7 @@ from hedgerow.data.reading.row_filter import row_filter
 from hedgerow.data.scanning.chunks import in_chunks
 from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
 from hedgerow.data.scanning.spark_texts import Listed
-from hedgerow.engines import running_session, watched, withholding, without_pandas
+from hedgerow.engines import run_job, running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.version import __version__
 
@@ -121,7 +121,8 @@ def readers_of_distinct(frame: DataFrame, names: Sequence[str], where: str | Non
     def reader(name: str) -> Reader:
         def batches(_: Sequence[str], __: Collection[str]) -> Iterator[pa.RecordBatch]:
             with _withheld(file):
-                cells = [row[0] for row in chosen.select(f"`{name.replace('`', '``')}`").distinct().collect()]
+                distinct = chosen.select(f"`{name.replace('`', '``')}`").distinct()
+                cells = [row[0] for row in run_job(frame.sparkSession, distinct.collect)]
             yield pa.RecordBatch.from_arrays([pa.array(cells)], names=[name])
 
         return Reader(file, present, batches, numbered=False)
@@ -210,7 +211,7 @@ def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Par
         partitions = _partitions_of(chosen)
         if partitions > _FEW_PARTITIONS:
             partial = partial.repartition(math.isqrt(partitions)).mapInArrow(_add, _SCHEMA)
-        rows = partial.repartition(1).mapInArrow(_add, _SCHEMA).collect()
+        rows = run_job(chosen.sparkSession, partial.repartition(1).mapInArrow(_add, _SCHEMA).collect)
     if not rows:
         reader = Reader(counting.file, (), lambda _, __: iter(()), filtered=counting.filtered)
         empty = Encoding(reader, counting.coding)
