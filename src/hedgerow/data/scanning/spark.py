@@ -151,7 +151,7 @@ class Counting:
     Attributes:
         file: Name of the table in messages.
         coding: The columns to read, and their codes.
-        listed: How their cells travel.
+        listed: The way in which their cells travel.
         wanted: The counts to make.
         filtered: Whether rows were left out by what they hold.
     """

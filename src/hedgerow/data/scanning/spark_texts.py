@@ -134,7 +134,7 @@ def expected_texts(attribute: Attribute) -> list[str]:
 
 
 class _Field(NamedTuple):
-    """Where the places of a column are: in which integer, and from which bit on."""
+    """The bits of a column: the integer that holds its places, and the first bit."""
 
     name: str
     lookup: Lookup
