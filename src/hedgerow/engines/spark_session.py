@@ -9,7 +9,7 @@ import threading
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait as wait_for
+from concurrent.futures import Future, ThreadPoolExecutor, wait as wait_for
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,7 +79,7 @@ def run_job(session: SparkSession, job: Callable[[], T]) -> T:
         return job()
 
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(inheritable_thread_target(session)(tagged))
+        running: Future[T] = pool.submit(inheritable_thread_target(session)(tagged))
         try:
             wait_for([running])
         except KeyboardInterrupt:
