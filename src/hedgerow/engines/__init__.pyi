@@ -15,6 +15,7 @@ from .duckdb_file import (
     write_table as write_table,
 )
 from .spark_session import (
+    run_job as run_job,
     running_session as running_session,
     watched as watched,
     withholding as withholding,

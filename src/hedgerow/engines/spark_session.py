@@ -6,15 +6,19 @@ import os
 import signal
 import sys
 import threading
+import uuid
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait as wait_for
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow.errors import MissingExtraError, require
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+T = TypeVar("T")
 
 _POLL_SECONDS = 0.2
 
@@ -33,7 +37,10 @@ def running_session() -> SparkSession:
     try:
         with _own_interrupts(), without_pandas():
             running = SparkSession.getActiveSession()
-            return running or _silenced(SparkSession.builder.getOrCreate())
+            if running is not None:
+                return running
+            builder = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")  # we show our own
+            return _silenced(builder.getOrCreate())
     except PySparkException as error:
         first = str(error).partition("\n")[0]
         remedy = "install a Java runtime that this Spark works with, or start a session yourself"
@@ -45,6 +52,42 @@ def _silenced(session: SparkSession) -> SparkSession:
     if context is not None:  # a remote session logs elsewhere
         context.setLogLevel("OFF")
     return session
+
+
+def run_job(session: SparkSession, job: Callable[[], T]) -> T:
+    """Run a job in a thread of its own, so that Ctrl-C ends it in Spark and waits until it is over.
+
+    An interrupt within py4j would print its lines, and leave the job running with its files.
+
+    Args:
+        session: The session that runs the job.
+        job: Blocks until the job is over.
+
+    Raises:
+        KeyboardInterrupt: The job was interrupted; nothing of it runs any more.
+    """
+    from pyspark import inheritable_thread_target
+
+    tag = f"hedgerow-{uuid.uuid4()}"
+    context = getattr(session, "_sc", None)  # a remote session has none; another one's own tags do not reach its jobs
+    add, interrupt = (
+        (session.addTag, session.interruptTag) if context is None else (context.addJobTag, context.cancelJobsWithTag)
+    )
+
+    def tagged() -> T:
+        add(tag)
+        return job()
+
+    with ThreadPoolExecutor(1) as pool:
+        running: Future[T] = pool.submit(inheritable_thread_target(session)(tagged))
+        try:
+            wait_for([running])
+        except KeyboardInterrupt:
+            while not running.done():  # again, as an interrupt may come before its job
+                interrupt(tag)
+                wait_for([running], _POLL_SECONDS)
+            raise
+        return running.result()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ The executors need this package, in the same version, and the Python of the driv
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, final
 import pyarrow as pa
 
 from hedgerow.domain import Domain, arrow_schema
-from hedgerow.engines import running_session, watched, without_pandas
+from hedgerow.engines import run_job, running_session, watched, without_pandas
 from hedgerow.errors import ConfigError, RecordsError
 from hedgerow.release.release import Method, Release
 from hedgerow.system import Seed, generator, numbered, replacing_folder
@@ -101,9 +102,9 @@ def write_folder(
         if is_local(folder):
             check_folder(Path(folder))
             with replacing_folder(folder) as beside:
-                frame.write.parquet(beside.as_uri())
+                run_job(session, lambda: frame.write.parquet(beside.as_uri()))
         else:
-            frame.write.parquet(folder)
+            run_job(session, lambda: frame.write.parquet(folder))
     tell(1.0)
 
 
@@ -201,8 +202,12 @@ def _saved(release: Release) -> bytes:
 
 @contextmanager
 def _loaded(data: bytes) -> Iterator[Release]:
-    """Keep the file of a release as long as the release is read from it, piece by piece."""
-    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
+    """Keep the file of a release as long as the release is read from it, piece by piece.
+
+    It lies among Spark's own files, which Spark removes in the end even if a task is killed.
+    """
+    local = os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0]
+    with tempfile.TemporaryDirectory(prefix="hedgerow-", dir=local or None) as folder:
         Path(folder, "sent.release").write_bytes(data)
         yield Release.load(Path(folder, "sent.release"))
 

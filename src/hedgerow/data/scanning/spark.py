@@ -25,7 +25,8 @@ from hedgerow.data.reading import Coding, Encoding, Reader, check_apart
 from hedgerow.data.reading.row_filter import row_filter
 from hedgerow.data.scanning.chunks import in_chunks
 from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
-from hedgerow.engines import running_session, watched, withholding, without_pandas
+from hedgerow.data.scanning.spark_texts import Listed
+from hedgerow.engines import run_job, running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone
 from hedgerow.version import __version__
 
@@ -85,8 +86,11 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
         partitions = int(chosen.sparkSession.conf.get("spark.sql.shuffle.partitions") or _MANY_PARTITIONS)
         chosen = chosen.repartition(partitions, f"column_{len(read) - 1}")
 
+    listed = Listed.of(chosen, [coding.attributes.get(name) for name in read])
+    sent = listed.sent(chosen)
+
     def count(asked: Wanted, progress: Progress) -> Counts:
-        found = _collected(chosen, Counting(file, coding, asked, where is not None), progress)
+        found = _collected(sent, Counting(file, coding, listed, asked, where is not None), progress)
         if found.refused is not None:
             raise found.refused
         found.encoding.check()
@@ -117,7 +121,8 @@ def readers_of_distinct(frame: DataFrame, names: Sequence[str], where: str | Non
     def reader(name: str) -> Reader:
         def batches(_: Sequence[str], __: Collection[str]) -> Iterator[pa.RecordBatch]:
             with _withheld(file):
-                cells = [row[0] for row in chosen.select(f"`{name.replace('`', '``')}`").distinct().collect()]
+                distinct = chosen.select(f"`{name.replace('`', '``')}`").distinct()
+                cells = [row[0] for row in run_job(frame.sparkSession, distinct.collect)]
             yield pa.RecordBatch.from_arrays([pa.array(cells)], names=[name])
 
         return Reader(file, present, batches, numbered=False)
@@ -146,19 +151,21 @@ class Counting:
     Attributes:
         file: Name of the table in messages.
         coding: The columns to read, and their codes.
+        listed: The way in which their cells travel.
         wanted: The counts to make.
         filtered: Whether rows were left out by what they hold.
     """
 
     file: str
     coding: Coding
+    listed: Listed
     wanted: Wanted
     filtered: bool = False
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One row: the counts of the partition."""
         names = self.coding.columns
-        named = (pa.RecordBatch.from_arrays(batch.columns, names=list(names)) for batch in batches)
+        named = (pa.RecordBatch.from_arrays(self.listed.received(batch), names=list(names)) for batch in batches)
         reader = Reader(self.file, names, lambda _, __: named, filtered=self.filtered, numbered=False)
         encoding = Encoding(reader, self.coding)
         counts, refused = Counts(self.wanted), None
@@ -204,7 +211,7 @@ def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Par
         partitions = _partitions_of(chosen)
         if partitions > _FEW_PARTITIONS:
             partial = partial.repartition(math.isqrt(partitions)).mapInArrow(_add, _SCHEMA)
-        rows = partial.repartition(1).mapInArrow(_add, _SCHEMA).collect()
+        rows = run_job(chosen.sparkSession, partial.repartition(1).mapInArrow(_add, _SCHEMA).collect)
     if not rows:
         reader = Reader(counting.file, (), lambda _, __: iter(()), filtered=counting.filtered)
         empty = Encoding(reader, counting.coding)
