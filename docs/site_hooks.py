@@ -64,12 +64,13 @@ def on_pre_build(config: Any) -> None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take into the site drawings of the experiments, schemas, notebooks, and the page to move epsilon on."""
+    """Take into the site drawings, schemas, notebooks, and the page to move epsilon on."""
     from mkdocs.structure.files import File
 
-    for drawing in sorted((DOCS.parent / "experiments").rglob("*.svg")):
-        place = DRAWINGS + drawing.relative_to(DOCS.parent / "experiments").as_posix()
-        files.append(File.generated(config, place, abs_src_path=str(drawing)))
+    for folder in (DOCS.parent / "experiments", DOCS.parent / "benchmarks" / "performance"):
+        for drawing in sorted(folder.rglob("*.svg")):
+            place = DRAWINGS + drawing.relative_to(folder).as_posix()
+            files.append(File.generated(config, place, abs_src_path=str(drawing)))
     for schema in sorted((DOCS.parent / "src").rglob("*.schema.json")):
         files.append(File.generated(config, f"schemas/{schema.name}", abs_src_path=str(schema)))
     kept = runpy.run_path(str(DOCS / "site_notebooks.py"))
@@ -83,4 +84,6 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Lead links to drawings to their place in the site; ``a[1:][0]`` in code is no link."""
-    return markdown.replace("](../experiments/", f"]({DRAWINGS}").replace("][", "]\\[")
+    for folder in ("experiments", "benchmarks/performance"):
+        markdown = markdown.replace(f"](../{folder}/", f"]({DRAWINGS}")
+    return markdown.replace("][", "]\\[")

@@ -87,9 +87,11 @@ def _drawing(group: str, points: Sequence[Shape], runs: Mapping[str, Run]) -> st
         left.plot(sizes, [run.planned for run in found], ":", color=BAR, label="plan")
         right.plot(sizes, [run.memory for run in found], "o-", color=BAR)
         left.set(xscale="log", yscale="log", xlabel=group, ylabel="CPU seconds")
-        right.set(xscale="log", yscale="log", xlabel=group, ylabel="memory, MiB")
+        right.set(xscale="log", xlabel=group, ylabel="memory, MiB")
+        right.set_ylim(bottom=0.0)
         for axes in (left, right):
             axes.minorticks_off()
+            axes.yaxis.set_major_formatter("{x:g}")
             axes.set_xticks(sizes, [f"{size:,}" if size < 10**5 else f"{size:.0e}" for size in sizes], fontsize=8)
         left.legend(fontsize=8.5)
         words = ", ".join(f"{run.seconds:.3g} s at {size:,}" for run, size in zip(found, sizes, strict=True))

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from hedgerow.algorithms.shared.algorithm import RoundReport
-from hedgerow.cli.console import Output, quiet_interrupts, showing_progress, showing_records
+from hedgerow.cli.console import Output, expected_rounds, quiet_interrupts, showing_progress, showing_records
 from hedgerow.cli.spending import spent_sentence
 from tests.cli.conftest import Place
 
@@ -32,6 +32,16 @@ def test_progress_shows_rounds_spending_and_what_was_chosen() -> None:
     shown = stream.getvalue()
     assert "0.5 of 1 epsilon" in shown
     assert "race" in shown
+
+
+@pytest.mark.parametrize(
+    ("number", "rounds", "spent", "expected"),
+    [(3, 10, 0.25, 10), (4, None, 0.5, 8), (4, None, 1.0, 4), (2, None, 0.0, 2), (7, None, 0.99, 7)],
+)
+def test_rounds_that_adapt_are_expected_to_spend_as_before(
+    number: int, rounds: int | None, spent: float, expected: int
+) -> None:
+    assert expected_rounds(RoundReport(number, rounds, spent, 1.0, "epsilon", "sex", 1.0)) == expected
 
 
 def test_progress_says_that_the_last_fit_goes_on() -> None:

@@ -228,7 +228,7 @@ class Curator:
             label: See `measure`.
 
         Returns:
-            What `measure` gives for one after the other, from the same noise; but all are charged before any is read.
+            The results of `measure` in turn, from the same noise; but all are charged before any is read.
 
         Raises:
             BudgetExceededError: The budget does not cover them all; nothing was touched.

@@ -130,7 +130,7 @@ _REFERENCE = 0.6e-3
 
 @cache
 def slowness() -> float:
-    """How many times longer this machine takes than the one where rates were measured: a few milliseconds of work.
+    """The time that this machine takes for a few milliseconds of work, over that where rates were measured.
 
     Example:
         >>> 0.0 < slowness() < 1e3

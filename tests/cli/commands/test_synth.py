@@ -10,6 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from hedgerow.cli import running
 from hedgerow.errors import DataError, ReleaseError
 from hedgerow.release import Release
 from hedgerow.release.container import Container
@@ -81,6 +82,19 @@ def test_the_regime_that_a_run_is_counted_in(
     assert values["unit"] == unit
     audited = place.call("audit", values["files"]["release"], "--json")
     assert audited.exit_code == 0, audited.output
+
+
+@pytest.mark.parametrize("many", [0, 20_000])
+def test_a_long_run_is_announced_before_anything_is_read(
+    place: Place, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
+    monkeypatch.setattr(running, "_MANY", many)  # a plan, or a rate for each candidate
+    assert "on one core" not in place.synth("--force").output
+    monkeypatch.setattr(running, "_LONG", 0.0)
+    (place / "people.csv").write_text("sex,age,job\nno,such,value\n")
+    result = place.synth("--force")
+    assert result.exit_code == 1
+    assert 0 < result.output.index("nothing is read or spent yet") < result.output.index("people.csv")
 
 
 def test_json_is_one_object_on_standard_output(place: Place) -> None:

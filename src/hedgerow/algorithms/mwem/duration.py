@@ -22,7 +22,7 @@ _READ, _DRAW = 15e-9, 35e-9
 _NOISE, _MEASURE = 8.4e-6, 60e-6
 """One noisy value; one measurement, beside its values."""
 _CANDIDATE = 150e-6
-"""What is decided about a candidate before anything is measured."""
+"""Decisions about a candidate before anything is measured."""
 
 _PASS, _CALL = 1.2e-9, 60e-6
 """A pass over a histogram, per cell, between a multiplication and a sum; and however small it is."""
@@ -61,12 +61,12 @@ def seconds_of_run(
     Args:
         config: The configuration.
         workload: Queries that the release should answer well.
-        candidates: What rounds select from.
+        candidates: Candidates of rounds that select.
         held: The hypothesis.
         rounds: Number of rounds, the most there can be if they adapt.
         adaptive: Whether noisy answers decide the number of rounds.
         cells: Cells that trees are expected to have at the end.
-        steps: What is measured in turn; none where rounds select.
+        steps: Targets that are measured in turn; none where rounds select.
         total: A public guess of the number of records.
     """
     values = total * len(workload.domain)

@@ -139,7 +139,7 @@ class Strategy:
 
     @cached_property
     def scopes(self) -> tuple[Clique, ...]:
-        """What its measurements look at, each scope once."""
+        """Scopes of its measurements, each once."""
         return tuple(dict.fromkeys(target.scope for target, _ in self.steps_without_total))
 
     @cached_property

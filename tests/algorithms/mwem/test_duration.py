@@ -1,0 +1,55 @@
+"""Times that a plan tells: what they grow with. Whether they are right is for the benchmarks to say."""
+
+from __future__ import annotations
+
+import pytest
+
+import hedgerow.algorithms.mwem.duration as duration_module
+from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Workload
+
+BUDGET = ApproxDP(1.0, 1e-9)
+
+
+@pytest.fixture(autouse=True)
+def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duration_module, "slowness", lambda: 1.0)
+
+
+def seconds(sizes: list[int], text: str = "marginals:2", total: float = 1e4, config: MWEM | None = None) -> float:
+    domain = Domain(IntegerRange(f"x{i}", 0, size - 1) for i, size in enumerate(sizes))
+    return (config or MWEM()).plan(Workload.parse(text, domain), BUDGET, total).seconds
+
+
+def test_more_records_take_longer_by_what_reading_and_drawing_them_takes() -> None:
+    few, many = (seconds([4] * 5, total=total) for total in (1e4, 1e8))
+    assert few < 5.0
+    assert many - few == pytest.approx(5 * (1e8 - 1e4) * 50e-9, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("smaller", "larger", "text"),
+    [
+        ([2] * 40, [2] * 80, "marginals:2"),  # tables that no tree holds together
+        ([8] * 6, [8] * 8, "marginals:2"),  # a histogram
+        ([30] * 12, [30] * 24, "marginals:3<=30000"),  # rounds over trees
+        ([100] * 3, [1000] * 3, "marginals:2"),  # noise of very many cells
+        ([2] * 10, [2] * 16, "parities:2"),
+    ],
+)
+def test_what_is_larger_takes_longer(smaller: list[int], larger: list[int], text: str) -> None:
+    assert 1.0 < seconds(smaller, text) < seconds(larger, text)
+
+
+def test_more_rounds_and_more_sweeps_take_longer() -> None:
+    from hedgerow.models import Sweeps
+
+    few, many = (seconds([8] * 6, config=MWEM(rounds=rounds)) for rounds in (3, 12))
+    assert few < many
+    once, often = (seconds([8] * 6, config=MWEM(rounds=9, refit=Sweeps(sweeps))) for sweeps in (1, 100))
+    assert once < often
+
+
+def test_a_slow_machine_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = seconds([4] * 5)
+    monkeypatch.setattr(duration_module, "slowness", lambda: 3.0)
+    assert seconds([4] * 5) == pytest.approx(3.0 * usual)

@@ -1,0 +1,63 @@
+"""The page of running times: what it is made from, and that it is what it is made from."""
+
+from __future__ import annotations
+
+import dataclasses
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from benchmarks.performance.measuring import Run, child, measured
+from benchmarks.performance.page import PAGE, RESULTS, drawings, page_text, read_runs, write_runs
+from benchmarks.performance.shapes import generated, shapes
+
+
+def test_the_page_is_made_from_the_runs_beside_it() -> None:
+    runs = read_runs()
+    assert PAGE.read_text(encoding="utf-8") == page_text(runs)
+    for name in drawings(runs):
+        ET.fromstring(RESULTS.with_name(name).read_text(encoding="utf-8"))
+        assert name in PAGE.read_text(encoding="utf-8")
+
+
+def test_every_run_of_the_page_can_be_made_again() -> None:
+    names = [shape.name for shape in shapes()]
+    assert len(set(names)) == len(names)
+    assert set(read_runs()) <= set(names)
+    points = [(shape.group, shape.size) for shape in shapes() if shape.group]
+    assert len(set(points)) == len(points) >= 13
+
+
+def test_generated_tables_are_the_same_each_time_and_follow_their_domain(tmp_path: Path) -> None:
+    from hedgerow import read_domain, read_table
+
+    shape = generated("small", 500, [2, 5, 1000])
+    tables = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+        tables.append(pyarrow.parquet.read_table(shape.table(folder)))
+    assert tables[0].equals(tables[1])
+    domain = read_domain(shape.domain(tmp_path))
+    assert domain.shape == (2, 5, 1000)
+    assert read_table(tables[0], domain).total() == 500
+
+
+def test_runs_survive_their_file(tmp_path: Path) -> None:
+    run = Run("a, b", 1.5, 300.0, 0.5, 2.0, 12)
+    write_runs([run], tmp_path / "runs.csv")
+    assert read_runs(tmp_path / "runs.csv") == {"a, b": run}
+    assert read_runs(tmp_path / "none.csv") == {}
+
+
+def test_a_failing_process_is_told() -> None:
+    with pytest.raises(RuntimeError, match="failed with 3"):
+        child(["sh", "-c", "exit 3"])
+
+
+@pytest.mark.slow
+def test_a_small_run_is_measured_beside_its_floor_and_its_plan(tmp_path: Path) -> None:
+    found = measured(generated("small", 500, [2, 3, 4]), tmp_path)
+    assert found.values >= 2 + 3 + 4
+    assert 0.0 < found.floor < found.seconds
+    assert all(number > 0 for number in dataclasses.astuple(found)[1:])
