@@ -91,8 +91,14 @@ def _drawing(group: str, points: Sequence[Shape], runs: Mapping[str, Run]) -> st
         right.set_ylim(bottom=0.0)
         for axes in (left, right):
             axes.minorticks_off()
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.set_xticks(sizes, [f"{size:,}" if size < 10**5 else f"{size:.0e}" for size in sizes], fontsize=8)
+            axes.set_xticks(sizes, [_tick(size) for size in sizes], fontsize=8)
+        low, high = left.get_ylim()
+        ticks = [each for each in (1, 2, 5, 10, 20, 50, 100, 200, 500) if low <= each <= high]
+        left.set_yticks(ticks, [str(each) for each in ticks])
         left.legend(fontsize=8.5)
         words = ", ".join(f"{run.seconds:.3g} s at {size:,}" for run, size in zip(found, sizes, strict=True))
         return svg_file_of(left, f"CPU seconds and memory against {group}: {words}")
+
+
+def _tick(size: int) -> str:
+    return f"{size:,}" if size < 10**4 else f"1e{len(str(size)) - 1}"
