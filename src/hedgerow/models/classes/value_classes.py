@@ -109,7 +109,7 @@ class ValueClasses(Factored):
             checked_table(domain, clique, table)
         model._refine(model._coarsening.split(tables=potentials.tables.items()), potentials.tables)
         model.cover(potentials.steps)
-        model._restore(potentials)
+        model.restore(potentials)
         return model
 
     @property
@@ -188,6 +188,18 @@ class ValueClasses(Factored):
         self.cover([plain])
         self._terms.add_step(plain, step)
         self._inner.update(self._over_classes([plain])[plain.scope, plain.codes], step)
+
+    def _make(self, factors: Potentials) -> None:
+        for clique, table in factors.tables.items():
+            self._terms.add_table(clique, table)
+        for query, step in factors.steps.items():
+            plain = canonical(query)
+            if isinstance(plain, Conjunction) and _is_box(plain):
+                if _says(plain):
+                    self._terms.add_step(plain, step)
+            else:
+                self._terms.add_table(plain.scope, step * plain.values())
+        self._inner = _product(self._coarsening, self.total, self._scopes, self._terms)
 
     def _reweigh(self, clique: Clique, table: Floats) -> None:
         self._refine(self._coarsening.split(tables=[(clique, table)]), [clique])
@@ -352,11 +364,12 @@ def _product(coarsening: Coarsening, total: float, scopes: Iterable[Clique], ter
         if classes.sizes.min() < classes.sizes.max()
     }
     inner = Markov(coarsening.coarse, total, [coarsening.told_by(scope) for scope in scopes], start)
+    over, steps = Terms(), dict(terms.steps())
     for clique, table in terms.tables.items():
-        inner.reweigh(*coarsening.coarse_table(clique, table))
-    steps = dict(terms.steps())
+        over.add_table(*coarsening.coarse_table(clique, table))
     for query, step in zip(coarsening.conjunctions(list(steps)), steps.values(), strict=True):
-        inner.update(query, step)
+        over.add_step(query, step)
+    inner.restore(over.potentials(None))
     return inner
 
 

@@ -277,14 +277,26 @@ class Factored(Model):
     def _step(self, query: Conjunction, step: float) -> None:
         """Take the step of a conjunction."""
 
-    def _restore(self, potentials: Potentials) -> None:
-        """Make all updates of a state that was saved."""
+    def restore(self, potentials: Potentials) -> None:
+        """Make all updates of a state that was saved, of a model without updates that has room for them.
+
+        Args:
+            potentials: The state; without a base, which a model is made with.
+
+        Raises:
+            ConfigError: The potentials have a base, or a factor is not finite.
+            QueryError: A table does not fit its scope.
+        """
         if potentials.base is not None:
             raise ConfigError(f"{type(self).__name__} starts uniform", remedy="take a Histogram for a base")
-        for clique, table in potentials.tables.items():
-            self.reweigh(clique, table)
-        for query, step in potentials.steps.items():
-            self.update(query, step)
+        tables = {clique: checked_table(self._domain, clique, table) for clique, table in potentials.tables.items()}
+        for step in potentials.steps.values():
+            check_step(step)
+        self._make(Potentials(tables, potentials.steps))
+
+    @abstractmethod
+    def _make(self, factors: Potentials) -> None:
+        """Make updates that were checked."""
 
 
 @runtime_checkable

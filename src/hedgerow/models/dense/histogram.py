@@ -30,7 +30,7 @@ from hedgerow.models.core import (
     new_state,
     restricted,
 )
-from hedgerow.models.core.terms import Key, checked_table
+from hedgerow.models.core.terms import Key
 from hedgerow.models.dense.cells import LOG_RANGE, Weights, rule_out
 from hedgerow.models.dense.layout import RowLayout, Slice
 from hedgerow.queries import Conjunction, LinearQuery
@@ -92,11 +92,7 @@ class Histogram(Factored):
             [3.0, 1.0]
         """
         model = cls(domain, total, potentials.base)
-        for clique, table in potentials.tables.items():
-            model._terms.add_table(clique, checked_table(domain, clique, table))
-        for query, step in potentials.steps.items():
-            model._terms.add_step(query, float(step))
-        model._rebuild()
+        model.restore(Potentials(potentials.tables, potentials.steps))
         return model
 
     @property
@@ -181,6 +177,10 @@ class Histogram(Factored):
             self._rebuild()
         else:
             self._cells.slice_scale(self._slice(query), step)
+
+    def _make(self, factors: Potentials) -> None:
+        self._terms.add(factors)
+        self._rebuild()
 
     def _reweigh(self, clique: Clique, table: Floats) -> None:
         """The pass over the cells is put off and made together with the next question about a marginal."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import can_be, query_step, value_masses
-from hedgerow.queries import LinearQuery, Measurement
+from hedgerow.queries import Conjunction, LinearQuery, Measurement, answered
 
 _EXPLAINED = 2.0
 """Distance from a noisy answer up to which noise explains it, in standard deviations."""
@@ -42,19 +43,25 @@ def held_back(model: Model, measurements: Sequence[Measurement], lengths: Floats
         Shape ``(measurements,)``; 1 for marginals, for answers without noise, and where noise explains the distance.
     """
     found = np.ones(len(measurements))
-    for i, measured in enumerate(measurements):
-        if isinstance(measured.target, LinearQuery) and measured.std > 0.0:
-            missing = _missing(model, measured.target, measured)
-            found[i] = max(_LEAST, 1.0 + missing / lengths[i]) if missing else 1.0
+    single = [i for i, each in enumerate(measurements) if isinstance(each.target, LinearQuery) and each.std > 0.0]
+    answers = answered([measurements[i].target for i in single], model)
+    for i, answer in zip(single, answers, strict=True):
+        missing = _missing(model, measurements[i], float(answer[0]) / model.total)
+        found[i] = max(_LEAST, 1.0 + missing / lengths[i]) if missing else 1.0
     return found
 
 
-def _missing(model: Model, query: LinearQuery, measured: Measurement) -> float:
+def _missing(model: Model, measured: Measurement, answer: float) -> float:
     """The length that a fit is short of; 0 where noise explains its distance from what the answer can be."""
+    query = cast("LinearQuery", measured.target)
     sigma, (low, high) = measured.std / model.total, query.bounds
     y = min(max(float(measured.values[0]) / model.total, low), high)
-    residual = y - float(query.on(model)[0]) / model.total
+    residual = y - answer
     if abs(residual) <= _EXPLAINED * sigma:
         return 0.0
-    masses = value_masses(query, model.marginals([query.scope])[0].reshape(-1) / model.total, can_be(query))
+    cells = can_be(query)
+    if isinstance(query, Conjunction) and cells is None:
+        masses = np.array([0.0, 1.0]), np.array([1.0 - answer, answer])
+    else:
+        masses = value_masses(query, model.marginals([query.scope])[0].reshape(-1) / model.total, cells)
     return abs(query_step(*masses, y - math.copysign(sigma, residual), _TO_THE_END)) / sigma

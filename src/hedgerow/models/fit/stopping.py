@@ -28,7 +28,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.models.core import Model
-from hedgerow.queries import LinearQuery, Measurement, NoiseKind
+from hedgerow.queries import Measurement, NoiseKind, answered
 
 LENGTHS = (0.25, 0.5, 1.0)
 """Lengths that are always tried, in units of the usual one, which is the last."""
@@ -124,21 +124,14 @@ class Path:
         for fit, told in zip(self._fits, self._told, strict=True):
             self._step(fit, told, self._length, length)
         self._length = length
-        answers, others = (np.concatenate(_answers(fit, self._noisy)) / self._stds for fit in self._fits)
+        targets = [measured.target for measured in self._noisy]
+        answers, others = (np.concatenate(answered(targets, fit)) / self._stds for fit in self._fits)
         residuals = self._values - answers
         if length <= LENGTHS[-1]:
             noise = np.minimum(2.0**0.5 * np.abs(residuals), 1.0 + np.log(residuals.size))
             self._kernel = np.where(self._laplace, 0.5 * (1.0 + noise), 1.0)
         trace = float(np.sum(self._kernel * (others - answers) / self._moves))
         return Reached(length, self._fits[0].copy(), answers, float(residuals @ residuals) + 2.0 * trace)
-
-
-def _answers(model: Model, measurements: Sequence[Measurement]) -> list[Floats]:
-    """Answers in counts to the targets of measurements; tables are taken together."""
-    targets = [measured.target for measured in measurements]
-    scopes = list(dict.fromkeys(each.scope for each in targets if not isinstance(each, LinearQuery)))
-    found = dict(zip(scopes, model.marginals(scopes), strict=True))
-    return [each.on(model) if isinstance(each, LinearQuery) else each.of_table(found[each.scope]) for each in targets]
 
 
 def signs(count: int) -> Floats:

@@ -25,10 +25,10 @@ import numpy as np
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique, Domain, places_in, spread_over, summed
 from hedgerow.errors import QueryError
-from hedgerow.models.core import spread
+from hedgerow.models.core import Potentials, spread
 from hedgerow.models.trees.elimination import Allowed, Stage, contracted, tangled, where
 from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.queries import shared_marginals
+from hedgerow.queries import Conjunction, shared_marginals
 
 _UNDERFLOW = 1e-250
 """A sum of exponentials that is smaller, relative to the largest cell, may have lost cells to underflow."""
@@ -128,6 +128,35 @@ class Beliefs:
             table[where(scope, table.shape, allowed)] = step
             self._logs[i] += self._over(table, scope, i)
         self._changed(i)
+
+    def add_all(self, factors: Potentials) -> None:
+        """Multiply by all factors of a state, each clique once for those over the same variables or fewer of them.
+
+        Args:
+            factors: Log-factors over scopes that a clique of the tree determines; their base is not used.
+
+        Raises:
+            QueryError: No clique holds one of the scopes.
+        """
+        shape_of, steps = self.tree.domain.shape_of, list(factors.steps.items())
+        inside: dict[int, list[Clique]] = {}
+        for scope in filter(None, dict.fromkeys(factors.scopes)):
+            inside.setdefault(self._holder(scope), []).append(scope)
+        for i, scopes in inside.items():
+            homes = _homes(scopes)
+            mine: dict[Clique, list[tuple[Conjunction, float]]] = {}
+            for query, step in steps:
+                if query.scope in homes:
+                    mine.setdefault(homes[query.scope], []).append((query, step))
+            for home in dict.fromkeys(homes.values()):
+                table = np.zeros(shape_of(home))
+                for scope, each in factors.tables.items():
+                    if homes.get(scope) == home:
+                        table += spread(each, scope, home)
+                for query, step in mine.get(home, ()):  # the table is small, the clique need not be
+                    table[where(home, table.shape, dict(zip(query.scope, query.codes, strict=True)))] += step
+                self._logs[i] += self._over(table, home, i)
+            self._changed(i)
 
     def settle(
         self, tables: Sequence[Floats], logs: Sequence[Floats], separators: Mapping[tuple[int, int], Floats]
@@ -298,6 +327,19 @@ class Beliefs:
         names = itertools.chain(wanted, weights or (), *(step.keep for step in steps))
         among = tangled(self.tree.domain, names)
         return contracted(steps, found, wanted, evidence, weights=weights, domain=among)
+
+
+def _homes(scopes: Sequence[Clique]) -> dict[Clique, Clique]:
+    """For each scope the first of the longest that hold it: the table that it is added up in."""
+    homes: dict[Clique, Clique] = {}
+    longest = list[tuple[Clique, frozenset[str]]]()
+    for scope in sorted(scopes, key=len, reverse=True):
+        names = frozenset(scope)
+        home = next((other for other, held in longest if names <= held), None)
+        if home is None:
+            longest.append((scope, names))
+        homes[scope] = home or scope
+    return homes
 
 
 def _possible(message: Floats, cells: Bools | None) -> Floats:

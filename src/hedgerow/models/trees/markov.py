@@ -141,7 +141,7 @@ class Markov(Factored):
             [3.0, 1.0]
         """
         model = cls(domain, total, potentials.scopes, start)
-        model._restore(potentials)
+        model.restore(potentials)
         return model
 
     cheap_cells = CHEAP_CELLS
@@ -268,6 +268,11 @@ class Markov(Factored):
         if part is not None:
             part.add(clique, table)
 
+    def _make(self, factors: Potentials) -> None:
+        self.credit(factors)
+        for part in self.forest:
+            self._add_terms(part)
+
     def credit(self, factors: Potentials) -> None:
         """Record updates that the parts hold already.
 
@@ -366,15 +371,13 @@ class Markov(Factored):
         part = Beliefs(tree)
         for scope in _inside(self._start, _names(part)):
             part.add(scope, self._start[scope])
-        factors = self._terms.inside(_names(part))
-        for scope, table in factors.tables.items():
-            if scope:
-                part.add(scope, table)
-        for query, step in factors.steps.items():
-            if query.scope:
-                part.add_step(query.scope, query.codes, step)
-        part.changes = 0
+        self._add_terms(part)
         self._take(part)
+
+    def _add_terms(self, part: Beliefs) -> None:
+        """Multiply a part that holds the initial hypothesis by all factors so far."""
+        part.add_all(self._terms.inside(_names(part)))
+        part.changes = 0
 
     # Checks
 
