@@ -26,7 +26,7 @@ from .core.terms import Potentials as Potentials
 from .dense.histogram import Histogram as Histogram
 from .fit.chains import estimated as estimated
 from .fit.newton import Newton as Newton
-from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit
+from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resume as resume
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays.estimate import overlaid as overlaid
 from .overlays.overlay import Overlay as Overlay

@@ -15,7 +15,17 @@ from hedgerow.algorithms.shared import clipped, step_size
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QuestionTooLargeError
-from hedgerow.models import Answering, Histogram, Hypothesis, Potentials, Proximal, ValueClasses, refit, usable_bytes
+from hedgerow.models import (
+    Answering,
+    Histogram,
+    Hypothesis,
+    Potentials,
+    Proximal,
+    ValueClasses,
+    refit,
+    resume,
+    usable_bytes,
+)
 from hedgerow.models.choice import domain_of_sizes, may_be_dense, suited, trees_of
 from hedgerow.models.trees import Markov, cells_bytes
 from hedgerow.queries import (
@@ -148,7 +158,8 @@ class OnlineHypothesis:
             self._model = suited(self._model, [measured.target for measured in learnt])
         self._needed.clear()
         if basis.rules.step == "refit":
-            refit(self._model, learnt, _REFIT)
+            if not resume(self._model, learnt):
+                refit(self._model, learnt, _REFIT)
             self.settle()
         else:
             self._model.update(*_step(measurements[-1], float(before[0]), basis))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, groupby
-from typing import final
+from typing import cast, final
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
-from hedgerow.models.core.terms import components
+from hedgerow.models.core.terms import Key, components
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.alone import fitted_alone
 from hedgerow.models.fit.chains import nested
@@ -28,7 +28,8 @@ from hedgerow.models.fit.discrepancy import held_back
 from hedgerow.models.fit.grouping import Group, grouped
 from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.rules import Onward, Proximal, Rule, Stretched, Sweeps
+from hedgerow.models.fit.resumed import can_resume, go_on
+from hedgerow.models.fit.rules import Onward, Proximal, Resumed, Rule, Stretched, Sweeps
 from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
@@ -83,14 +84,7 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
     """
     if not measurements:
         return
-    every_value = np.concatenate([measured.values for measured in measurements])
-    if not (np.isfinite(every_value).all() and all(measured.scale >= 0.0 for measured in measurements)):
-        text = next(
-            each.target.text for each in measurements if not (np.isfinite(each.values).all() and each.scale >= 0.0)
-        )
-        raise ConfigError(f"the measurement of {text} is not finite", remedy="measure it again")
-    measurements = [part for measured in measurements for part in measured.parts]
-    measurements = [measured for measured in measurements if not _says_nothing(measured.target)]
+    measurements = _informative(measurements)
     if isinstance(model, ValueClasses):
         if rule.anew:
             model.reset()
@@ -101,6 +95,75 @@ def refit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None
         _fit_adapted(model, measurements, replace(rule, adapted=False))
     else:
         _fit(model, measurements, rule)
+
+
+def resume(model: Model, measurements: Sequence[Measurement]) -> bool:
+    """Bring a model that was fitted to all measurements but the last in line with the last, in place.
+
+    Args:
+        model: The hypothesis; a ``Histogram``, ``Markov`` or ``ValueClasses``.
+        measurements: Measurements over its domain.
+
+    Returns:
+        Whether it was: all are counts, with noise, of different conditions (``resumed.py``). If not, nothing changed.
+
+    Raises:
+        ConfigError: A measured value is not finite, or its noise has a negative scale.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import Conjunction, NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)))
+        >>> counts = [Conjunction.where(domain, {name: [0]}) for name in "ab"]
+        >>> noisy = [Measurement(count, np.array([50.0]), NoiseKind.GAUSSIAN, 1.0) for count in counts]
+        >>> model = Histogram(domain, total=100)
+        >>> resume(model, noisy[:1]), resume(model, noisy)
+        (True, True)
+        >>> model.conjunctions(counts).round()
+        array([49., 49.])
+    """
+    measurements = _informative(measurements)
+    if not can_resume(measurements):
+        return False
+    if isinstance(model, ValueClasses):
+        inner, over_classes = model.over_classes(measurements)
+        resume(inner, over_classes)
+        model.take_over(inner)
+        return True
+
+    state = model.updates if isinstance(model, Markov) else cast("Histogram", model).potentials
+
+    def steps() -> dict[Key, float]:
+        return {(query.scope, query.codes): step for query, step in state().steps.items()}
+
+    def take(some: Sequence[Measurement], rule: Rule) -> None:
+        if isinstance(model, Markov):
+            _refit_trees(model, some, rule)
+        else:
+            _take_steps(model, some, rule)
+
+    if isinstance(model, Markov):
+        model.cover(measured.target.scope for measured in measurements)
+    go_on(model, measurements, steps, take)
+    return True
+
+
+def _informative(measurements: Sequence[Measurement]) -> Sequence[Measurement]:
+    """Measurements in parts, without those of what is known.
+
+    Raises:
+        ConfigError: A value is not finite, or a scale is negative.
+    """
+    if not measurements:
+        return []
+    every_value = np.concatenate([measured.values for measured in measurements])
+    if not (np.isfinite(every_value).all() and all(measured.scale >= 0.0 for measured in measurements)):
+        text = next(
+            each.target.text for each in measurements if not (np.isfinite(each.values).all() and each.scale >= 0.0)
+        )
+        raise ConfigError(f"the measurement of {text} is not finite", remedy="measure it again")
+    measurements = [part for measured in measurements for part in measured.parts]
+    return [measured for measured in measurements if not _says_nothing(measured.target)]
 
 
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
@@ -185,7 +248,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     Beside blocks of several attributes there may be tables of these alone. They are fitted first, and spread records
     inside the blocks.
     """
-    if isinstance(rule, Sweeps) or not any(_is_level(measured) for measured in measurements):
+    if isinstance(rule, Sweeps | Resumed) or not any(_is_level(measured) for measured in measurements):
         return _without_blocks(measurements)
     domain = model.domain
     uniform = not isinstance(model, Histogram) or model.potentials().base is None

@@ -212,7 +212,33 @@ class Onward:
         return 0.0
 
 
-Rule = Sweeps | Proximal | Stretched | Onward
+@final
+@dataclass(frozen=True, eq=False)
+class Resumed:
+    """Joint steps towards counts, from the point that an earlier fit reached (``resumed.py``).
+
+    Attributes:
+        towards: For each measurement, by identity, the answer less what its steps so far hold back, as a fraction; and
+            the length of its steps.
+        sweeps: Number of times that each step is taken.
+    """
+
+    towards: Mapping[int, tuple[float, float]]
+    sweeps: int
+
+    anew: ClassVar[bool] = False
+
+    def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
+        """The steps, in fractions of the total."""
+        goals, lengths = np.array([self.towards[id(each)] for each in measurements]).T
+        return [Phase("joint", goals, lengths, np.ones(self.sweeps if len(measurements) > 1 else 1))]
+
+    def longest(self, measurements: Sequence[Measurement], total: float) -> float:
+        """Fits with the same number share their sweeps: all that go on do."""
+        return 0.0
+
+
+Rule = Sweeps | Proximal | Stretched | Onward | Resumed
 
 
 def _clipped(targets: Floats, measurements: Sequence[Measurement]) -> Floats:

@@ -1,0 +1,75 @@
+"""A fit to counts that goes on from the last one when one more count is known.
+
+The fits of ``rules.py`` start again with each new answer, and take tens of sweeps over all of them. Here the
+hypothesis is the p that minimises, with the initial hypothesis mu and noisy answers y of standard deviation sigma,
+
+    KL(p || mu) + sum over counts q of h((y - q(p)) / sigma),
+
+that is ``p ~ mu exp(sum s q)`` with steps s that are ``SHORTEST`` times the residual in units of the noise, and as much
+more as leaves no residual larger than ``FARTHEST`` of them. It is the distribution of largest entropy with bounds on
+the residuals (Dudik, Phillips and Schapire, "Maximum entropy density estimation with generalized regularization and an
+application to species distribution modeling", JMLR 2007), rounded where steps are short, and the same whatever the
+order of the answers. The steps so far say how much longer that of each count is now, as in iteratively reweighted least
+squares; joint steps from the last p lead to the next, and only counts that the newest answer moved need any.
+
+Everything is a function of noisy answers, so it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.models.core import Model
+from hedgerow.models.core.terms import Key
+from hedgerow.models.fit.rules import Resumed
+from hedgerow.queries import Conjunction, Measurement, answered
+
+SHORTEST = 2.0
+"""Length c of a step relative to the noise (docs/measurements.md)."""
+FARTHEST = 0.7
+"""Largest distance from an answer that longer steps leave, in standard deviations."""
+CLOSE = 0.2
+"""Distance from the optimum, in standard deviations, at which a count needs no step."""
+ROUNDS = 2
+"""Number of times that the lengths are taken anew: those of the newest answer are not known at first."""
+SWEEPS = 4
+"""Joint steps of each round."""
+
+
+def can_resume(measurements: Sequence[Measurement]) -> bool:
+    """Whether all measurements are noisy counts, each of another condition: then their steps are known apart."""
+    counts = [each.target for each in measurements if isinstance(each.target, Conjunction) and each.std > 0.0]
+    return len({(each.scope, each.codes) for each in counts}) == len(measurements)
+
+
+def go_on(
+    model: Model,
+    measurements: Sequence[Measurement],
+    steps: Callable[[], Mapping[Key, float]],
+    take: Callable[[Sequence[Measurement], Resumed], None],
+) -> None:
+    """Go on to the fit to all measurements, from that to all but the last.
+
+    Args:
+        model: The hypothesis, changed in place.
+        measurements: Counts that ``can_resume``.
+        steps: The log-factors of all steps that the model took.
+        take: Takes the steps of a rule towards some measurements.
+    """
+    counts = [each.target for each in measurements if isinstance(each.target, Conjunction)]
+    values = np.clip([float(each.values[0]) / model.total for each in measurements], 0.0, 1.0)
+    sigmas = np.array([each.std for each in measurements]) / model.total
+    for _ in range(ROUNDS):
+        known = steps()
+        taken = np.array([known.get((each.scope, each.codes), 0.0) for each in counts])
+        lengths: Floats = np.maximum(SHORTEST, np.abs(taken) / FARTHEST) / sigmas
+        goals = values - taken / lengths
+        left = goals - np.concatenate(answered(counts, model)) / model.total
+        moved = np.flatnonzero(np.abs(left) > CLOSE * sigmas).tolist()
+        if not moved:
+            return
+        towards = {id(measurements[i]): (float(goals[i]), float(lengths[i])) for i in moved}
+        take([measurements[i] for i in moved], Resumed(towards, SWEEPS))
