@@ -62,14 +62,16 @@ def go_on(
     counts = [each.target for each in measurements if isinstance(each.target, Conjunction)]
     values = np.clip([float(each.values[0]) / model.total for each in measurements], 0.0, 1.0)
     sigmas = np.array([each.std for each in measurements]) / model.total
+    moved = np.zeros(len(counts), dtype=np.bool_)
     for _ in range(ROUNDS):
         known = steps()
         taken = np.array([known.get((each.scope, each.codes), 0.0) for each in counts])
         lengths: Floats = np.maximum(SHORTEST, np.abs(taken) / FARTHEST) / sigmas
         goals = values - taken / lengths
         left = goals - np.concatenate(answered(counts, model)) / model.total
-        moved = np.flatnonzero(np.abs(left) > CLOSE * sigmas).tolist()
-        if not moved:
+        off = np.abs(left) > CLOSE * sigmas
+        if not off.any():
             return
-        towards = {id(measurements[i]): (float(goals[i]), float(lengths[i])) for i in moved}
-        take([measurements[i] for i in moved], Resumed(towards, SWEEPS))
+        moved |= off  # what others moved may move these back
+        towards = {id(measurements[i]): (float(goals[i]), float(lengths[i])) for i in np.flatnonzero(moved).tolist()}
+        take([each for each in measurements if id(each) in towards], Resumed(towards, SWEEPS))
