@@ -62,6 +62,29 @@ def _rows_of(name: str, server: Server) -> Iterator[Row]:
             found = measured(server, ("POST", path, _bodies(questions, size)), clients)
             batch = "" if size == 1 else f", {size} in a request"
             yield _row(f"{name}: {kind}{batch}, {_many(clients)}", found, health[clients], size)
+    with _correcting(server):
+        sent = ("POST", "/v1/datasets/far/queries", _bodies(itertools.repeat("sex = 'Male'"), 1))
+        found = measured(server, sent, MANY)
+    yield _row(f"{name}: cached while others' are corrected, {_many(MANY)}", found, health[MANY], 1)
+
+
+@contextmanager
+def _correcting(server: Server) -> Iterator[None]:
+    """Questions that are corrected, one after the other, meanwhile."""
+    done = threading.Event()
+    asked = ("POST", "/v1/datasets/far/queries", _bodies(conditions(3), 1))
+
+    def ask() -> None:
+        while not done.is_set():
+            _load(server, asked, 1, SECONDS / 4)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        asking.join()
 
 
 def _many(clients: int) -> str:

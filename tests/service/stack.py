@@ -166,7 +166,7 @@ class AtDesk:
             before = self.desk._inbox.qsize()
             threads.append(threading.Thread(target=run))
             threads[-1].start()
-            while self.desk._inbox.qsize() == before:
+            while self.desk._inbox.qsize() == before and threads[-1].is_alive():
                 pass
         free.set()
         for thread in [blocker, *threads]:

@@ -616,7 +616,8 @@ def test_two_desks_at_once_lose_nothing(tmp_path: Path) -> None:
         for thread in threads:
             thread.join(60)
         assert len(found) == 80
-        assert sorted(map(repr, found)) == sorted(map(repr, one.answers()))
+        assert set(map(repr, one.answers())) <= set(map(repr, found))
+        assert {each.id for each in one.answers()} == {each.id for each in found}  # some were given again
         values = {each.where: each.value for each in found}
         assert all(each.value == values[each.where] for each in found)  # whoever asks again gets the same
         assert one.labels().count("answer") == [each.source for each in found].count("data")
@@ -663,7 +664,7 @@ def test_somebody_elses_hold_is_forfeited_when_its_process_is_gone(people: AtDes
     people.ask("a = 0")
     version = people.store.data_set("people").version
     people.store.hold(people.data_set.id, version, Hold(0.001, "question", people.ada.id), None)
-    people.ask("a = 0")
+    people.ask("a = 0", by=people.ada)
     lost = people.events()[-1]
     assert (lost.event.label, lost.event.charge, lost.person) == (LOST, 0.001, "ada")
     told = people.store.progress(people.data_set.id).step

@@ -95,14 +95,17 @@ def one_desk(tmp_path: Path) -> Iterator[AtDesk]:
 
 
 def test_what_a_question_takes_is_never_more_than_was_said_before(tmp_path: Path, people: AtDesk) -> None:
-    draw = random.Random(3)
+    draw, asked = random.Random(3), set[str]()
     for number in range(60):
         before = _of(people, people.ada.id)
         text = random_condition(draw) + (f" or a = {number % 2}" if number % 3 == 0 else "")
-        said = most_bytes(canonical(parse_predicate(text, people.domain)))
+        said = most_bytes(question := canonical(parse_predicate(text, people.domain)))
         people.store.set_grant(people.data_set.id, people.ada.id, None, None, 10**9, by=None)
-        people.ask(text, by=people.ada, key=None)
-        assert 0 < _of(people, people.ada.id) - before <= said
+        (given,) = people.ask(text, by=people.ada, key=None)
+        taken = _of(people, people.ada.id) - before
+        assert taken <= said
+        assert (taken > 0) == (question.text not in asked)
+        asked |= {question.text} if given.lasts else set()
     check_charges(people.store, people.data_set.id, ENOUGH.limit)
 
 

@@ -7,7 +7,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.journal import START, step_since
+from hedgerow.algorithms.online_pmw.journal import START, Step, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.data.table import Table
 from hedgerow.domain.attribute import IntegerRange
@@ -108,6 +108,13 @@ def same(told: dict[str, Any], answer: OnlineAnswer) -> None:
     assert {name: told[name] for name in names} == {name: getattr(answer, name) for name in names}
 
 
+def without_repeats(step: Step) -> Step:
+    """A step without the number of answers that were given again: a session counts those, and a server does not."""
+    state = dict(step.state or {})
+    state["sources"] = {source: count for source, count in state["sources"].items() if source != "cache"}
+    return replace(step, state=state)
+
+
 def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain, texts: list[str]) -> list[str]:
     """The same questions to the server, which is stopped twice meanwhile, and to the library; the answers' sources."""
     new = registration(budget=budget, config=config, domain=domain)
@@ -132,7 +139,7 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
                 found.append(answer.source)
             assert tuple(each.event for each in ledger(server.store, number)) == session.release().events
             kept = whole(server.store, number, table)
-            assert kept == step_since(session, START, first=True)
+            assert without_repeats(kept) == without_repeats(step_since(session, START, first=True))
     return found
 
 
@@ -185,10 +192,14 @@ def test_statements_are_answered_as_the_library_answers_them(tmp_path: Path, cas
             assert [tuple(row) for row in told["rows"]] == found.rows
             assert (told["columns"], told["sources"]) == (list(found.columns), dict(found.sources))
             assert told["charged"] == pytest.approx(session.price * (session.updates_made - before))
-            assert whole(server.store, data_set.id, table) == step_since(session, START, first=True)
+            assert without_repeats(whole(server.store, data_set.id, table)) == without_repeats(
+                step_since(session, START, first=True)
+            )
             again = server.send("tables", asked, key=f"key-{number}")
             assert again["rows"] == told["rows"]
-            assert whole(server.store, data_set.id, table) == step_since(session, START, first=True)
+            assert without_repeats(whole(server.store, data_set.id, table)) == without_repeats(
+                step_since(session, START, first=True)
+            )
             sources |= set(found.sources)
     assert {"data", "cache", "hypothesis"} <= sources
 

@@ -148,9 +148,10 @@ def test_what_was_given_under_a_key_is_given_again_without_the_table(
     def gone(*_: Any, **__: Any) -> None:
         raise TableError("the private table cannot be read now")
 
-    monkeypatch.setattr(Desk, "ask", gone)
+    monkeypatch.setattr(Desk, "_put", gone)
     assert ask(fresh, eve, "age < 3", "age < 5", key="k").json()["answers"] == first
-    assert ask(fresh, eve, "age < 3", key="another").json()["code"] == "table"
+    assert ask(fresh, eve, "age < 3", "age < 5").json()["answers"][0]["source"] == "cache"
+    assert ask(fresh, eve, "age < 4", key="another").json()["code"] == "table"
 
 
 def test_a_batch_that_was_interrupted_goes_on(fresh: Api, monkeypatch: pytest.MonkeyPatch) -> None:

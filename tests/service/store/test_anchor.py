@@ -244,11 +244,14 @@ def test_answers_leave_only_after_the_anchor_covers_them(tmp_path: Path) -> None
     anchor, at_cover, go_on = Anchor(tmp_path / "anchor.json"), threading.Event(), threading.Event()
 
     def reached(step: str) -> None:
-        if step == "uncovered" and gate and people.answers():
+        if step == "answers written" and gate:
+            written.append(step)
+        if step == "uncovered" and gate and written:
             at_cover.set()
             go_on.wait(10)
 
     gate: list[bool] = []
+    written: list[str] = []
     with at_desk(tmp_path, noise=scripted(True), store_reached=reached, anchor=anchor) as people:
         people.desk.look_at(lambda _: None)
         gate.append(True)
@@ -292,6 +295,36 @@ def test_without_an_anchor_that_can_be_written_nothing_leaves(tmp_path: Path) ->
         again = people.ask("a = 0", "b = 1")
         assert [each.value for each in again][:1] == [each.value for each in first]
         assert said(anchor) == present(people.store)
+
+
+def test_what_the_anchor_could_not_cover_leaves_once_it_can(tmp_path: Path) -> None:
+    """Also where nothing is committed again: a repeat, a request under its key, the list of answers."""
+    anchor, write, answered = Anchor(tmp_path / "anchor.json"), Anchor._write, []
+
+    def writes(anchor: Anchor, anchored: Anchored) -> None:
+        if answered:
+            _fail()
+        write(anchor, anchored)
+
+    def reached(step: str) -> None:
+        if step == "looked":
+            answered.append(step)
+
+    with at_desk(tmp_path, noise=scripted(*FIRES), reached=reached, anchor=anchor) as people:
+        people.desk.look_at(lambda _: None)
+        answered.clear()
+        number = people.data_set.id
+        with patch.object(Anchor, "_write", writes):
+            with pytest.raises(StoreError):
+                people.ask("a = 0")
+            for read in (lambda: people.ask("a = 0"), lambda: people.store.answers(number)):
+                with pytest.raises(StoreError, match="no room"):
+                    read()
+        assert said(anchor) != present(people.store)
+        *_, listed = people.store.answers(number)
+        assert said(anchor) == present(people.store)
+        (again,) = people.ask("a = 0")
+        assert (again.value, again.source) == (listed.value, "cache")
 
 
 def _fail(*_: object) -> None:

@@ -20,6 +20,7 @@ from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.service.desks.desks import Desks
 from hedgerow.service.desks.summaries import ledger_of, summary_of
 from hedgerow.service.store.entries import Registration
+from hedgerow.service.store.schema import question_digest
 from hedgerow.service.store.store import LOCATION, Store
 from hedgerow.system.chain import head_of, link, start_of
 
@@ -42,6 +43,18 @@ EVENTS = [
 ]
 DATA_SETS = {"people": PureDP(1.0, "replace"), "empty": ApproxDP(1.0, 1e-9)}
 AUDITED = [("add person", "ada", {"role": "custodian"}), ("register", "people", {"budget": PureDP(1.0).to_dict()})]
+
+
+def answered(where: str, source: str, value: float) -> dict[str, Any]:
+    plain = {"where": where, "value": value, "low": None, "high": None, "confidence": 0.95, "covers": ""}
+    return {**plain, "source": source, "charged": 0.0, "spent": 0.1, "updates_left": 2}
+
+
+ANSWERED = [
+    answered("a = 'x'", "data", 7.0),
+    answered("a = 'x'", "cache", 7.0),
+    answered("a = 'y'", "hypothesis only", 3.0),
+]
 
 
 def registered(name: str, budget: Budget) -> dict[str, Any]:
@@ -71,6 +84,8 @@ def of_first(connection: sa.Connection, events: list[Any]) -> None:
     for number, body in enumerate(events):
         add("events", data_set=1, number=number, body=body, at=at, person=1 if number == 3 else None)
     add("grants", data_set=1, person=1, queries=5, budget=0.5, asked=3, spent=0.1)
+    for number, body in enumerate(ANSWERED):
+        add("answers", data_set=1, person=1, request=None, position=number, at=at, body=body)
     for number, (action, subject, details) in enumerate(AUDITED, start=1):
         add(
             "audit",
@@ -110,6 +125,18 @@ def test_a_first_store_is_carried_forward(address: str) -> None:
     assert (store.progress(2).fixed, store.progress(2).head) == (limits, start_of("ledger", limits))
     grant = store.grant(1, 1)
     assert (grant.queries, grant.asked, grant.spent, grant.storage, grant.stored) == (5, 3, 0.1, None, 0)
+    store.close()
+
+
+def test_its_answers_are_given_again(address: str) -> None:
+    """Those that last."""
+    made_first(address, EVENTS)
+    store = Store.open(address)
+    digests = [question_digest(where, "", 0.95) for where in ("a = 'x'", "a = 'y'")]
+    found = store.given(1, 1, digests)
+    assert [found[digest].source for digest in found] == ["data"]
+    assert list(found) == digests[:1]
+    assert len(store.answers(1)) == 3
     store.close()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sqlalchemy import text
 
 from hedgerow.algorithms.online_pmw.journal import Finding, Mark, Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
@@ -42,6 +43,53 @@ def test_what_is_written_is_there_when_the_store_is_opened_again(store: Store, a
     again.ping()
     assert everything(again) == before
     again.close()
+
+
+def test_stamps_change_with_every_commit_whoever_makes_it(store: Store, address: str) -> None:
+    _, data_set = opened(store)
+    other = Store.open(address)
+    seen = [(store.stamp(), store._database.audit_stamp())]
+    assert [(store.stamp(), store._database.audit_stamp()) for _ in range(3)] == seen * 3
+    for change in (
+        lambda: other.add_person("new", "analyst", by=None),
+        lambda: store.add_person("newer", "analyst", by=None),
+        lambda: other.close_data_set(data_set.id, by=None),
+    ):
+        change()
+        stamps = store.stamp(), store._database.audit_stamp()
+        assert all(stamps[0] != stamp and stamps[1] != audit for stamp, audit in seen)
+        assert (store.stamp(), store._database.audit_stamp()) == stamps
+        seen.append(stamps)
+    with other._database.writing() as connection:
+        connection.execute(text("UPDATE people SET name = name || ' II'"))
+        assert store.stamp() == seen[-1][0]  # it is not committed
+    assert store.stamp() != seen[-1][0]
+    assert store._database.audit_stamp() == seen[-1][1]
+    other.close()
+
+
+def test_what_is_kept_in_memory_is_what_is_in_the_store(store: Store, address: str) -> None:
+    """Tokens, data sets and shares are kept until something is committed, here or by another process."""
+    ada, data_set = opened(store)
+    other = Store.open(address)
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    store.add_token(Token("abc", ada.id, None, at), b"salt", b"digest", by=None)
+    before = store.shares(data_set.id, ada.id)
+    found = store.token("abc")
+    assert found is not None
+    assert store.token_at_hand("abc") == (found if store.is_here else None)
+    assert store.registered(data_set.name).closed is None
+    other.revoke("abc", by=None)
+    assert store.token_at_hand("abc") is None
+    again = store.token("abc")
+    assert again is not None
+    assert again[0].revoked is not None
+    other.set_grant(data_set.id, ada.id, 7, None, by=None)
+    assert (before.grant.queries, store.shares(data_set.id, ada.id).grant.queries) == (None, 7)
+    other.close_data_set(data_set.id, by=None)
+    assert store.registered(data_set.name).closed is not None
+    assert store.token("nobody") is None
+    other.close()
 
 
 def test_people_have_names_of_their_own(store: Store) -> None:

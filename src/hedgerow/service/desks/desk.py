@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast, final
 
 from hedgerow.algorithms.online_pmw import OnlineSession
@@ -64,6 +64,8 @@ class Desk:
     ) -> list[GivenAnswer]:
         """Answer questions in their order; blocks until all answers are committed.
 
+        One that the person was given a lasting answer to has it again: nothing is written, counted or waited for.
+
         Args:
             questions: Queries over the domain, or groups of counts that `OnlineSession.check_group` accepts.
             person: Number of the person who asks.
@@ -80,9 +82,16 @@ class Desk:
             StoreError: The store cannot be read or written; no answer was given.
         """
         asked = [canonical(each) if isinstance(each, LinearQuery) else each for each in questions]
+        given = self._keeper.given([each.text for each in asked], person, statement, confidence)
+        known = {first + at: replace(found, request=request, position=first + at) for at, found in given.items()}
+        if request is not None:
+            known |= self._keeper.store.answered(request)
         sizes = [most_bytes(each) + len(to_json(statement)) for each in asked]
-        waiting = Request(asked, person, request, confidence, sizes, first, statement)
-        self._put(waiting)
+        waiting = Request(asked, person, request, confidence, sizes, first, statement, known)
+        if waiting.open:
+            self._put(waiting)
+        else:
+            waiting.leave()
         return waiting.done.result()
 
     def look_at(self, run: Callable[[OnlineSession], T]) -> T:

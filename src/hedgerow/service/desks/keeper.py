@@ -22,7 +22,7 @@ from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
 from hedgerow.service.desks.first import first_part, first_release
 from hedgerow.service.desks.tables import PrivateTable, no_records
-from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere
+from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere, question_digest
 
 _TRIES = 4
 """Attempts at a commit while the store is busy."""
@@ -30,7 +30,7 @@ _TRIES = 4
 
 @final
 class Keeper:
-    """The session of one data set, as the store has it. For one thread.
+    """The session of one data set, as the store has it. For one thread, but for `given`.
 
     Args:
         data_set: The registered data set.
@@ -135,6 +135,34 @@ class Keeper:
         if self._session is None:
             self._session = self._transcript.session(self._table(), noise=self._noise)
         return self._session
+
+    def given(self, questions: Sequence[str], person: int, statement: str, confidence: float) -> dict[int, GivenAnswer]:
+        """Answers that a person was given and that last, by the position of the question. For any thread.
+
+        Args:
+            questions: Conditions in canonical form.
+            person: Number of the person.
+            statement: The SQL statement that leads to them; empty if they are asked by themselves.
+            confidence: Confidence of each interval.
+
+        Returns:
+            The answers as they would be given now: with what is spent by now.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        digests = [question_digest(each, statement, confidence) for each in questions]
+        known = self.store.given(self.data_set, person, digests)
+        if not known:
+            return {}
+        step = self.store.shares(self.data_set, person).progress.step
+        told = {} if step is None or step.state is None else step.state.get("summary", {})
+        left = {name: told[name] for name in ("spent", "updates_left") if name in told}
+        return {
+            at: replace(found, source="public" if found.source == "public" else "cache", charged=0.0, **left)
+            for at, digest in enumerate(digests)
+            if (found := known.get(digest)) is not None
+        }
 
     def hold(self, charge: float, person: int, step: Step | None) -> None:
         """Commit the most that a question can cost, and the epoch that was opened for it.

@@ -19,6 +19,7 @@ from hedgerow.service.desks import Desks
 from hedgerow.service.http import problems
 from hedgerow.service.http.guards import Metrics, Rates, address_of
 from hedgerow.service.http.problems import Kind
+from hedgerow.service.http.replies import Replies
 from hedgerow.service.http.strict import Cursors, StrictRequest, authorization, check_parameters
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
 from hedgerow.service.settings import Settings
@@ -47,6 +48,7 @@ class Service:
         rates: Limits of how often something may happen.
         cursors: Cursors of lists.
         metrics: Counters.
+        replies: Replies that are given again.
         sign_ins: Threads that check tokens; not those that wait for answers.
         downloads: Files of records that are made at a time.
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
@@ -62,6 +64,7 @@ class Service:
         self.rates = Rates(settings)
         self.cursors = Cursors(store.secret("cursor"))
         self.metrics = Metrics()
+        self.replies = Replies(store)
         self.sign_ins = CapacityLimiter(_SIGN_INS)
         self.downloads = threading.BoundedSemaphore(settings.downloads)
         self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
@@ -85,6 +88,21 @@ class Service:
                 self._note_failure(address)
             raise
         self.rates.request(caller.token.id)
+        return caller
+
+    def signed_in(self, header: str | None) -> Caller | None:
+        """The caller, if nothing has to be waited for: a token that was verified, and nothing committed since.
+
+        Args:
+            header: The Authorization header.
+
+        Raises:
+            NotSignedInError: There is no token, or it has expired.
+            RateError: The token is used too often.
+        """
+        caller = self.verifier.caller_at_hand(bearer(header))
+        if caller is not None:
+            self.rates.request(caller.token.id)
         return caller
 
     @contextmanager
@@ -116,7 +134,7 @@ class Service:
         if not caller.token.reaches(name):
             raise no_data_set(name)
         try:
-            return self.store.data_set(name)
+            return self.store.registered(name)
         except NotThereError:
             raise no_data_set(name) from None
 
@@ -135,6 +153,7 @@ class GatedRoute(APIRoute):
     """A route that looks at the token, the role and the rate before it reads the body, and reads strict JSON."""
 
     who: ClassVar[Who] = "custodian"
+    repeats: ClassVar[bool] = False
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Put the gate before FastAPI's handler."""
@@ -148,15 +167,24 @@ class GatedRoute(APIRoute):
             if self.body_field is None:
                 return await handle(request)
             strict = StrictRequest(request.scope, request.receive)
-            await strict.json()
-            return await handle(strict)
+
+            async def made() -> Response:
+                await strict.json()
+                return await handle(strict)
+
+            if not self.repeats:
+                return await made()
+            service, caller = await the_service(request), await the_caller(request)
+            return await service.replies.reply(strict, caller.token.id, made)
 
         return gated
 
     async def _caller(self, request: Request) -> Caller:
         service = await the_service(request)
         header, address = authorization(request), address_of(request.scope)
-        caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
+        caller = service.signed_in(header)
+        if caller is None:
+            caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
         if self.who == "custodian" and not caller.is_custodian:
             raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
         return caller
@@ -169,11 +197,17 @@ class ForAnyone(GatedRoute):
     who = "anyone"
 
 
-@final
 class ForTokens(GatedRoute):
     """A route for everyone with a token."""
 
     who = "token"
+
+
+@final
+class ForQuestions(ForTokens):
+    """A route for everyone with a token; a request that changes nothing has the same reply while nothing changes."""
+
+    repeats = True
 
 
 @final

@@ -30,7 +30,7 @@ from hedgerow.queries import LinearQuery, Selection, parse_count, parse_json_pre
 from hedgerow.release import Selected
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
+from hedgerow.service.http.gate import By, ForQuestions, ForTokens, Here, Operation, Service
 from hedgerow.service.http.sent import (
     MOST_RECORDS,
     Attributes,
@@ -331,14 +331,14 @@ OPERATIONS = (
         "POST",
         "/v1/datasets/{name}/queries",
         ask_questions,
-        ForTokens,
+        ForQuestions,
         problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
     Operation(
         "POST",
         "/v1/datasets/{name}/tables",
         select_table,
-        ForTokens,
+        ForQuestions,
         problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
     Operation("GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, problems=(problems.NOT_ALLOWED,)),

@@ -3,7 +3,7 @@
 from hedgerow.errors import NotThereError, QuestionTooLargeError
 from hedgerow.service.desks import Series, all_series, confidence_of_each, joined
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, ForTokens, Here, Operation, Service
+from hedgerow.service.http.gate import By, ForQuestions, ForTokens, Here, Operation, Service
 from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number, told_answer
 from hedgerow.service.http.sent import Key, Name, SeriesQuestionsAsked
 from hedgerow.service.http.tokens import Caller
@@ -74,7 +74,7 @@ OPERATIONS = (
         "POST",
         "/v1/series/{name}/queries",
         ask_series,
-        ForTokens,
+        ForQuestions,
         problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
     ),
 )

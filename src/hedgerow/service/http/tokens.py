@@ -2,8 +2,8 @@
 
 A token is ``hgr_<id>_<secret>``: the id is public and names it in lists, the secret is 256 random bits. Only a scrypt
 digest of the secret is kept. A token that was verified once is recognised by its SHA-256 while the process lives,
-so that scrypt runs once; whether it has expired or was revoked, and what it opens, is read from the store at every
-request.
+so that scrypt runs once. Whether it was revoked, and what it opens, is read from the store again as soon as any process
+has committed anything to that.
 """
 
 import hashlib
@@ -179,6 +179,22 @@ class Verifier:
         token, _, _, person = found
         _check_still_good(token, now or datetime.now(UTC))
         return Caller(person, token)
+
+    def caller_at_hand(self, text: str) -> Caller | None:
+        """The owner of a token that was verified, if nothing was committed since; None if that takes some work.
+
+        Args:
+            text: The token as sent.
+
+        Raises:
+            NotSignedInError: It has expired.
+        """
+        parts = parse(text)
+        found = None if parts is None else self._store.token_at_hand(parts[0])
+        if found is None or not self._knows(hashlib.sha256(text.encode()).digest(), found[2]):
+            return None
+        _check_still_good(found[0], datetime.now(UTC))
+        return Caller(found[3], found[0])
 
     def _is_right(self, text: str, secret: str, salt: bytes, digest: bytes, before_work: Callable[[], None]) -> bool:
         key = hashlib.sha256(text.encode()).digest()

@@ -139,6 +139,20 @@ class Anchor:
         with self._alone():
             self._write((self.read() or Anchored()).and_later(ledgers, audit))
 
+    def reach(self, name: str, point: Point) -> None:
+        """Note a point of a data set's ledger, unless the file has it or a later one.
+
+        Args:
+            name: Name of the data set.
+            point: The point.
+
+        Raises:
+            StoreError: The file cannot be read or written: what follows from the point must not leave.
+        """
+        known = (self.read() or Anchored()).ledgers.get(name)
+        if known is None or known.version < point.version:
+            self.cover({name: point}, None)
+
     def replace(self, anchored: Anchored) -> None:
         """Replace its contents, even by earlier points: for a store that was accepted explicitly.
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import psycopg
@@ -34,7 +34,10 @@ class Database(ABC):
     Attributes:
         place: Address to show in messages.
         wait: Seconds to wait for others' transactions.
+        is_here: Whether a `stamp` is told without asking another process.
     """
+
+    is_here: bool
 
     def __init__(self, place: str, reads: Engine, writes: Engine, wait: float) -> None:
         """Open no connection yet."""
@@ -75,6 +78,22 @@ class Database(ABC):
 
         Raises:
             StoreBusyError: Another one holds it for longer than ``wait`` seconds.
+        """
+
+    @abstractmethod
+    def stamp(self) -> Hashable:
+        """A value that changes whenever anything is committed, by any process: what was read at it still holds.
+
+        Raises:
+            StoreError: See `told`.
+        """
+
+    @abstractmethod
+    def audit_stamp(self) -> Hashable:
+        """A value that changes with every entry of the audit log.
+
+        Raises:
+            StoreError: See `told`.
         """
 
     @abstractmethod

@@ -211,6 +211,11 @@ class GivenAnswer:
     id: int = 0
     at: datetime | None = None
 
+    @property
+    def lasts(self) -> bool:
+        """Whether the same question has this answer for good: the hypothesis' own may change until the last look."""
+        return self.source != "hypothesis only"
+
 
 @final
 @dataclass(frozen=True)

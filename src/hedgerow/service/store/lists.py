@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import BigInteger, Connection, RowMapping, Select, bindparam, exists, func, literal, select
+from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindparam, exists, func, literal, select
 
 from hedgerow.algorithms.online_pmw import LOST, WATCH
 from hedgerow.errors import DamagedStoreError
@@ -11,7 +11,16 @@ from hedgerow.privacy import Event
 from hedgerow.service.store.entries import AuditEntry, Charge, GivenAnswer, Grant, LedgerEntry, Point, Shares
 from hedgerow.service.store.part import AUDIT_LOG, Part, audited, public_entry, record_of
 from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, GRANTS, PEOPLE, SESSIONS
-from hedgerow.service.store.steps import CHANGED_REMEDY, LEDGER, ONLY_STATE, checked_events, progress_of, session_of
+from hedgerow.service.store.steps import (
+    CHANGED_REMEDY,
+    LEDGER,
+    ONLY_STATE,
+    SESSION,
+    checked_events,
+    found_session,
+    progress_at,
+    session_of,
+)
 from hedgerow.system import head_of, link, start_of
 
 ABOUT_DATA_SETS = ("register", "close", "grant", "records")
@@ -32,7 +41,7 @@ _NOTHING_LEARNT = ("total", WATCH, LOST)
 _CHARGE = EVENTS.c.body["charge"].as_float()
 _LABEL = EVENTS.c.body["label"].as_string()
 _OF = bindparam("of", type_=EVENTS.c.data_set.type)
-_GRANT = select(GRANTS).where(GRANTS.c.data_set == _OF, GRANTS.c.person == bindparam("whom"))
+_MINE = {f"mine_{column.name}": column for column in GRANTS.c if column.name not in ("data_set", "person")}
 _ASKED_FIRST = (
     select(EVENTS.c.number)
     .where(EVENTS.c.data_set == _OF, EVENTS.c.person.is_not(None))
@@ -41,16 +50,28 @@ _ASKED_FIRST = (
     .scalar_subquery()
 )
 _BEFORE = EVENTS.c.number < func.coalesce(_ASKED_FIRST, literal(2**62, BigInteger))
-_USED = select(
-    select(func.sum(GRANTS.c.asked)).where(GRANTS.c.data_set == _OF).scalar_subquery(),
-    select(func.sum(GRANTS.c.spent)).where(GRANTS.c.data_set == _OF).scalar_subquery(),
-    select(func.sum(_CHARGE)).where(EVENTS.c.data_set == _OF, _BEFORE).scalar_subquery(),
-    exists().where(EVENTS.c.data_set == _OF, _LABEL.not_in(_NOTHING_LEARNT)),
-)
-"""Questions and payments of everyone, the charges before anyone asked, and whether anything was learnt."""
+_EVERYONE = GRANTS.alias()
+_SHARES = SESSION.add_columns(
+    *(column.label(name) for name, column in _MINE.items()),
+    select(func.sum(_EVERYONE.c.asked)).where(_EVERYONE.c.data_set == _OF).scalar_subquery().label("asked"),
+    select(func.sum(_EVERYONE.c.spent)).where(_EVERYONE.c.data_set == _OF).scalar_subquery().label("paid"),
+    select(func.sum(_CHARGE)).where(EVENTS.c.data_set == _OF, _BEFORE).scalar_subquery().label("opening"),
+    exists().where(EVENTS.c.data_set == _OF, _LABEL.not_in(_NOTHING_LEARNT)).label("learnt"),
+).outerjoin(GRANTS, and_(GRANTS.c.data_set == SESSIONS.c.data_set, GRANTS.c.person == bindparam("whom")))
+"""A session, the limits of a person, questions and payments of everyone, the charges before anyone asked, and whether
+anything was learnt."""
 _CHARGES = (
     select(_LABEL, _CHARGE, EVENTS.c.at, EVENTS.c.person).where(EVENTS.c.data_set == _OF).order_by(EVENTS.c.number)
 )
+
+
+_GIVEN = (
+    select(ANSWERS)
+    .where(ANSWERS.c.data_set == _OF, ANSWERS.c.person == bindparam("whom"))
+    .where(ANSWERS.c.question.in_(bindparam("questions", expanding=True)))
+    .order_by(ANSWERS.c.id.desc())
+)
+"""The answers of a person to some questions: the first ones last."""
 
 
 class Lists(Part):
@@ -59,8 +80,25 @@ class Lists(Part):
     def answered(self, request: int) -> dict[int, GivenAnswer]:
         """The answers of a request so far, by position."""
         with self._database.reading() as connection:
-            rows = connection.execute(select(ANSWERS).where(ANSWERS.c.request == request)).mappings()
-            return {row["position"]: _answer(row) for row in rows}
+            rows = connection.execute(select(ANSWERS).where(ANSWERS.c.request == request)).mappings().all()
+            if rows:
+                self._leave(connection, rows[0]["data_set"])
+        return {row["position"]: _answer(row) for row in rows}
+
+    def given(self, data_set: int, person: int, questions: Sequence[bytes]) -> dict[bytes, GivenAnswer]:
+        """The first answers that a person was given to some questions, where these last.
+
+        Args:
+            data_set: Number of the data set.
+            person: Number of the person.
+            questions: Digests of the questions, from `question_digest`.
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(_GIVEN, {"of": data_set, "whom": person, "questions": questions}).mappings()
+            found = {bytes(row["question"]): _answer(row) for row in rows}
+            if found:
+                self._leave(connection, data_set)
+        return found
 
     def answers(
         self, data_set: int, *, person: int | None = None, before: int | None = None, limit: int = 100
@@ -77,7 +115,10 @@ class Lists(Part):
         if person is not None:
             wanted = wanted.where(ANSWERS.c.person == person)
         with self._database.reading() as connection:
-            return [_answer(row) for row in connection.execute(_page(wanted, ANSWERS.c.id, before, limit)).mappings()]
+            rows = connection.execute(_page(wanted, ANSWERS.c.id, before, limit)).mappings().all()
+            if rows:
+                self._leave(connection, data_set)
+        return [_answer(row) for row in rows]
 
     def events(self, data_set: int, *, before: int | None = None, limit: int = 100) -> list[LedgerEntry]:
         """Events of a ledger, newest first.
@@ -104,14 +145,22 @@ class Lists(Part):
         Raises:
             NotThereError: There is no such data set.
         """
+        return self._unchanged.read(
+            ("shares", data_set, person, charges), lambda: self._shares(data_set, person, charges=charges)
+        )
+
+    def _shares(self, data_set: int, person: int, *, charges: bool) -> Shares:
         with self._database.reading() as connection:
-            progress = progress_of(connection, data_set, ONLY_STATE)
-            row = connection.execute(_GRANT, {"of": data_set, "whom": person}).mappings().first()
-            asked, paid, opening, learnt = connection.execute(_USED, {"of": data_set}).one()
+            row = found_session(connection.execute(_SHARES, {"of": data_set, "whom": person}).first())
+            told = row._asdict()
+            progress = progress_at(connection, row, ONLY_STATE)
             events = connection.execute(_CHARGES, {"of": data_set}).all() if charges else ()
-        grant = Grant(person, None, None, 0, 0.0) if row is None else record_of(Grant, row)
-        sums = int(asked or 0), float(paid or 0.0), float(opening or 0.0)
-        return Shares(progress, grant, *sums, bool(learnt), tuple(Charge(*event) for event in events))
+        if row.mine_asked is None:  # no limits, and nothing asked
+            grant = Grant(person, None, None, 0, 0.0)
+        else:
+            grant = Grant(person, **{column.name: told[name] for name, column in _MINE.items()})
+        sums = int(row.asked or 0), float(row.paid or 0.0), float(row.opening or 0.0)
+        return Shares(progress, grant, *sums, bool(row.learnt), tuple(Charge(*event) for event in events))
 
     def audit(
         self,

@@ -1,7 +1,7 @@
 """The base of the store's parts: transactions that extend hash chains, records from rows, entries of the audit log."""
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.database import Database, Insert
 from hedgerow.service.store.entries import Point
-from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, GRANTS, PEOPLE
+from hedgerow.service.store.schema import AUDIT, CHAINS, DATA_SETS, GRANTS, PEOPLE, SESSIONS
 from hedgerow.system import link
 
 _Record = TypeVar("_Record")
@@ -50,6 +50,53 @@ class Writing:
     audit: Point | None = None
 
 
+@final
+class Unchanged:
+    """Readings from a database, for as long as a stamp of it stays the same; for all threads.
+
+    Args:
+        stamp: Tells the stamp: what changes the readings changes it.
+        is_here: Whether that waits for no other process.
+        most: Number of readings that are kept.
+
+    Example:
+        >>> stamps, found = [1, 1, 2], iter("abc")
+        >>> kept = Unchanged(lambda: stamps.pop(0), is_here=True)
+        >>> [kept.read("key", lambda: next(found)) for _ in range(3)]
+        ['a', 'a', 'b']
+    """
+
+    def __init__(self, stamp: Callable[[], Hashable], *, is_here: bool, most: int = 4096) -> None:
+        """Know nothing yet."""
+        self._stamp = stamp
+        self._is_here = is_here
+        self._most = most
+        self._kept: dict[Hashable, tuple[Hashable, Any]] = {}
+
+    def read(self, key: Hashable, read: Callable[[], _Record]) -> _Record:
+        """The reading that ``read`` finds, or found under the same key while the stamp was the same.
+
+        Raises:
+            StoreError: It cannot be read.
+        """
+        stamp = self._stamp()  # first: what is committed meanwhile makes it old
+        kept = self._kept.get(key)
+        if kept is not None and kept[0] == stamp:
+            known: _Record = kept[1]
+            return known
+        found = read()
+        if found is not None:  # else anyone could fill the memory with what is not there
+            if len(self._kept) >= self._most:
+                self._kept.clear()
+            self._kept[key] = stamp, found
+        return found
+
+    def at_hand(self, key: Hashable) -> Any:
+        """The reading under a key, if that still holds, and nothing has to be waited for to know it; else None."""
+        kept = self._kept.get(key) if self._is_here else None
+        return kept[1] if kept is not None and kept[0] == self._stamp() else None
+
+
 class Part:
     """A part of the store's methods.
 
@@ -67,6 +114,8 @@ class Part:
         self._anchor = anchor
         self.quota = quota
         self._known: dict[int, str] = {}
+        self._unchanged = Unchanged(database.stamp, is_here=database.is_here)
+        self._unaudited = Unchanged(database.audit_stamp, is_here=database.is_here)
 
     @cached_property
     def _more(self) -> Insert:
@@ -89,6 +138,17 @@ class Part:
             self._reached("uncovered")
             ledgers = {self._name(number): point for number, point in writing.ledgers.items()}
             self._anchor.cover(ledgers, writing.audit)
+
+    def _leave(self, connection: Connection, data_set: int) -> None:
+        """Let the anchor cover a data set as a transaction sees it: the commit of what was read may have failed to.
+
+        Raises:
+            StoreError: The anchor cannot be read or written: what was read must not leave.
+        """
+        if self._anchor is not None:
+            wanted = select(DATA_SETS.c.name, SESSIONS.c.events, SESSIONS.c.head, SESSIONS.c.version)
+            row = connection.execute(wanted.join(SESSIONS).where(DATA_SETS.c.id == data_set)).one()
+            self._anchor.reach(row.name, Point(row.events, row.head, row.version))
 
     def _name(self, data_set: int) -> str:
         """Name of an existing data set; names never change."""

@@ -99,6 +99,14 @@ class People(Part):
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
         """A token, its salt, its digest and its owner; None if there is no such token."""
+        return self._unchanged.read(("token", id), lambda: self._token(id))
+
+    def token_at_hand(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
+        """The same if it was read since the last commit; None if it was not, and nothing is waited for."""
+        found: tuple[Token, bytes, bytes, Person] | None = self._unchanged.at_hand(("token", id))
+        return found
+
+    def _token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
         with self._database.reading() as connection:
             row = connection.execute(_SIGNED_IN.where(TOKENS.c.id == id)).mappings().first()
         if row is None:

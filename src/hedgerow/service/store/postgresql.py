@@ -1,16 +1,16 @@
 """A store in PostgreSQL: for servers of several processes."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, final
 
-from sqlalchemy import Connection, create_engine, event, func, make_url, select
+from sqlalchemy import Connection, String, cast, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from hedgerow.errors import StoreError, raise_alone
 from hedgerow.service.store.database import Database, told
-from hedgerow.service.store.schema import to_json
+from hedgerow.service.store.schema import LAST_AUDITED, to_json
 
 _LOCKS = 0x68676572
 """Our first key of advisory locks; the second is the number of the data set, and 0 for the tables themselves."""
@@ -38,6 +38,8 @@ class PostgreSQLDatabase(Database):
         >>> print(PostgreSQLDatabase("postgresql://me:secret@host/answers?sslpassword=secret", 5.0).place)
         postgresql://host/answers
     """
+
+    is_here = False
 
     def __init__(self, address: str, wait: float) -> None:
         """Open no connection yet."""
@@ -85,6 +87,16 @@ class PostgreSQLDatabase(Database):
             if not released:  # no one else may get a connection that still has the lock
                 connection.invalidate()
             connection.close()
+
+    def stamp(self) -> Hashable:
+        """The transactions that are over and those that are not, as the server has it."""
+        with self.reading() as connection:
+            return str(connection.scalar(select(cast(func.txid_current_snapshot(), String))))
+
+    def audit_stamp(self) -> Hashable:
+        """Number of the log's last entry."""
+        with self.reading() as connection:
+            return int(connection.exec_driver_sql(LAST_AUDITED).scalar_one())
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:

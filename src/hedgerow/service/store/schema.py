@@ -4,6 +4,7 @@ What changes with every answer stands apart from what does not: a row is written
 their shortest decimal form gives the same bits back (SQLite's real columns forget the sign of a zero).
 """
 
+import hashlib
 import json
 from datetime import UTC, datetime
 from typing import Any, final
@@ -37,6 +38,21 @@ def to_json(value: Any) -> str:
         '{"value":-0.0,"name":"\\u00e9"}'
     """
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def question_digest(where: str, statement: str, confidence: float) -> bytes:
+    """Digest that tells questions of a person apart, of 32 bytes.
+
+    Args:
+        where: The condition in canonical form.
+        statement: The SQL statement that leads to it; empty if it is asked by itself.
+        confidence: Confidence of the interval.
+
+    Example:
+        >>> question_digest("a = 1", "", 0.95) == question_digest("a = 1", "", 0.9)
+        False
+    """
+    return hashlib.sha256(to_json([where, statement, confidence]).encode()).digest()
 
 
 @final
@@ -232,10 +248,13 @@ ANSWERS = _table(
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("at", Moment, nullable=False),
     sa.Column("body", sa.JSON, nullable=False),
+    sa.Column("question", sa.LargeBinary),
     sa.UniqueConstraint("request", "position"),
     sa.Index(None, "data_set", "id"),
     sa.Index(None, "data_set", "person", "id"),
+    sa.Index(None, "data_set", "person", "question"),
 )
+"""Answers as they were given. ``question`` tells those apart that may be given again; none if it may not be."""
 
 GRANTS = _table(
     "grants",
@@ -268,6 +287,9 @@ CHAINS = _table(
     sa.Column("head", _LINK, nullable=False),
 )
 """Chains over rows of the whole store: the number of the last row, and its link. Who writes locks the row."""
+
+LAST_AUDITED = "SELECT last FROM chains WHERE name = 'audit'"
+"""Number of the last entry of the audit log, in any SQL."""
 
 SECRETS = _table(
     "secrets",

@@ -23,7 +23,7 @@ from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
 from hedgerow.service.store.part import Part, Writing, audited, now, record_of
-from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS
+from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS, question_digest
 from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, size_of, write_rows
 from hedgerow.system import start_of
 
@@ -92,6 +92,14 @@ class Sessions(Part):
             NotThereError: There is no data set of this name.
         """
         return self._found(_DATA_SETS.where(DATA_SETS.c.name == name))
+
+    def registered(self, name: str) -> DataSet:
+        """The same as at the last entry of the audit log: its status and its version may be older.
+
+        Raises:
+            NotThereError: There is no data set of this name.
+        """
+        return self._unaudited.read(("data set", name), lambda: self.data_set(name))
 
     def close_data_set(self, id: int, *, by: int | None) -> DataSet:
         """Close a data set permanently, so that its data are not looked at again; idempotent.
@@ -306,7 +314,8 @@ def _answer_row(data_set: int, answer: GivenAnswer, at: datetime) -> dict[str, A
     row = asdict(answer)
     columns = {name: row.pop(name) for name in ROW_OF_ANSWER}
     del columns["id"]
-    return {**columns, "data_set": data_set, "at": at, "body": row}
+    question = question_digest(answer.where, answer.statement, answer.confidence) if answer.lasts else None
+    return {**columns, "data_set": data_set, "at": at, "body": row, "question": question}
 
 
 def _data_set(row: RowMapping) -> DataSet:

@@ -4,7 +4,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, create_engine, event, inspect
 
 from hedgerow.errors import StoreBusyError, StoreError
 from hedgerow.service.store.database import Database, alone_within, told
-from hedgerow.service.store.schema import VERSION_TABLE, to_json
+from hedgerow.service.store.schema import LAST_AUDITED, VERSION_TABLE, to_json
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
 _BEGIN = "hedgerow_begin"
@@ -39,6 +39,8 @@ class SQLiteDatabase(Database):
         ...     database.close()
     """
 
+    is_here = True
+
     def __init__(self, path: Path, wait: float) -> None:
         """Make the file."""
         if sqlite3.sqlite_version_info < _OLDEST:
@@ -48,6 +50,8 @@ class SQLiteDatabase(Database):
             )
         self._path = _made(path)
         self._writer = threading.Lock()
+        self._watching = threading.Lock()
+        self._watch: _Watch | None = None
         engine = create_engine(
             URL.create("sqlite", database=str(self._path)),
             connect_args={"timeout": wait, "check_same_thread": False},
@@ -66,6 +70,35 @@ class SQLiteDatabase(Database):
         """Lock a file beside the database."""
         with self._locked(str(number), wait):
             yield
+
+    def stamp(self) -> Hashable:
+        """The version of the data as a connection sees it that never writes: SQLite counts what the others commit."""
+        return self._watched("PRAGMA data_version")
+
+    def audit_stamp(self) -> Hashable:
+        """Number of the log's last entry, by the same connection."""
+        return self._watched(LAST_AUDITED)
+
+    def _watched(self, statement: str) -> Hashable:
+        with self._watching:
+            try:
+                if self._watch is None:
+                    self._watch = _Watch(self._path)
+                return self._watch.read(statement)
+            except sqlite3.Error:  # then nothing that was read before is trusted
+                self._end_watch()
+                return object()
+
+    def close(self) -> None:
+        """Close idle connections."""
+        super().close()
+        with self._watching:
+            self._end_watch()
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
 
     @contextmanager
     def preparing(self) -> Iterator[Connection]:
@@ -106,6 +139,19 @@ class SQLiteDatabase(Database):
             yield
         finally:
             self._writer.release()
+
+
+@final
+class _Watch:
+    """A connection that never writes and never waits; what it counts is its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._connection = sqlite3.connect(path, timeout=0.0, isolation_level=None, check_same_thread=False)
+        self._mark = object()
+        self.close = self._connection.close
+
+    def read(self, statement: str) -> Hashable:
+        return self._mark, *self._connection.execute(statement).fetchone()
 
 
 def _on_connect(connection: Any, _record: object) -> None:

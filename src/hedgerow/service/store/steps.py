@@ -24,7 +24,7 @@ CHANGED_REMEDY = (
 )
 """Remedy if the rows of a chain were changed."""
 
-_SESSION = (
+SESSION = (
     select(SESSIONS, *_HELD)
     .outerjoin(HOLDS, HOLDS.c.data_set == SESSIONS.c.data_set)
     .where(SESSIONS.c.data_set == bindparam("of"))
@@ -38,7 +38,15 @@ def session_of(connection: Connection, data_set: int) -> Row[Any]:
     Raises:
         NotThereError: There is no such data set.
     """
-    row: Row[Any] | None = connection.execute(_SESSION, {"of": data_set}).first()
+    return found_session(connection.execute(SESSION, {"of": data_set}).first())
+
+
+def found_session(row: Row[Any] | None) -> Row[Any]:
+    """The row, if it was found.
+
+    Raises:
+        NotThereError: There is no such data set.
+    """
     if row is None:
         raise NotThereError("there is no such data set", remedy="see the list of data sets")
     return row
@@ -206,7 +214,17 @@ def progress_of(connection: Connection, data_set: int, mark: Mark) -> Progress:
         NotThereError: There is no such data set.
         DamagedStoreError: The events are not those that were written.
     """
-    row = session_of(connection, data_set)
+    return progress_at(connection, session_of(connection, data_set), mark)
+
+
+def progress_at(connection: Connection, row: Row[Any], mark: Mark) -> Progress:
+    """The progress of a session since a mark; see `progress_of`.
+
+    Args:
+        connection: Connection of the transaction in which the session was read.
+        row: A row of `SESSION`.
+        mark: Mark of what is known already.
+    """
     step = step_since(connection, row, mark)
     hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
     return Progress(row.version, row.status, hold, None if step == _NOTHING else step, row.fixed, row.head)

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Final, Self, final
 
@@ -81,6 +81,19 @@ class Store(People, Sessions, Lists):
             StoreError: The database does not answer.
         """
         self._database.ping()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether a `stamp` is told without asking another process."""
+        return self._database.is_here
+
+    def stamp(self) -> Hashable:
+        """A value that changes whenever anything is committed, by any process.
+
+        Raises:
+            StoreError: The database does not answer.
+        """
+        return self._database.stamp()
 
     def close(self) -> None:
         """Close its connections."""
