@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.performance import session
 from benchmarks.performance.measuring import measured
 from benchmarks.performance.page import PAGE, RESULTS, drawings, page_text, read_runs, write_runs
 from benchmarks.performance.shapes import shapes
@@ -20,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--again", action="store_true", help="repeat all runs, or those that --only names")
     parser.add_argument("--only", default="", help="only runs whose name holds this")
     parser.add_argument("--show", action="store_true", help="run nothing")
+    parser.add_argument("--session", action="store_true", help="ask the long session anew")
     asked = parser.parse_args(arguments)
     console, listed, known = Console(), list(shapes()), read_runs()
     with tempfile.TemporaryDirectory() as folder:
@@ -30,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 run = known[shape.name] = measured(shape, Path(folder))
             console.log(f"{run.name}: {run.seconds:.3g} s, floor {run.floor:.2g}, planned {run.planned:.3g}")
             write_runs(known[each.name] for each in listed if each.name in known)
-    PAGE.write_text(page_text(known), encoding="utf-8")
-    for name, text in drawings(known).items():
+    if asked.session:
+        with console.status("a long session ..."):
+            session.write_points(session.points())
+    told = session.read_points()
+    PAGE.write_text(page_text(known, told), encoding="utf-8")
+    for name, text in drawings(known, told).items():
         RESULTS.with_name(name).write_text(text, encoding="utf-8")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from benchmarks.performance import session
 from benchmarks.performance.measuring import Run
 from benchmarks.performance.shapes import Shape, shapes
 
@@ -34,8 +35,8 @@ def write_runs(runs: Iterable[Run], path: Path = RESULTS) -> None:
             writer.writerow({key: f"{each:.4g}" if isinstance(each, float) else each for key, each in row.items()})
 
 
-def page_text(runs: Mapping[str, Run]) -> str:
-    """The page, as Markdown."""
+def page_text(runs: Mapping[str, Run], asked: Sequence[session.Point]) -> str:
+    """The page, as Markdown: of the runs, and of a long session."""
     listed = [shape for shape in shapes() if shape.name in runs]
     rows = [_row(runs[shape.name]) for shape in listed if shape.listed]
     table = ["| run | CPU s | memory, MiB | floor, s | `plan` says, s |", "|---|---:|---:|---:|---:|", *rows]
@@ -49,19 +50,21 @@ def page_text(runs: Mapping[str, Run]) -> str:
     ratios = [run.planned / run.seconds for run in runs.values()]
     near = sum(0.5 <= ratio <= 2.0 for ratio in ratios)
     told = f"`plan` was within a factor of 2 in {near} of {len(ratios)} runs, those of the drawings among them."
-    return "\n\n".join([opening, "\n".join(table), told, "## Growth", *pictures]) + "\n"
+    sessions = ["## A long session", session.text_of(asked)] if asked else []
+    return "\n\n".join([opening, "\n".join(table), told, "## Growth", *pictures, *sessions]) + "\n"
 
 
-def drawings(runs: Mapping[str, Run]) -> dict[str, str]:
+def drawings(runs: Mapping[str, Run], asked: Sequence[session.Point]) -> dict[str, str]:
     """For each drawing its file name and the text of an SVG file."""
     groups: dict[str, list[Shape]] = {}
     for shape in shapes():
         if shape.group and shape.name in runs:
             groups.setdefault(shape.group, []).append(shape)
-    return {
+    found = {
         _file(group): _drawing(group, sorted(points, key=lambda shape: shape.size), runs)
         for group, points in groups.items()
     }
+    return found | ({session.DRAWING: session.drawing_of(asked)} if asked else {})
 
 
 def _row(run: Run) -> str:

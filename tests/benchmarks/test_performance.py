@@ -10,13 +10,15 @@ import pyarrow.parquet
 import pytest
 from benchmarks.performance.measuring import Run, child, measured
 from benchmarks.performance.page import PAGE, RESULTS, drawings, page_text, read_runs, write_runs
+from benchmarks.performance.session import DRAWING, STEPS, Point, points, read_points, write_points
 from benchmarks.performance.shapes import generated, shapes
 
 
 def test_the_page_is_made_from_the_runs_beside_it() -> None:
-    runs = read_runs()
-    assert PAGE.read_text(encoding="utf-8") == page_text(runs)
-    for name in drawings(runs):
+    runs, asked = read_runs(), read_points()
+    assert PAGE.read_text(encoding="utf-8") == page_text(runs, asked)
+    assert drawings(runs, asked).keys() >= {DRAWING}
+    for name in drawings(runs, asked):
         ET.fromstring(RESULTS.with_name(name).read_text(encoding="utf-8"))
         assert name in PAGE.read_text(encoding="utf-8")
 
@@ -48,6 +50,27 @@ def test_runs_survive_their_file(tmp_path: Path) -> None:
     write_runs([run], tmp_path / "runs.csv")
     assert read_runs(tmp_path / "runs.csv") == {"a, b": run}
     assert read_runs(tmp_path / "none.csv") == {}
+
+
+def test_points_of_a_session_survive_their_file(tmp_path: Path) -> None:
+    point = Point(10, 3, 1.5, 20.0, 300.0, 2.5, 0.25)
+    write_points([point], tmp_path / "session.csv")
+    assert read_points(tmp_path / "session.csv") == [point]
+    assert read_points(tmp_path / "none.csv") == []
+
+
+def test_the_long_session_is_long() -> None:
+    found = read_points()
+    assert tuple(point.questions for point in found) == STEPS
+    assert found[-1].corrections == 500
+
+
+def test_a_short_session_is_looked_at_as_it_goes_on() -> None:
+    first, second = points((3, 12))
+    assert (first.questions, second.questions) == (3, 12)
+    assert 0 < first.corrections <= second.corrections <= 12
+    assert 0.0 < first.file < second.file
+    assert min(second.correction, second.memory, second.restore) > 0.0
 
 
 def test_a_failing_process_is_told() -> None:
