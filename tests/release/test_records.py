@@ -104,6 +104,30 @@ def test_csv_quotes_what_needs_quotes(tmp_path: Path) -> None:
     assert read_table(tmp_path / "r.csv", domain).columns[0].tolist() == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("rows", [1, 7, 40, 3_000, 40_000])
+def test_lines_that_are_put_together_are_those_that_arrow_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Columns are looked up together or one by one, by how often their values are repeated."""
+    draw = np.random.default_rng(rows)
+    domain = Domain([*DOMAIN, IntegerRange("wide", -40_000, 40_000), IntegerRange("last", 0, 1, missing="none")])
+    codes = np.column_stack([draw.integers(each.size, size=rows) for each in domain])
+    monkeypatch.setattr(module, "CHUNK_ROWS", 16_384)
+    Records(codes, domain, seed=1).write(tmp_path / "ours.csv")
+    monkeypatch.setattr(module, "_is_plain", lambda _: False)
+    Records(codes, domain, seed=1).write(tmp_path / "arrows.csv")
+    found, expected = ((tmp_path / name).read_text() for name in ("ours.csv", "arrows.csv"))
+    assert found.count('"') == 0
+    assert list(csv.reader(found.splitlines())) == list(csv.reader(expected.splitlines()))
+    assert len(found.splitlines()) == rows + 1
+
+
+def test_long_texts_are_not_put_together(tmp_path: Path) -> None:
+    domain = Domain([Categorical("a", ("x" * 201, "y")), Categorical("b", ("u", "v"))])
+    Records([[0, 1], [1, 0]], domain).write(tmp_path / "r.csv")
+    assert (tmp_path / "r.csv").read_text() == 'a,b\n"' + "x" * 201 + '","v"\n"y","u"\n'
+
+
 def test_pandas_and_polars() -> None:
     records = Records(CODES, DOMAIN, seed=1)
     frame = records.to_pandas()

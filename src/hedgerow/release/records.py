@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import IO, TYPE_CHECKING, Any, final
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.domain.measures import measure_of, written
 from hedgerow.domain.spans import Span
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import Drawn, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
+from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, Tabular, generator, replacing
@@ -40,6 +40,9 @@ CHUNK_ROWS = 1 << 17
 _CHUNK_CODES = 1 << 21
 _GROUP_CHUNKS = 4
 """Chunks in one row group of a Parquet file; larger groups make smaller files and take more memory."""
+
+_LONGEST = 200
+"""Characters of a text, of which a chunk of lines can have two million."""
 
 _SHOWN = 10
 """Records that a notebook shows."""
@@ -179,22 +182,16 @@ class Records(Tabular):
         """
         write_batches(path, self.domain, [self])
 
-    def batches(self, *, as_text: bool = False, bare: bool = False) -> Iterator[pa.RecordBatch]:
+    def batches(self, *, as_text: bool = False) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches, lazily.
 
         Args:
             as_text: Whether missing and other values become their texts, as in CSV.
-            bare: Whether numbers may become texts as well, which is faster where texts have no quotes around them.
         """
-        # A line without any text would be no record to most readers, so an only column has no empty cells.
-        empties = len(written(self.domain)) > 1
-        return self._decoded(partial(texts_of, empties=empties, bare=bare) if as_text else values_of)
+        return self._decoded(partial(texts_of, empties=_may_be_empty(self.domain)) if as_text else values_of)
 
-    def encoded(self) -> Iterator[pa.RecordBatch]:
-        """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
-        return self._decoded(encoded_values)
-
-    def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
+    def columns(self) -> Iterator[list[Drawn]]:
+        """The columns that are written, a chunk of records at a time."""
         rows = chunk_rows(self.domain)
         for start in range(0, len(self), rows):
             rng = generator(self._seed + (self._first + start) // rows)
@@ -202,8 +199,17 @@ class Records(Tabular):
             known = dict(zip(self.domain.names, codes.T, strict=True))
             drawn = {each.name: self._drawn(each, known, rng) for each in self._values}
             drawn |= {span.end: self._end(span, drawn) for span in self.domain.spans}
-            columns = {each.name: decode(drawn[each.name]) for each in written(self.domain)}
-            yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+            yield [drawn[each.name] for each in written(self.domain)]
+
+    def encoded(self) -> Iterator[pa.RecordBatch]:
+        """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
+        return self._decoded(encoded_values)
+
+    def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
+        for columns in self.columns():
+            yield pa.RecordBatch.from_arrays(
+                list(map(decode, columns)), names=[each.attribute.name for each in columns]
+            )
 
     @property
     def _values(self) -> tuple[Attribute, ...]:
@@ -337,17 +343,32 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
 
 
 def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
-    # Arrow quotes every text or none; texts are public labels, so it is known whether any needs quotes.
     header = io.StringIO(newline="")
     csv.writer(header, lineterminator="\n").writerow([each.name for each in written(domain)])
-    quoting = _quoting(domain)
-    options = pa.csv.WriteOptions(include_header=False, quoting_style=quoting)
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
-        for batch in batches:
-            for chunk in batch.batches(as_text=True, bare=quoting == "none"):
-                pa.csv.write_csv(chunk, file, options)
-                yield chunk.num_rows
+        yield from (_write_lines if _is_plain(domain) else _write_quoted)(batches, domain, file)
+
+
+def _write_lines(batches: Iterable[Records], domain: Domain, file: IO[bytes]) -> Generator[int, None, None]:
+    lines = Lines(empties=_may_be_empty(domain))
+    for batch in batches:
+        for columns in batch.columns():
+            file.write(lines.of(columns))
+            yield len(columns[0].codes)
+
+
+def _write_quoted(batches: Iterable[Records], domain: Domain, file: IO[bytes]) -> Generator[int, None, None]:
+    options = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
+    for batch in batches:
+        for chunk in batch.batches(as_text=True):
+            pa.csv.write_csv(chunk, file, options)
+            yield chunk.num_rows
+
+
+def _may_be_empty(domain: Domain) -> bool:
+    """Whether cells may be: a line without any text would be no record to most readers."""
+    return len(written(domain)) > 1
 
 
 def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
@@ -382,7 +403,8 @@ def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBa
     return table.num_rows
 
 
-def _quoting(domain: Domain) -> Literal["needed", "none"]:
+def _is_plain(domain: Domain) -> bool:
+    """Whether no text needs quotes around it, and none is so long that a chunk of lines could be too large."""
     special = set(',"\r\n')
     texts = [label for attribute in written(domain) if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [
@@ -395,4 +417,5 @@ def _quoting(domain: Domain) -> Literal["needed", "none"]:
         for attribute in written(domain)
         if scale_of(attribute) is not None
     ]
-    return "needed" if any(not text or special & set(text) or text != text.strip() for text in texts) else "none"
+    longest = max(map(len, texts), default=0)
+    return longest <= _LONGEST and not any(not text or special & set(text) or text != text.strip() for text in texts)
