@@ -286,30 +286,75 @@ def gathered(reader: Reader, coding: Coding) -> Table:
     Raises:
         DataError: A cell fits no code.
     """
-    return joined(list(encoded(reader, coding)), coding, filtered=reader.filtered)
+    return joined(encoded(reader, coding), coding, filtered=reader.filtered)
 
 
-def joined(parts: Sequence[Part], coding: Coding, *, filtered: bool = False) -> Table:
-    """Batches as one table; their lists of columns are emptied, so that one column is held twice at a time.
+def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False) -> Table:
+    """Batches as one table, each of them held no longer than it takes to copy it.
 
     Args:
         parts: The batches; none where no row passed a filter. All records of a person whose records are bounded.
         coding: The columns that were read.
         filtered: Whether rows were left out by what they hold.
     """
-    counts = [part.counts for part in parts if part.counts is not None]
-    keys = [part.persons for part in parts if part.persons is not None]
-    columns = [
-        np.concatenate([part.codes.pop(0) for part in parts]) if parts else np.empty(0, dtype=np.uint8)
-        for _ in coding.domain
-    ]
-    weights = np.concatenate(counts) if counts else None
+    held = [Growing(np.uint8) for _ in coding.domain]
+    counts, keys = Growing(np.int64), list[Any]()
+    for part in parts:
+        for column, codes in zip(held, part.codes, strict=True):
+            column.add(codes)
+        if part.counts is not None:
+            counts.add(part.counts)
+        if part.persons is not None:
+            keys.append(part.persons)
+    columns = [column.whole() for column in held]
+    weights = counts.whole() if len(counts) else None
     if coding.persons is not None and coding.persons.at_most is not None and keys:
         beside = [] if weights is None else [weights]
         rows = bounded(np.concatenate(keys), [*columns, *beside], coding.persons.at_most)
         columns, weights = [column[rows] for column in columns], None if weights is None else weights[rows]
     violations, persons = coding.violations, coding.persons
     return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
+
+
+@final
+class Growing:
+    """An array that grows at its end: room that was made and is not used yet takes no memory.
+
+    Args:
+        kind: Type of an array to which nothing is added.
+
+    Example:
+        >>> found = Growing(np.uint8)
+        >>> for part in ([1, 2], [3], []):
+        ...     found.add(np.array(part, dtype=np.uint8))
+        >>> len(found), found.whole()
+        (3, array([1, 2, 3], dtype=uint8))
+    """
+
+    def __init__(self, kind: type[np.integer[Any]]) -> None:
+        """Hold nothing."""
+        self._held: NDArray[Any] = np.empty(0, dtype=kind)
+        self._size = 0
+
+    def __len__(self) -> int:
+        """Number of values."""
+        return self._size
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Add values, which are of one type in all calls."""
+        if self._held.dtype != values.dtype:
+            self._held = self._held.astype(np.result_type(self._held, values) if self._size else values.dtype)
+        size = self._size + len(values)
+        if size > len(self._held):
+            held = np.empty(max(size, len(self._held) * 3 // 2), dtype=self._held.dtype)
+            held[: self._size] = self._held[: self._size]
+            self._held = held
+        self._held[self._size : size] = values
+        self._size = size
+
+    def whole(self) -> NDArray[Any]:
+        """All values."""
+        return self._held[: self._size]
 
 
 def check_binary(domain: Domain, axes: Iterable[int]) -> None:
