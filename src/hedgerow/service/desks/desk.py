@@ -64,7 +64,8 @@ class Desk:
     ) -> list[GivenAnswer]:
         """Answer questions in their order; blocks until all answers are committed.
 
-        One that the person was given a lasting answer to has it again: nothing is written, counted or waited for.
+        Without an idempotency key, one that the person was given a lasting answer to has it again: nothing is written,
+        counted or waited for.
 
         Args:
             questions: Queries over the domain, or groups of counts that `OnlineSession.check_group` accepts.
@@ -82,10 +83,11 @@ class Desk:
             StoreError: The store cannot be read or written; no answer was given.
         """
         asked = [canonical(each) if isinstance(each, LinearQuery) else each for each in questions]
-        given = self._keeper.given([each.text for each in asked], person, statement, confidence)
-        known = {first + at: replace(found, request=request, position=first + at) for at, found in given.items()}
-        if request is not None:
-            known |= self._keeper.store.answered(request)
+        if request is None:
+            given = self._keeper.given([each.text for each in asked], person, statement, confidence)
+            known = {first + at: replace(found, request=None, position=first + at) for at, found in given.items()}
+        else:  # all of it is on record under its key
+            known = self._keeper.store.answered(request)
         sizes = [most_bytes(each) + len(to_json(statement)) for each in asked]
         waiting = Request(asked, person, request, confidence, sizes, first, statement, known)
         if waiting.open:
