@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from hedgerow.domain import Domain, OpenDomain, open_domain
@@ -15,7 +16,7 @@ from hedgerow.synthesizer import Synthesizer
 
 _FEATURES = "contrib", "honest-but-curious"
 _UP = 1.0 + 2.0**-40
-"""Factor that covers the rounding of a privacy map."""
+"""Factor that covers the rounding of the delta of a group."""
 
 
 def opendp_measurement(synthesizer: Synthesizer) -> Any:
@@ -132,7 +133,14 @@ def _measure(dp: Any, budget: Budget) -> tuple[Any, Callable[[int], Any]]:
 
 
 def _times(steps: int, charge: float) -> float:
-    return charge if steps == 1 else steps * charge * (_UP if steps else 0.0)
+    """The charge of so many steps, rounded up.
+
+    Example:
+        >>> _times(3, 0.5), _times(3, 0.1)
+        (1.5, 0.30000000000000004)
+    """
+    found = steps * charge
+    return found if Fraction(found) >= steps * Fraction(charge) else math.nextafter(found, math.inf)
 
 
 def _smoothed(steps: int, epsilon: float, delta: float) -> tuple[float, float]:

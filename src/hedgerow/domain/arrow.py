@@ -55,6 +55,16 @@ def arrow_texts(values: Iterable[str]) -> pa.Array[Any]:
     return pa.Array.from_buffers(pa.string(), len(encoded), memory)
 
 
+def arrow_text(text: str) -> Any:
+    """One text as Arrow's functions take it.
+
+    Example:
+        >>> arrow_text("F").as_py()
+        'F'
+    """
+    return arrow_texts([text])[0]
+
+
 def numpy_of(values: pa.Array[Any]) -> Any:
     """Numbers of Arrow, none of them missing, as numpy has them; they cannot be written to.
 

@@ -36,7 +36,7 @@ import pyarrow.compute
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.arrow import arrow_numbers, arrow_texts
+from hedgerow.domain.arrow import arrow_flags, arrow_numbers, arrow_text, arrow_texts
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.layout import AS_USUAL, Written
@@ -335,9 +335,8 @@ class Lines:
             columns: All columns, in order; in each call the same ones.
         """
         pieces = [self._piece(group) for group in _together(columns)]
-        ends: Any = pa.scalar("\n")
-        pieces[-1] = pa.compute.binary_join_element_wise(pieces[-1], ends, "")
-        lines: Any = pa.compute.binary_join_element_wise(*pieces, ",")
+        pieces[-1] = pa.compute.binary_join_element_wise(pieces[-1], arrow_text("\n"), arrow_text(""))
+        lines: Any = pa.compute.binary_join_element_wise(*pieces, arrow_text(","))
         _, offsets, data = lines.buffers()
         bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
         return memoryview(data)[bounds[0] : bounds[-1]]
@@ -351,12 +350,12 @@ class Lines:
             cells = [_filled(_listed(each, self._empties)) for each in group]
             places = np.unravel_index(np.arange(math.prod(shape)), shape)
             each_place = [cell.take(arrow_numbers(place)) for cell, place in zip(cells, places, strict=True)]
-            self._listed[names] = pa.compute.binary_join_element_wise(*each_place, ",")
+            self._listed[names] = pa.compute.binary_join_element_wise(*each_place, arrow_text(","))
         codes = np.zeros(len(group[0].codes), dtype=np.int32)
         for each, size in zip(group, shape, strict=True):
             codes *= size
             codes += each.codes
-        return self._listed[names].take(pa.array(codes))
+        return self._listed[names].take(arrow_numbers(codes))
 
 
 _MOST_TOGETHER = 1 << 13
@@ -390,7 +389,7 @@ def _listed(drawn: Drawn, empties: bool) -> pa.Array[Any]:
 
 
 def _filled(cells: pa.Array[Any]) -> Any:
-    return cells.cast(pa.string()).fill_null("")
+    return pa.compute.coalesce(cells.cast(pa.string()), arrow_text(""))
 
 
 def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
@@ -404,7 +403,7 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         more = form.digits - (scale.digits if isinstance(scale, Decimals) else 0)
         point = "." if more == form.digits else ""
         numbers: Any = values.cast(pa.string())
-        values = pa.compute.binary_join_element_wise(numbers, point + "0" * more, "")
+        values = pa.compute.binary_join_element_wise(numbers, arrow_text(point + "0" * more), arrow_text(""))
     missing = attribute.missing if form.null is None else form.null
     shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
     usual = not _holds_texts(attribute) and not _is_on(scale, missing)
@@ -416,8 +415,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         return values
     texts: Any = values.cast(pa.string())
     for code, text in shown:
-        if code is not None:
-            texts = pa.compute.if_else(pa.array(codes == code), text, texts)
+        if code is not None and text is not None:
+            texts = pa.compute.if_else(arrow_flags(codes == code), arrow_text(text), texts)
     found: pa.Array[Any] = texts
     return found
 
