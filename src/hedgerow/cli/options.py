@@ -347,6 +347,17 @@ def automatic_content(
     """
     from hedgerow.data import automatic_domain
 
+    kept = [name for name in apart if name is not None]
+    return automatic_domain(data, bounds=split_bounds(bounds), columns=split_names(columns), apart=kept)
+
+
+def split_bounds(bounds: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """The smallest and the largest value of each column that ``--bounds`` names, as texts.
+
+    Example:
+        >>> split_bounds(["age=0..120"])
+        {'age': ('0', '120')}
+    """
     known: dict[str, tuple[str, str]] = {}
     for text in bounds:
         name, equals, ends = text.partition("=")
@@ -354,8 +365,7 @@ def automatic_content(
         if not (equals and dots and name.strip() and low.strip() and high.strip()):
             raise typer.BadParameter(f"--bounds {text!r} is not NAME=LOW..HIGH, as in age=0..120")
         known[name.strip()] = low.strip(), high.strip()
-    kept = [name for name in apart if name is not None]
-    return automatic_domain(data, bounds=known, columns=split_names(columns), apart=kept)
+    return known
 
 
 def workload_of(domain_file: Path, columns: str | None, text: str | None, *, accept_draft: bool = False) -> Workload:

@@ -8,15 +8,18 @@ values of the data where they were made categories, and not declared.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
+from pathlib import Path
 from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries.yaml_text import parsed
 from hedgerow.domain.file import domain_from_mapping
 from hedgerow.errors import DomainError
 
@@ -102,8 +105,8 @@ def domain_from(
     Args:
         schema: One of: ``frame.dtypes`` of pandas; ``frame.schema`` of polars; an Arrow schema; a Table Schema of
             Frictionless, a pandera schema (also as its YAML or JSON describes it), or the metadata of one table of SDV,
-            each as a mapping. Values that a schema lists, and bounds in it, are taken to be public: give none that was
-            inferred from private data.
+            each as a mapping, or as the path of a JSON or YAML file. Values that a schema lists, and bounds in it, are
+            taken to be public: give none that was inferred from private data.
         entries: Options of a domain file by column, which complete what the schema says or replace it:
             ``{"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]}``. Numbers with fractions need ``bins``, or
             ``"whole": True`` where the type is that of whole numbers with gaps.
@@ -127,26 +130,83 @@ def domain_from(
         >>> made.shape, made["well"].labels
         ((112, 3, 3), ('False', 'True', '?'))
     """
+    described = described_by(schema, entries, ignore=ignore, public_categories=public_categories)
+    if described.lacking:
+        raise _incomplete(described)
+    return domain_from_mapping(described.content)
+
+
+@final
+@dataclass(frozen=True)
+class Described:
+    """A domain as a schema describes it, and the gaps that it leaves.
+
+    Attributes:
+        content: Content of a domain file, with ``...`` in place of what is missing; such a file is refused.
+        lacking: Options that are missing, by column.
+        notes: Remarks about them, by column.
+    """
+
+    content: dict[str, Any]
+    lacking: Mapping[str, tuple[str, ...]]
+    notes: Mapping[str, str]
+
+    @property
+    def message(self) -> str:
+        """Missing options of all columns, in words."""
+        said = (f"{name}: {', '.join(self.lacking[name])}{self.notes.get(name, '')}" for name in self.lacking)
+        return f"the schema does not say: {'; '.join(said)}"
+
+
+def described_by(
+    schema: Any,
+    entries: Mapping[str, Any] | None = None,
+    *,
+    columns: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    public_categories: bool = False,
+) -> Described:
+    """Describe a domain by a schema, and by entries beside it.
+
+    Args:
+        schema: A schema; see `domain_from`.
+        entries: Options by column.
+        columns: Columns that are described, the others stay out; None for all.
+        ignore: Columns that stay out.
+        public_categories: Whether categories were declared.
+
+    Raises:
+        DomainError: The schema is none that is known, or lacks a column that is named.
+
+    Example:
+        >>> described_by({"fields": [{"name": "age", "type": "integer"}]}).content
+        {'attributes': {'age': {'missing': True, 'min': '...', 'max': '...'}}}
+    """
     given, left_out = dict(entries or {}), list(ignore)
-    columns = _columns(schema, public_categories=public_categories)
-    for name in (*given, *left_out):
-        if name not in columns:
-            raise DomainError(f"the schema has no column {name!r}", remedy=f"its columns are: {', '.join(columns)}")
+    known = _columns(schema, public_categories=public_categories)
+    chosen = None if columns is None else list(columns)
+    for name in (*given, *left_out, *(chosen or ())):
+        if name not in known:
+            raise DomainError(f"the schema has no column {name!r}", remedy=f"its columns are: {', '.join(known)}")
+    if chosen is not None:
+        left_out += [name for name in known if name not in chosen]
     made: dict[str, Any] = {}
     lacking: dict[str, tuple[str, ...]] = {}
-    for name, column in columns.items():
+    for name, column in known.items():
         if name in left_out:
             continue
         entry = _completed(column, given.get(name))
         if entry is None:
             left_out.append(name)
-        elif isinstance(entry, Mapping) and (missing := _missing(column.kind, entry)):
+            continue
+        missing = _missing(column.kind, entry) if isinstance(entry, Mapping) else ()
+        if missing:
             lacking[name] = missing
-        else:
-            made[name] = entry
-    if lacking:
-        raise _incomplete(lacking, columns)
-    return domain_from_mapping({"attributes": made} | ({"ignore": left_out} if left_out else {}))
+            entry |= {option: 20 if option == "bins" else _GAP for option in missing}
+        made[name] = entry
+    content = {"attributes": made} | ({"ignore": left_out} if left_out else {})
+    notes = {name: f" ({known[name].note})" for name in lacking if known[name].note}
+    return Described(content, lacking, notes)
 
 
 def _completed(column: _Column, given: object) -> Any:
@@ -174,17 +234,13 @@ def _missing(kind: str | None, entry: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(option for option in wanted if option not in entry)
 
 
-def _incomplete(lacking: Mapping[str, tuple[str, ...]], columns: Mapping[str, _Column]) -> DomainError:
-    said = "; ".join(
-        f"{name}: {', '.join(options)}{columns[name].note and f' ({columns[name].note})'}"
-        for name, options in lacking.items()
-    )
+def _incomplete(described: Described) -> DomainError:
     texts = ", ".join(
         f"{name!r}: {{{', '.join(f'{option!r}: {_GAPS.get(option, _GAP)}' for option in options)}}}"
-        for name, options in lacking.items()
+        for name, options in described.lacking.items()
     )
     return DomainError(
-        f"the schema does not say: {said}",
+        described.message,
         remedy=f"say it from public knowledge, and not from the data: entries={{{texts}}}; "
         "or leave columns out with ignore=[...]",
     )
@@ -192,6 +248,8 @@ def _incomplete(lacking: Mapping[str, tuple[str, ...]], columns: Mapping[str, _C
 
 def _columns(schema: Any, *, public_categories: bool) -> dict[str, _Column]:
     """The columns of a schema of any system."""
+    if isinstance(schema, str | os.PathLike):
+        schema = _in_file(Path(schema))
     system = type(schema).__module__.partition(".")[0]
     if system == "pyarrow" and type(schema).__name__ == "Schema":
         return {each.name: _typed(str(each.type), nullable=each.nullable) for each in schema}
@@ -210,6 +268,14 @@ def _columns(schema: Any, *, public_categories: bool) -> dict[str, _Column]:
         remedy="give frame.dtypes (pandas), frame.schema (polars), an Arrow schema, or a mapping: a JSON Table Schema, "
         "pandera's or SDV's of one table",
     )
+
+
+def _in_file(path: Path) -> Any:
+    """The content of a file that holds a schema."""
+    try:
+        return parsed(path)
+    except DomainError as error:
+        raise DomainError(f"schema {path}: {error.message}", remedy=error.remedy) from error
 
 
 def _of_mapping(schema: Mapping[str, Any]) -> dict[str, _Column]:

@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 import yaml
 
+import hedgerow
 from hedgerow.cli.console import Output
 from tests.cli.conftest import Place
 
@@ -272,6 +273,41 @@ constraints:
     assert place.call("domain").exit_code == 2
     assert place.call("domain", place / "people.csv", "--check", file).exit_code == 2
     assert place.call("domain", "--check", file, "-o", place / "x.yaml").exit_code == 2
+
+
+SCHEMA = {
+    "fields": [
+        {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"], "required": True}},
+        {"name": "age", "type": "integer", "constraints": {"minimum": 0, "required": True}},
+        {"name": "born", "type": "date", "constraints": {"required": True}},
+    ]
+}
+
+
+def test_a_domain_is_written_from_a_schema(place: Place) -> None:
+    schema, file = place / "people.schema.json", place / "schema.yaml"
+    schema.write_text(json.dumps(SCHEMA))
+    result = place.call("domain", "--from-schema", schema, "-o", file)
+    assert "age: max; born: min, max" in result.stderr
+    refused = place.call("domain", "--check", file)
+    assert (refused.exit_code, "attribute 'age': '...' is neither" in refused.stderr) == (1, True)
+    bounds = ("--bounds", "age=0..120", "--bounds", "born=1900-01-01..2024-12-31")
+    whole = place.call("domain", "--from-schema", schema, *bounds, "-o", file, "--force")
+    assert (whole.exit_code, whole.stderr) == (0, "")
+    assert hedgerow.read_domain(file).shape == (2, 121, 45_656)
+    chosen = place.call("domain", "--from-schema", schema, "--columns", "sex")
+    assert yaml.safe_load(chosen.stdout) == {"attributes": {"sex": {"values": ["F", "M"]}}, "ignore": ["age", "born"]}
+
+
+def test_a_schema_that_is_none_or_lacks_a_column_is_refused(place: Place) -> None:
+    schema = place / "people.schema.json"
+    schema.write_text(json.dumps(SCHEMA))
+    assert "has no column 'size'" in place.call("domain", "--from-schema", schema, "--bounds", "size=0..9").stderr
+    assert "no schema that is known" in place.call("domain", "--from-schema", place / "people.yaml").stderr
+    missing = place.call("domain", "--from-schema", place / "none.json")
+    assert (missing.exit_code, "none.json: it cannot be read" in missing.stderr) == (1, True)
+    assert place.call("domain", "--from-schema", schema, "--public").exit_code == 2
+    assert place.call("domain", "--from-schema", schema, "-o", schema).exit_code == 1
 
 
 def test_domain_check_names_durations_between_columns(place: Place) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -41,6 +41,12 @@ _PUBLIC = """\
 """
 
 
+_SCHEMA = """\
+# Domain by the schema {file}. What it lists is taken to be public: correct what was inferred from the data.{gaps}
+"""
+_GAPS = "\n# Replace each ... by what is publicly known."
+
+
 def domain(
     ctx: typer.Context,
     *,
@@ -58,6 +64,15 @@ def domain(
             "--schema", help="Print the JSON schema of domain files, by which editors complete and check them."
         ),
     ] = False,
+    from_schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-schema",
+            metavar="FILE",
+            help="Write what this schema says, and mark what is missing; no table is read. A JSON Table Schema, SDV's "
+            "metadata of one table, or pandera's schema, as JSON or YAML.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         options.output_option(
@@ -94,17 +109,21 @@ def domain(
       hedgerow domain people.csv
       hedgerow domain people.parquet -o people.yaml
       hedgerow domain people.parquet --public --bounds age=0..120 -o people.yaml
+      hedgerow domain --from-schema people.schema.json --bounds age=0..120 \
+          -o people.yaml
       hedgerow domain --check people.yaml
       hedgerow domain --schema > domain.schema.json
     """
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    if (data is not None) + (check is not None) + schema != 1:
-        raise typer.BadParameter("give either the table DATA to draft from, or --check FILE, or --schema")
-    if bounds and not public:
+    if (data is not None) + (check is not None) + (from_schema is not None) + schema != 1:
+        raise typer.BadParameter("give one of: the table DATA to draft from, --check, --from-schema, --schema")
+    if bounds and not public and from_schema is None:
         raise typer.BadParameter(
-            "--bounds go with --public; a draft is written with bounds of its own, to be corrected"
+            "--bounds go with --public or --from-schema; a draft is written with bounds of its own, to be corrected"
         )
-    if data is None and (public or output is not None or columns is not None or count_column is not None or force):
+    if data is None and (public or count_column is not None):
+        raise typer.BadParameter("--public and --count-column go with the table DATA")
+    if (schema or check is not None) and (output is not None or columns is not None or force):
         raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
     if schema:
         from hedgerow.domain import domain_schema
@@ -112,12 +131,15 @@ def domain(
         typer.echo(json.dumps(domain_schema(), indent=1))  # with --quiet too: it is what was asked for
     if check is not None:
         _check(shown, check)
-    if data is not None:
-        if output is not None:
-            from hedgerow.data import files_of
+    if output is not None:
+        from hedgerow.data import files_of
 
-            check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
-            check_outputs({"--output": output}, inputs=files_of(data), force=force)
+        check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
+        inputs = files_of(data) if data is not None else [from_schema] if from_schema is not None else []
+        check_outputs({"--output": output}, inputs=inputs, force=force)
+    if from_schema is not None:
+        _from_schema(shown, from_schema, options.split_names(columns), options.split_bounds(bounds or ()), output)
+    if data is not None:
         if public:
             _show_file(shown, _public(data, columns, bounds or (), count_column), output, "domain")
             return
@@ -131,6 +153,20 @@ def _public(data: str, columns: str | None, bounds: Sequence[str], count_column:
     from hedgerow.domain import yaml_text
 
     return _PUBLIC.format(data=data) + yaml_text(options.automatic_content(data, columns, bounds, [count_column]))
+
+
+def _from_schema(
+    shown: Output, file: Path, columns: list[str] | None, bounds: Mapping[str, tuple[str, str]], output: Path | None
+) -> None:
+    """Write the domain that a schema describes."""
+    from hedgerow.domain import described_by, parsed_text, yaml_text
+
+    entries = {name: {"min": parsed_text(low), "max": parsed_text(high)} for name, (low, high) in bounds.items()}
+    found = described_by(file, entries, columns=columns)
+    if found.lacking:
+        shown.warn(f"{found.message}. A domain file with ... in it is refused.")
+    text = _SCHEMA.format(file=file.name, gaps=_GAPS if found.lacking else "")
+    _show_file(shown, text + yaml_text(found.content), output, "domain")
 
 
 def _show_file(shown: Output, text: str, output: Path | None, what: str) -> None:
