@@ -254,7 +254,7 @@ MUTANTS = [
     Mutant(
         "what others answered meanwhile is not looked up",
         instead(group, "_look_up", nothing_known),
-        by(partial(with_people, test_desk.test_a_repeated_request_is_answered_once)),
+        by(test_desk.test_a_request_sent_to_two_processes_is_answered_once),
     ),
     Mutant(
         "a request that was sent twice is answered twice",
