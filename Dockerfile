@@ -5,7 +5,7 @@ ENV PATH=/opt/hedgerow/bin:$PATH PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DI
 RUN python -m venv /opt/hedgerow
 # The pins first: they change less often than the source.
 COPY requirements.lock ./
-RUN python -m pip install --require-hashes -r requirements.lock
+RUN python -m pip install --require-hashes --no-deps -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN python -m pip install --no-deps --no-build-isolation '.[duckdb,postgresql,service]'

@@ -8,14 +8,15 @@ PROCESSES ?= 2
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
 EXTRAS := duckdb evaluate pandas polars postgresql report service signing
 
-# A venv per checkout. uv installs the same pins faster where it is present.
+# A venv per checkout. A lock file names everything, so nothing is resolved: old versions of pip look past the pin of a
+# package that another asks for with an extra. uv installs the same pins faster where it is present.
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@if command -v uv >/dev/null 2>&1; then \
-	    uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); \
+	    uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r $(1); \
 	    uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
 	else \
-	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1) && \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1) && \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
 	@touch $@

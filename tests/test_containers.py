@@ -83,7 +83,7 @@ def test_only_pins_are_installed_and_the_package_itself() -> None:
     installed = [shlex.split(rest) for rest in of(DOCKERFILE, "RUN") if "pip install" in rest]
     pins, package = installed
     assert pins[:4] == ["python", "-m", "pip", "install"]
-    assert pins[4:] == ["--require-hashes", "-r", "requirements.lock"]
+    assert pins[4:] == ["--require-hashes", "--no-deps", "-r", "requirements.lock"]
     assert package[4:-1] == ["--no-deps", "--no-build-isolation"]
     wanted = re.fullmatch(r"\.\[([a-z,]+)\]", package[-1])
     assert wanted is not None
