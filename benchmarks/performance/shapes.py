@@ -69,6 +69,7 @@ def shapes() -> Iterator[Shape]:
         name = f"10^4 records x {columns:,} binary columns, pairs"
         yield generated(name, 10**4, [2] * columns, group="binary columns", size=columns)
     yield generated("1,764 records x 1,359 binary columns, single columns", 1764, [2] * 1359, workload="marginals:1")
+    yield generated("1,764 records x 1,359 binary columns, pairs", 1764, [2] * 1359)
     yield from growing()
 
 

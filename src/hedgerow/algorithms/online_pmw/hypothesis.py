@@ -102,6 +102,8 @@ class OnlineHypothesis:
 
     def anew(self) -> Hypothesis:
         """A copy made from what it consists of: its last bits do not depend on what was asked."""
+        if isinstance(self._model, Histogram):
+            return self._model.anew()
         return put_together(self._model.domain, self._model.total, *taken_apart(self._model))
 
     def value(self, query: LinearQuery) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from operator import lt
 from typing import Any, final, overload
@@ -30,11 +30,17 @@ class CodeSet(Sequence[int]):
     """
 
     cuts: tuple[int, ...]
+    _hash: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the order."""
         if len(self.cuts) % 2 or not all(map(lt, self.cuts, self.cuts[1:])):
             raise ValueError(f"the cuts {self.cuts} of a set of codes are not pairs in increasing order")
+        object.__setattr__(self, "_hash", hash(self.cuts))
+
+    def __hash__(self) -> int:
+        """Taken once: models look conditions up by their codes again and again."""
+        return self._hash
 
     @classmethod
     def of(cls, codes: Iterable[int]) -> CodeSet:

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import is_
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, summed
 from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, positions, shuffle
-from hedgerow.models.dense.layout import Frame, RowLayout, Slice, pack
-from hedgerow.queries import shared_marginals
+from hedgerow.models.dense.layout import Frame, RowLayout
+from hedgerow.queries import Conjunction, shared_marginals
 from hedgerow.system import in_parts, usable_cores
-
-if TYPE_CHECKING:
-    from hedgerow.models.dense.kernels import Packed
 
 LOG_RANGE = 250.0
 """Largest sum of ranges of log-factors between two rebuilds."""
@@ -36,6 +32,8 @@ _PASS_PER_CELL = 8
 """Cells that a pass goes over while one cell of a table over attributes is added up into one over levels."""
 _SUMMED = 1024
 """Weights that are summed at once: the cell of a record is looked for in one block."""
+_BATCH = 64
+"""Conjunctions whose slices are made together where they are not all wanted at once."""
 _MAX_THREADS = 8
 
 T = TypeVar("T")
@@ -79,7 +77,6 @@ class Weights:
         self.possible = 0
         self.moved = 0.0
         self._error = 0.0
-        self._packed: tuple[Sequence[Slice], Packed] | None = None
 
     @property
     def flat(self) -> Floats:
@@ -193,48 +190,50 @@ class Weights:
 
     # Slices
 
-    def slice_sum(self, place: Slice) -> float:
-        """Unscaled sum over a slice."""
-        return float(kernels().slice_sum(self.flat, place.outer, place.stride, place.count, place.gather))
+    def slice_sums(self, queries: Sequence[Conjunction]) -> Floats:
+        """Unscaled sums over the cells of some conjunctions, shape ``(len(queries),)``."""
+        sums = np.empty(len(queries))
+        for first in range(0, len(queries), _BATCH):
+            some = slice(first, first + _BATCH)
+            kernels().slice_sums(self.flat, *self.layout.places.packed(queries[some]), sums[some])
+        return sums
 
-    def slice_scale(self, place: Slice, step: float) -> None:
-        """Multiply a slice by ``exp(step)``."""
+    def slice_scale(self, query: Conjunction, step: float) -> None:
+        """Multiply the cells of a conjunction by ``exp(step)``."""
         factor = math.exp(step)
-        old = kernels().slice_scale(self.flat, place.outer, place.stride, place.count, place.gather, factor)
+        packed, (number,) = self.layout.places.packed([query])
+        old = kernels().slice_scale(self.flat, packed, number, factor)
         self._error += 4.0 * np.finfo(np.float64).eps * (self.mass + factor * old)
         self.mass += (factor - 1.0) * old
         if not self._error <= MASS_ERROR * self.mass:
             self.marginal(())
 
     def sweep(
-        self, places: Sequence[Slice], targets: Floats, rates: Floats, *, implicit: bool, at: int, last: int
+        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, *, implicit: bool, at: int, last: int
     ) -> tuple[int, Floats]:
-        """Steps ``at`` to ``last`` over slices, until a rebuild is due; returns the next step and the sums of steps."""
-        steps = np.zeros(len(places))
-        state, packed = (self.mass, self._error, self.moved), self._pack(places)
+        """Steps ``at`` to ``last`` of conjunctions, until a rebuild is due.
+
+        Returns:
+            The next step, and the sums of the steps.
+        """
+        steps = np.zeros(len(queries))
+        state, places = (self.mass, self._error, self.moved), self.layout.places.packed(queries)
         at, self.mass, self._error, self.moved = kernels().sweep(
-            self.flat, packed, targets, rates, implicit, steps, state, LOG_RANGE, at, last
+            self.flat, *places, targets, rates, implicit, steps, state, LOG_RANGE, at, last
         )
         return at, steps
-
-    def _pack(self, places: Sequence[Slice]) -> Packed:
-        """The slices for compiled sweeps; sweeps over the same ones follow each other."""
-        known = self._packed
-        if known is None or len(known[0]) != len(places) or not all(map(is_, known[0], places)):
-            known = self._packed = places, pack(places)
-        return known[1]
 
     # Rebuilding in log space
 
     def rebuild(
-        self, base: Floats | None, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Slice, float]]
+        self, base: Floats | None, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Conjunction, float]]
     ) -> None:
         """Set the weights to ``base * exp(sum of the tables and steps)``, the largest to 1.
 
         Args:
             base: Shape of the weights, or None for uniform.
             tables: For each clique its log-factors.
-            steps: Slices and their log-factors.
+            steps: Conjunctions and their log-factors.
         """
         if not tables and not steps:
             self._start(base)
@@ -250,8 +249,9 @@ class Weights:
             return float(self.weights[start:stop].max())
 
         highest = max(self._in_parts(fill))
-        for place, step in steps:
-            kernels().slice_add(self.flat, place.outer, place.stride, place.count, place.gather, step)
+        for first in range(0, len(steps), _BATCH):
+            queries, values = zip(*steps[first : first + _BATCH], strict=True)
+            kernels().slice_adds(self.flat, *self.layout.places.packed(queries), np.array(values))
         if steps:
             highest = float(self.weights.max())
 

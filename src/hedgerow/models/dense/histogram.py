@@ -32,12 +32,8 @@ from hedgerow.models.core import (
 )
 from hedgerow.models.core.terms import Key
 from hedgerow.models.dense.cells import LOG_RANGE, Weights, rule_out
-from hedgerow.models.dense.layout import RowLayout, Slice
+from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries import Conjunction, LinearQuery
-
-# Slices that are quick to pass over are kept: making one takes about as long.
-_SLICE_KEPT = 2**10
-_SLICES_KEPT = 2**14
 
 
 @final
@@ -53,7 +49,9 @@ class Histogram(Factored):
         [[9.0, 3.0], [4.0, 4.0, 4.0]]
     """
 
-    def __init__(self, domain: Domain, total: float, base: Floats | None = None) -> None:
+    def __init__(
+        self, domain: Domain, total: float, base: Floats | None = None, *, layout: RowLayout | None = None
+    ) -> None:
         """Start from the uniform hypothesis or from a given one.
 
         Args:
@@ -62,6 +60,7 @@ class Histogram(Factored):
             base: Weights of all cells in any unit, shape ``domain.shape``; None means uniform. Copied. They should be
                 positive: no update revives a cell whose weight in the base is 0. What constraints rule out is 0
                 whatever the base says.
+            layout: Order of the cells, where a model of the same domain has it already.
 
         Raises:
             ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
@@ -70,9 +69,8 @@ class Histogram(Factored):
         """
         check_fits(domain, copies=1 if base is None else 2)
         super().__init__(domain, total)
-        layout = RowLayout(domain)
+        layout = RowLayout(domain) if layout is None else layout
         self._base = None if base is None else _checked(np.asarray(base), layout)
-        self._slices: dict[Key, Slice] = {}
         self._held: dict[Key, bool] = {}
         self._pending: tuple[Clique, Floats] | None = None
         self._cells = Weights(layout)
@@ -91,9 +89,18 @@ class Histogram(Factored):
             >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
             [3.0, 1.0]
         """
-        model = cls(domain, total, potentials.base)
-        model.restore(Potentials(potentials.tables, potentials.steps))
-        return model
+        return _restored(cls(domain, total, potentials.base), potentials)
+
+    def anew(self) -> Histogram:
+        """The model that `from_potentials` makes of this one's; what the domain alone decides is not made again.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> Histogram(Domain((IntegerRange("a", 0, 1),)), 4).anew().marginals([("a",)])[0].tolist()
+            [2.0, 2.0]
+        """
+        state = self.potentials()
+        return _restored(Histogram(self.domain, self.total, state.base, layout=self._cells.layout), state)
 
     @property
     def cheap_cells(self) -> int:
@@ -123,7 +130,7 @@ class Histogram(Factored):
         twin = object.__new__(Histogram)
         twin.__dict__.update(self.__dict__)
         twin._terms = self._terms.copy()
-        twin._slices, twin._held = dict(self._slices), dict(self._held)
+        twin._held = dict(self._held)
         twin._cells = self._cells.copy()
         return twin
 
@@ -176,7 +183,7 @@ class Histogram(Factored):
         if self._cells.moved > LOG_RANGE:
             self._rebuild()
         else:
-            self._cells.slice_scale(self._slice(query), step)
+            self._cells.slice_scale(query, step)
 
     def _make(self, factors: Potentials) -> None:
         self._terms.add(factors)
@@ -226,11 +233,10 @@ class Histogram(Factored):
             asked = [query for query, may_hold in zip(queries, held, strict=True) if may_hold]
             taken[held] = self.sweep(asked, targets[held], rates[held], sweeps, implicit=implicit) if asked else 0.0
             return taken
-        places = [self._slice(query) for query in queries]
         taken = np.zeros(len(queries))
         at, last = 0, sweeps * len(queries)
         while at < last:
-            at, steps = self._cells.sweep(places, targets, rates, implicit=implicit, at=at, last=last)
+            at, steps = self._cells.sweep(queries, targets, rates, implicit=implicit, at=at, last=last)
             for query, step in zip(queries, steps, strict=True):
                 self._terms.add_step(query, float(step))
             taken += steps
@@ -272,8 +278,7 @@ class Histogram(Factored):
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
         self._flush()
-        sums = np.array([self._cells.slice_sum(self._slice(query)) for query in queries], dtype=np.float64)
-        return sums * self._scale
+        return self._cells.slice_sums(queries) * self._scale
 
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
         self._flush()
@@ -310,15 +315,6 @@ class Histogram(Factored):
     def _scale(self) -> float:
         return self.total / self._cells.mass
 
-    def _slice(self, query: Conjunction) -> Slice:
-        key = (query.scope, query.codes)
-        found = self._slices.get(key)
-        if found is None:
-            found = self._cells.layout.slice_of(query)
-            if found.outer.size <= _SLICE_KEPT and len(self._slices) < _SLICES_KEPT:
-                self._slices[key] = found
-        return found
-
     def _may_hold(self, query: Conjunction) -> bool:
         """Whether constraints allow a record where a condition holds; a step on any other would do nothing."""
         layout = self._cells.layout
@@ -327,8 +323,8 @@ class Histogram(Factored):
         key = (query.scope, query.codes)
         found = self._held.get(key)
         if found is None:
-            place = self._slice(query)
-            found = self._held[key] = self._cells.slice_sum(place) > 0.0 or layout.may_hold(place)
+            (held,) = self._cells.slice_sums([query])
+            found = self._held[key] = held > 0.0 or layout.may_hold(layout.slice_of(query))
         return found
 
     def _flush(self, wanted: Clique = ()) -> Floats | None:
@@ -346,8 +342,12 @@ class Histogram(Factored):
 
     def _rebuild(self) -> None:
         self._pending = None
-        steps = [(self._slice(query), step) for query, step in self._terms.steps()]
-        self._cells.rebuild(self._base, self._terms.tables, steps)
+        self._cells.rebuild(self._base, self._terms.tables, list(self._terms.steps()))
+
+
+def _restored(model: Histogram, state: Potentials) -> Histogram:
+    model.restore(Potentials(state.tables, state.steps))
+    return model
 
 
 def _log_range(weights: Floats, possible: int) -> float:

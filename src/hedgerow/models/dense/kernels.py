@@ -14,7 +14,10 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.system import inlined, kernel, part
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
-"""Slices one after the other: outer offsets and their starts, strides, counts, gathered offsets and their starts."""
+"""The slices of ``places.py``, one after the other.
+
+Outer offsets and their starts, strides, counts, gathered offsets and their starts.
+"""
 
 _EPS = 2.0**-52
 _FLOOR = 69.0
@@ -155,8 +158,8 @@ def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: f
             row[j] = row[j] if held[j] else value
 
 
-@kernel(fastmath={"reassoc"})
-def slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints) -> float:
+@part(fastmath={"reassoc"})
+def _slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints) -> float:
     """Sum over a slice."""
     total = 0.0
     if gather.size > 0:
@@ -177,8 +180,8 @@ def slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints)
     return total
 
 
-@kernel(fastmath={"reassoc"})
-def slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, factor: float) -> float:
+@part(fastmath={"reassoc"})
+def _slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, factor: float) -> float:
     """Multiply a slice and return the sum that it had before."""
     total = 0.0
     if gather.size > 0:
@@ -206,16 +209,38 @@ def slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Int
 
 
 @kernel()
-def slice_add(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, value: float) -> None:
-    """Add a number to every cell of a slice."""
-    for i in range(outer.size):
-        base = outer[i]
-        if gather.size > 0:
-            for k in range(gather.size):
-                cells[base + gather[k]] += value
-        else:
-            for k in range(count):
-                cells[base + k * stride] += value
+def slice_sums(cells: Floats, places: Packed, numbers: Ints, sums: Floats) -> None:
+    """Sums over some slices."""
+    outer, outer_start, stride, count, gather, gather_start = places
+    for i in range(numbers.size):
+        q = numbers[i]
+        part = outer[outer_start[q] : outer_start[q + 1]]
+        sums[i] = _slice_sum(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]])
+
+
+@kernel()
+def slice_scale(cells: Floats, places: Packed, q: int, factor: float) -> float:
+    """Multiply a slice and return the sum that it had before."""
+    outer, outer_start, stride, count, gather, gather_start = places
+    part = outer[outer_start[q] : outer_start[q + 1]]
+    found: float = _slice_scale(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]], factor)
+    return found
+
+
+@kernel()
+def slice_adds(cells: Floats, places: Packed, numbers: Ints, values: Floats) -> None:
+    """Add a number to every cell of each of some slices."""
+    outer, outer_start, stride, count, gather, gather_start = places
+    for n in range(numbers.size):
+        q, value = numbers[n], values[n]
+        for i in range(outer_start[q], outer_start[q + 1]):
+            base = outer[i]
+            if gather_start[q] < gather_start[q + 1]:
+                for k in range(gather_start[q], gather_start[q + 1]):
+                    cells[base + gather[k]] += value
+            else:
+                for k in range(count[q]):
+                    cells[base + k * stride[q]] += value
 
 
 @kernel()
@@ -247,6 +272,7 @@ def implicit_step(mu: float, target: float, rate: float) -> float:
 def sweep(
     cells: Floats,
     places: Packed,
+    numbers: Ints,
     targets: Floats,
     rates: Floats,
     implicit: bool,
@@ -256,7 +282,7 @@ def sweep(
     first: int,
     last: int,
 ) -> tuple[int, float, float, float]:
-    """Take steps ``first`` to ``last`` (sweep-major) over packed slices, adding them to ``steps``.
+    """Take steps ``first`` to ``last`` (sweep-major) over some slices, adding them to ``steps``.
 
     Stops where the weights must be rebuilt, that is where ``moved`` would pass ``limit``; the step that would have
     passed it is in ``steps`` but not in the weights.
@@ -268,18 +294,19 @@ def sweep(
     mass, error, moved = state
     n_queries = targets.size
     for index in range(first, last):
-        q = index % n_queries
+        i = index % n_queries
+        q = numbers[i]
         part = outer[outer_start[q] : outer_start[q + 1]]
         listed = gather[gather_start[q] : gather_start[q + 1]]
-        old = slice_sum(cells, part, stride[q], count[q], listed)
+        old = _slice_sum(cells, part, stride[q], count[q], listed)
         mu = min(max(old / mass, 0.0), 1.0)
-        step = implicit_step(mu, targets[q], rates[q]) if implicit else rates[q] * (targets[q] - mu)
-        steps[q] += step
+        step = implicit_step(mu, targets[i], rates[i]) if implicit else rates[i] * (targets[i] - mu)
+        steps[i] += step
         moved += abs(step)
         if moved > limit:
             return index + 1, mass, error, moved
         factor = math.exp(step)
-        slice_scale(cells, part, stride[q], count[q], listed, factor)
+        _slice_scale(cells, part, stride[q], count[q], listed, factor)
         error += 4.0 * _EPS * (mass + factor * old)
         mass += (factor - 1.0) * old
         if error > 1e-12 * mass:

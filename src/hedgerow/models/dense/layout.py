@@ -13,16 +13,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, CodeSet, Domain, spread_over, summed
+from hedgerow.models.dense.places import Places, Slice
 from hedgerow.queries import Conjunction, attribute_codes
-
-if TYPE_CHECKING:
-    from hedgerow.models.dense.kernels import Packed
 
 ROW_CELLS = 1024
 BLOCK_CELLS = 2**16
@@ -81,17 +79,6 @@ class Ruled:
     row: Ints
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Slice:
-    """Cells of a conjunction: ``outer[i] + stride * k`` for ``k < count``, or ``outer[i] + gather[k]``."""
-
-    outer: Ints
-    stride: int
-    count: int
-    gather: Ints
-
-
 def _outer_sum(parts: Sequence[Ints]) -> Ints:
     return reduce(lambda a, b: np.add.outer(a, b).reshape(-1), parts, np.zeros(1, dtype=np.int64))
 
@@ -134,6 +121,7 @@ class RowLayout:
         self.block_shape = self.shape[: self._first_row]
         self._strides = tuple(math.prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
         self._frames: dict[Clique, Frame] = {}
+        self.places = Places(self.slice_of)
 
     def in_domain_order(self, cells: Floats) -> Floats:
         """The cells as a view of shape ``domain.shape``."""
@@ -312,23 +300,6 @@ class RowLayout:
         for places, stride in zip(np.nonzero(holds), strides, strict=True):
             found += places * stride
         return np.sort(found)
-
-
-def pack(places: Sequence[Slice]) -> Packed:
-    """Slices one after the other, as compiled sweeps take them.
-
-    Example:
-        >>> pack([Slice(np.array([4, 8]), 1, 2, np.zeros(0, dtype=np.int64))])[:4]
-        (array([4, 8]), array([0, 2]), array([1]), array([2]))
-    """
-    return (
-        np.concatenate([place.outer for place in places]),
-        np.cumsum([0] + [place.outer.size for place in places]),
-        np.array([place.stride for place in places]),
-        np.array([place.count for place in places]),
-        np.concatenate([place.gather for place in places]),
-        np.cumsum([0] + [place.gather.size for place in places]),
-    )
 
 
 _Run = tuple[int, int, Ints]
