@@ -286,18 +286,19 @@ def gathered(reader: Reader, coding: Coding) -> Table:
     Raises:
         DataError: A cell fits no code.
     """
-    return joined(encoded(reader, coding), coding, filtered=reader.filtered)
+    return joined(encoded(reader, coding), coding, filtered=reader.filtered, rows=reader.n_rows or 0)
 
 
-def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False) -> Table:
+def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False, rows: int = 0) -> Table:
     """Batches as one table, each of them held no longer than it takes to copy it.
 
     Args:
         parts: The batches; none where no row passed a filter. All records of a person whose records are bounded.
         coding: The columns that were read.
         filtered: Whether rows were left out by what they hold.
+        rows: Number of rows to make room for; there may be more or fewer.
     """
-    held = [Growing(np.uint8) for _ in coding.domain]
+    held = [Growing(np.uint8, rows) for _ in coding.domain]
     counts, keys = Growing(np.int64), list[Any]()
     for part in parts:
         for column, codes in zip(held, part.codes, strict=True):
@@ -310,8 +311,8 @@ def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False) -> 
     weights = counts.whole() if len(counts) else None
     if coding.persons is not None and coding.persons.at_most is not None and keys:
         beside = [] if weights is None else [weights]
-        rows = bounded(np.concatenate(keys), [*columns, *beside], coding.persons.at_most)
-        columns, weights = [column[rows] for column in columns], None if weights is None else weights[rows]
+        counted = bounded(np.concatenate(keys), [*columns, *beside], coding.persons.at_most)
+        columns, weights = [column[counted] for column in columns], None if weights is None else weights[counted]
     violations, persons = coding.violations, coding.persons
     return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
 
@@ -322,18 +323,19 @@ class Growing:
 
     Args:
         kind: Type of an array to which nothing is added.
+        room: Number of values to make room for at first; the array is not copied before there are more.
 
     Example:
-        >>> found = Growing(np.uint8)
+        >>> found = Growing(np.uint8, 2)
         >>> for part in ([1, 2], [3], []):
         ...     found.add(np.array(part, dtype=np.uint8))
         >>> len(found), found.whole()
         (3, array([1, 2, 3], dtype=uint8))
     """
 
-    def __init__(self, kind: type[np.integer[Any]]) -> None:
+    def __init__(self, kind: type[np.integer[Any]], room: int = 0) -> None:
         """Hold nothing."""
-        self._held: NDArray[Any] = np.empty(0, dtype=kind)
+        self._held: NDArray[Any] = np.empty(room, dtype=kind)
         self._size = 0
 
     def __len__(self) -> int:
@@ -343,7 +345,9 @@ class Growing:
     def add(self, values: NDArray[Any]) -> None:
         """Add values, which are of one type in all calls."""
         if self._held.dtype != values.dtype:
-            self._held = self._held.astype(np.result_type(self._held, values) if self._size else values.dtype)
+            held = self._held
+            self._held = np.empty(len(held), dtype=np.result_type(held, values) if self._size else values.dtype)
+            self._held[: self._size] = held[: self._size]
         size = self._size + len(values)
         if size > len(self._held):
             held = np.empty(max(size, len(self._held) * 3 // 2), dtype=self._held.dtype)

@@ -30,7 +30,7 @@ from hedgerow.domain.tables import codes_at
 from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.system import Seed, Tabular, generator, replacing
+from hedgerow.system import Seed, Tabular, ahead, generator, replacing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -267,7 +267,8 @@ def write_batches(
         path: A CSV or Parquet file, by its ending ``.csv``, ``.parquet`` or ``.pq``; or a table of a DuckDB file,
             ``duckdb:///folder/file.db#table`` or ``duckdb:file.db#table``, whose other tables stay.
         domain: Domain of all batches.
-        batches: Batches of records; only one is held at a time. In Parquet each begins a row group.
+        batches: Batches of records, of which the next is made by another thread while one is written. In Parquet each
+            begins a row group.
         progress: Called with the number of records written so far.
 
     Raises:
@@ -291,7 +292,9 @@ def write_batches(
         if progress is not None:
             progress(done)
 
-    writer_for(path)(batches, domain, tell)
+    write = writer_for(path)
+    with closing(ahead(iter(batches))) as drawn:
+        write(drawn, domain, tell)
 
 
 def writer_for(path: str | os.PathLike[str]) -> Writer:

@@ -67,6 +67,9 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
         [(0, 1), (1, 2)]
     """
     shape, axes_of = domain.shape, [domain.axes(clique) for clique in cliques]
+    if len(cliques) == 1:  # a question by itself: it needs nothing that others have
+        (axes,) = axes_of
+        return [Block(tuple(sorted(axes)), math.prod([shape[axis] for axis in axes]), (0,))]
     cells = np.array([math.prod([shape[axis] for axis in axes]) for axes in axes_of], dtype=np.float64)
     order = np.argsort(-cells, kind="stable")
     cover = _Cover(domain, [axes_of[i] for i in order.tolist()])
@@ -74,9 +77,9 @@ def covering_blocks(domain: Domain, cliques: Sequence[Clique], largest: int) -> 
     for first, clique in enumerate(order.tolist()):
         if cover.left[first]:
             block, inside = cover.take(first, largest if cells[clique] <= largest else 0)
-            axes = tuple(np.flatnonzero(block).tolist())
-            size = math.prod([shape[axis] for axis in axes])
-            blocks.append(Block(axes, size, tuple(order[inside].tolist())))
+            held = tuple(np.flatnonzero(block).tolist())
+            size = math.prod([shape[axis] for axis in held])
+            blocks.append(Block(held, size, tuple(order[inside].tolist())))
     return blocks
 
 

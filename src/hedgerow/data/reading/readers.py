@@ -6,6 +6,7 @@ import csv
 import io
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ import pyarrow.parquet
 
 from hedgerow.data.reading.faults import SHOWN_ROWS
 from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.system import ahead
 
 BATCH_ROWS = 1 << 14
 """Rows that are held as values at a time, beside the codes: what is made of them on the way stays in the cache, and is
@@ -180,8 +182,11 @@ def _from_parquet(path: Path) -> Reader:
     def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
         texts = [name for name in repetitive if schema.field(name).type in (pa.string(), pa.large_string())]
         try:
-            with pa.parquet.ParquetFile(path, read_dictionary=texts) as file:
-                yield from file.iter_batches(BATCH_ROWS, columns=list(names))
+            with (  # with a buffer all that was read of the file would stay in memory
+                pa.parquet.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file,
+                closing(ahead(file.iter_batches(BATCH_ROWS, columns=list(names)))) as decoded,
+            ):
+                yield from decoded
         except (pa.ArrowException, OSError) as error:
             _refuse_parquet(path, error)
 

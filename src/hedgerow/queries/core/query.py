@@ -325,7 +325,7 @@ class Conjunction(LinearQuery):
             sets[finer] &= pulled_back(domain, CodeSet.of(codes[name]), name, finer)
         return cls(domain, scope, tuple(sets.values()))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The condition in SQL; ``true`` for the number of records."""
         parts = zip(self.scope, self.codes, strict=True)
