@@ -73,7 +73,8 @@ class Groups:
         cells = math.prod(self.domain.shape_of(self._scope)) if self.names and self.where.scope else 0
         if cells * self.size > _MOST_TOGETHER:
             raise QueryError(
-                f"there are {self.size:,} groups, and {human(cells)} cells of them and of what the condition is about",
+                f"there are {self.size:,} groups, and {human(cells)} cells of them and of what the condition is about: "
+                f"{human(cells * self.size)} values, and at most {_MOST_TOGETHER:,} are answered together",
                 remedy="name fewer columns, coarser levels of them, or leave the condition out",
             )
         if not self._found.size:

@@ -51,7 +51,10 @@ def cliques_of_order(
         )
     count = _count(domain, order, levels=levels)
     if count > MAX_QUERIES:
-        raise QueryError(f"there are {count:,} cliques of {order} attributes", remedy=_FEWER)
+        raise QueryError(
+            f"there are {count:,} cliques of {order} attributes, and at most {MAX_QUERIES:,} may be asked for",
+            remedy=_FEWER,
+        )
     if largest is None:
         every = combinations(domain.names, order)
         return tuple(with_levels(domain, every)) if levels else tuple(every)
@@ -129,7 +132,10 @@ _RECOGNISED = 100_000
 """Largest number of sets of attributes that are searched to write marginals as all small ones of an order."""
 _LISTED = 8
 """Largest number of marginals that are written by name."""
-_FEWER = "ask for marginals of fewer attributes, or name the ones that matter, as in 'marginals:sex*age'"
+_FEWER = (
+    "ask for marginals of fewer attributes, or leave large ones out, as in 'marginals:2<=10000', or name the ones that "
+    "matter, as in 'marginals:sex*age'"
+)
 
 
 @dataclass(frozen=True)
@@ -165,7 +171,10 @@ class _CliqueFamily(Family):
             remedy = f"{_FEWER}; or put the values of wide attributes into bins (widest: {sizes})"
             if wide[0].size > MAX_QUERIES:
                 remedy += f"; or ask for ranges and conditions, as in 'ranges:{wide[0].name}:2000:0'"
-            raise QueryError(f"the marginals have {self.n_queries:,} cells together", remedy=remedy)
+            raise QueryError(
+                f"the marginals have {self.n_queries:,} cells together, and at most {MAX_QUERIES:,} may be asked for",
+                remedy=remedy,
+            )
 
     @classmethod
     def of_order(cls, domain: Domain, order: int, largest: int | None = None, *, levels: bool = False) -> Self:
