@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import chi2
 
 from hedgerow.audit import origin
+from hedgerow.privacy.randomness import source as sources
 from hedgerow.privacy.randomness.source import SECURE_SOURCE, NoiseSource, OpenDPNoise, SeededNoise, name_of_source
 from tests.privacy.randomness.laws import (
     exponential_log_law,
@@ -108,6 +109,34 @@ def test_the_written_law_of_permute_and_flip_is_that_of_the_enumerated_procedure
 def test_secure_noise_has_its_law(name: str, log_pmf: Law, scale: float) -> None:
     draws = getattr(OpenDPNoise(), name)(np.zeros(10_000, dtype=np.int64), scale)
     assert noise_fits(draws, log_pmf, scale)
+
+
+@pytest.mark.parametrize(("name", "log_pmf"), NOISES)
+def test_secure_noise_of_many_values_is_divided_among_threads(
+    name: str, log_pmf: Law, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "usable_cores", lambda: 3)
+    monkeypatch.setattr(sources, "_VALUES_PER_THREAD", 1_000)
+    used = set[int]()
+    real = sources.in_parts
+
+    def in_parts(part: Callable[[int, int], np.ndarray], length: int, threads: int) -> list[np.ndarray]:
+        def told(start: int, stop: int) -> np.ndarray:
+            used.add(start)
+            return part(start, stop)
+
+        return real(told, length, threads)
+
+    monkeypatch.setattr(sources, "in_parts", in_parts)
+    draw, places = getattr(OpenDPNoise(), name), np.arange(9_000)
+    assert np.array_equal(draw(1000 * places, 1e-3), 1000 * places)
+    assert used == {0, 3_000, 6_000}
+    noise = draw(np.zeros(9_000, dtype=np.int64), 3.7)
+    assert noise_fits(noise, log_pmf, 3.7)
+    assert not np.array_equal(noise[:3_000], noise[3_000:6_000])  # equal with probability below 1e-1000
+    used.clear()
+    draw(np.zeros(999, dtype=np.int64), 3.7)
+    assert not used
 
 
 @pytest.mark.slow
