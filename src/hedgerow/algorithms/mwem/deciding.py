@@ -309,9 +309,8 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
         >>> is_over_tree(MWEM(), predicted(workload, PureDP(1.0))[0])
         True
     """
-    targets = (target for target, _ in strategy.steps_without_total)
     return limit_of(config, strategy.goal.workload).binds and over_tables(
-        strategy.goal.workload.domain, targets, config.largest_tree
+        strategy.goal.workload.domain, strategy.targets, config.largest_tree
     )
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise, product
-from typing import Any, TypeAlias, final
+from typing import Any, TypeAlias, TypeVar, final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -34,6 +34,9 @@ from scipy.sparse import csr_array
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.queries import Marginal, Parity
+
+_Target = TypeVar("_Target", Marginal, Parity)
 
 Sparse: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 
@@ -174,6 +177,25 @@ class Closure:
     @cached_property
     def _place(self) -> dict[Clique, int]:
         return {scope: number for number, scope in enumerate((*self.scopes, ()))}
+
+    def marginal(self, number: int) -> Marginal:
+        """The marginal over one of the scopes, the same object each time."""
+        return self._kept(Marginal, number)
+
+    def parity(self, number: int) -> Parity:
+        """The parity of one of the scopes, whose attributes are binary, the same object each time."""
+        return self._kept(Parity, number)
+
+    def _kept(self, kind: type[_Target], number: int) -> _Target:
+        key = (kind, number)
+        found: _Target | None = self._targets.get(key)
+        if found is None:
+            found = self._targets[key] = kind(self.domain, self.scopes[number])
+        return found
+
+    @cached_property
+    def _targets(self) -> dict[Any, Any]:
+        return {}
 
     def places(self, scopes: Iterable[Clique]) -> Ints:
         """Numbers of components."""

@@ -138,9 +138,15 @@ class Strategy:
         return Workload.marginals(self.goal.workload.domain, cliques=self.scopes)
 
     @cached_property
+    def targets(self) -> Sequence[Measurable]:
+        """All that it measures beside the number of records."""
+        found = (part.measurements.target(n) for part in self.parts for n in np.flatnonzero(part.shares).tolist())
+        return [target for target in found if target is not None]
+
+    @cached_property
     def scopes(self) -> tuple[Clique, ...]:
         """Scopes of its measurements, each once."""
-        return tuple(dict.fromkeys(target.scope for target, _ in self.steps_without_total))
+        return tuple(dict.fromkeys(target.scope for target in self.targets))
 
     @cached_property
     def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:

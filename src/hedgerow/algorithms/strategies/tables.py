@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,7 +36,7 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
     """
     closure, asked, energies = _asked(goal, families)
     domain, scopes = closure.domain, closure.scopes
-    marginals = Measurements.of_marginals(domain, scopes, goal.budget)
+    marginals = replace(Measurements.of_marginals(domain, scopes, goal.budget), target=closure.marginal)
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
     estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
@@ -62,15 +63,15 @@ def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
 
 def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse) -> Part:
     """Each component of binary attributes is a parity; that of no attribute is the number of records."""
-    domain, scopes, needed = closure.domain, [*closure.scopes, ()], np.unique(energies.indices).astype(np.int64)
+    needed = np.unique(energies.indices).astype(np.int64)
+    all_records = len(closure.scopes)
 
     def target(number: int) -> Parity | None:
-        scope = scopes[needed[number]]
-        return Parity(domain, scope) if scope else None
+        return None if needed[number] == all_records else closure.parity(int(needed[number]))
 
-    lows = [-1.0 if scopes[place] else 0.0 for place in needed.tolist()]
-    sensitive = np.array([of_query(low, 1.0, goal.budget.neighbours).l1 for low in lows])
-    estimate = Components(single(len(scopes), needed), energies, closure.guessed(goal.total))
+    of_parity, of_number = (of_query(low, 1.0, goal.budget.neighbours).l1 for low in (-1.0, 0.0))
+    sensitive = np.where(needed == all_records, of_number, of_parity)
+    estimate = Components(single(all_records + 1, needed), energies, closure.guessed(goal.total))
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
     return Part.divided("parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise)
