@@ -248,8 +248,11 @@ TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 
 def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
     """The output of this call, with its options set."""
+    from hedgerow.system import when_compiling
+
     output = ctx.ensure_object(Output)
     output.quiet, output.as_json = quiet, as_json
+    when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
     return output
 
 

@@ -4,6 +4,7 @@ from .compiling import (
     inlined as inlined,
     kernel as kernel,
     part as part,
+    when_compiling as when_compiling,
 )
 from .files import (
     alone_with as alone_with,

@@ -7,6 +7,8 @@ slices and arrays that kernels make cost far more to compile than loops.
 
 from __future__ import annotations
 
+import time
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
+
+_LONG = 1.0
+"""Seconds of compiling that are worth a word."""
+_TOLD: list[Callable[[], None]] = []
+"""The function that is to be called, until it was."""
 
 
 def kernel(**options: Any) -> Callable[[Function], Function]:
@@ -33,6 +40,8 @@ def kernel(**options: Any) -> Callable[[Function], Function]:
     """
     from numba import njit
 
+    if _TOLD:
+        _listen()
     chosen = {"nogil": True, "cache": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
 
     def decorated(function: Function) -> Function:
@@ -61,6 +70,47 @@ def part(**options: Any) -> Callable[[Function], Function]:
         options: More options of ``numba.njit``.
     """
     return kernel(no_cpython_wrapper=True, **options)
+
+
+def when_compiling(tell: Callable[[], None]) -> None:
+    """Have a function called once, as soon as this process has compiled for a second: what is kept costs none.
+
+    Args:
+        tell: Takes the place of the function that was given before.
+
+    Example:
+        >>> when_compiling(lambda: print("compiling"))
+        >>> when_compiling(lambda: None)
+    """
+    _TOLD[:] = [tell]
+
+
+@cache
+def _listen() -> None:
+    """Follow what numba says of its compiling."""
+    from numba.core import event
+
+    class Compiling(event.Listener):
+        begun, depth, seconds = 0.0, 0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            if self.depth == 0:
+                self.begun = time.monotonic()
+            self.depth += 1
+            self._tell()
+
+        def on_end(self, event: Any) -> None:
+            self._tell()
+            self.depth -= 1
+            if self.depth == 0:
+                self.seconds += time.monotonic() - self.begun
+
+        def _tell(self) -> None:
+            if _TOLD and self.seconds + time.monotonic() - self.begun >= _LONG:
+                _TOLD.pop()()
+
+    register: Any = event.register
+    register("numba:compile", Compiling())
 
 
 def compiled_folder() -> Path | None:

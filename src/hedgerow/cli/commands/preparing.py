@@ -478,12 +478,13 @@ def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.A
       NUMBA_CACHE_DIR=/var/cache/hedgerow hedgerow warm --quiet
     """
     from hedgerow.cli.warming import warm as warm_up
-    from hedgerow.system import compiled_folder
+    from hedgerow.system import compiled_folder, when_compiling
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (folder := compiled_folder()) is None:
         remedy = "name a folder that can be written to in NUMBA_CACHE_DIR"
         raise ConfigError("there is no folder to keep compiled functions in", remedy=remedy)
+    when_compiling(lambda: None)
     shown.note("compiling, which takes a minute at most")
     warm_up()
     shown.say(f"compiled functions are kept in {folder}")

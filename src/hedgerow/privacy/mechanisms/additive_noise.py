@@ -223,9 +223,7 @@ class GaussianNoise(AdditiveNoise):
         tail = _tail(confidence, values)
         if self.units >= _WIDE:
             return self.step * math.ceil(-self.units * float(ndtri(tail / 2.0)))
-        magnitudes, mass = _gaussian_law(self.units)
-        beyond = np.cumsum(mass[::-1])[::-1] - mass  # Pr(|noise| > magnitude), summed from the small end
-        return self.step * float(magnitudes[int(np.argmax(beyond <= tail))])
+        return self.step * _gaussian_quantile(self.units, tail)
 
 
 def additive_noise(
@@ -271,6 +269,14 @@ def _gaussian_law(sigma: float) -> tuple[Floats, Floats]:
     mass = np.exp(-0.5 * (magnitudes / sigma) ** 2)
     mass[1:] *= 2.0
     return magnitudes, mass / mass.sum()
+
+
+@lru_cache(maxsize=256)
+def _gaussian_quantile(sigma: float, tail: float) -> float:
+    """The least magnitude that the discrete Gaussian passes with at most so much probability, in lattice units."""
+    magnitudes, mass = _gaussian_law(sigma)
+    beyond = np.cumsum(mass[::-1])[::-1] - mass  # Pr(|noise| > magnitude), summed from the small end
+    return float(magnitudes[int(np.argmax(beyond <= tail))])
 
 
 @lru_cache(maxsize=256)
