@@ -75,9 +75,8 @@ def test_the_layers_on_the_page_are_those_that_are_enforced() -> None:
 
 
 def test_the_domain_file_of_the_first_release_is_one(tmp_path: Path) -> None:
-    (text,) = re.findall(
-        r"```yaml\n(.*?)```", (ROOT / "docs" / "first-release.md").read_text(encoding="utf-8"), flags=re.DOTALL
-    )
+    page = (ROOT / "docs" / "first-release.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```yaml title=.*?\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     domain = hedgerow.read_domain(tmp_path / "mine.yaml")
     assert hedgerow.feasible_records(domain) == 74 * (9 * 15 - 14) * 2 * 99 * 2
