@@ -99,8 +99,6 @@ NAMES_OF_TYPES = {
     "<path>": "PATH",
 }
 """Values of options without a name of their own, as the help has them and as the page does."""
-NOTHING = "\u2060"
-"""A sign without width: a term without a meaning is a line of its own all the same."""
 QUOTES = "`'"
 LINKED = ("attribute", "levels", "derived", "constraint", "table")
 """Parts of the schema of domain files that have a heading of their own."""
@@ -133,8 +131,13 @@ def plain(text: str) -> str:
 
 
 def listed(entries: Iterable[tuple[str, str]]) -> str:
-    """Terms with what they mean."""
-    return "".join(f"{term}\n:   {meaning or NOTHING}\n\n" for term, meaning in entries)
+    """Terms with what they mean, each of which has a meaning."""
+    return "".join(f"{term}\n:   {meaning}\n\n" for term, meaning in entries)
+
+
+def items(entries: Iterable[tuple[str, str]]) -> str:
+    """Lines of a list: terms, and what they mean where more is to be said."""
+    return "".join(f"- {term}{': ' * bool(meaning)}{meaning}\n" for term, meaning in entries) + "\n"
 
 
 def kind(schema: Schema, link: str = "") -> str:
@@ -166,7 +169,8 @@ def _kinds(schema: Schema, link: str) -> Iterator[str]:
 
 def _kind(name: str, schema: Schema, link: str) -> str:
     if name == "array":
-        return f"list of {kind(schema.get('items', {}), link)}"
+        held = kind(schema.get("items", {}), link)
+        return f"list of {held if set(held) & set('`[') else re.sub(r'(text|number|value)', r'\1s', held)}"
     if name == "object":
         keys, values = schema.get("properties"), schema.get("additionalProperties")
         named = f" with {', '.join(f'`{key}`' for key in keys)}" if keys else ""
@@ -225,7 +229,9 @@ def _option(option: Any, context: Any) -> tuple[str, str]:
     term, meaning = option.get_help_record(context)
     text = meaning
     notes: list[str] = []
-    while found := re.fullmatch(r"(.*?)\s*\[(default: .*|required|\w*<?=?x[<>]=?[^\[]*)\]", text, flags=re.DOTALL):
+    while found := re.fullmatch(
+        r"(.*?)\s*\[(default: .*|required|env var: \w+|\w*<?=?x[<>]=?[^\[]*)\]", text, flags=re.DOTALL
+    ):
         text, note = found[1], found[2].replace("(", "").replace(")", "")
         notes.insert(0, note.replace("x>=", "from "))
     for long, short in NAMES_OF_TYPES.items():
@@ -268,7 +274,7 @@ def domain_file() -> str:
 
 def _keys(keys: Schema, parts: Schema, examples: Mapping[str, str]) -> str:
     return listed(
-        (f"`{key}`: {_form(each, parts)}", _meaning(each, parts) + _example(examples.get(key)))
+        (f"`{key}` ({_form(each, parts)})", _meaning(each, parts) + _example(examples.get(key)))
         for key, each in keys.items()
     )
 
@@ -333,7 +339,7 @@ def _operation(method: str, path: str, operation: Schema) -> str:
     ]
     told = "\n\n".join(plain(each) for each in operation["description"].split("\n\n"))
     token = "" if "security" in operation else "\n\nNeeds no token."
-    return f"### {method.upper()} {plain(path)} {{ #{operation['operationId']} }}\n\n{told}{token}\n\n{listed(lines)}"
+    return f"### {method.upper()} {plain(path)} {{ #{operation['operationId']} }}\n\n{told}{token}\n\n{items(lines)}"
 
 
 def _content(content: Schema) -> str:
@@ -345,9 +351,9 @@ def _content(content: Schema) -> str:
 
 def _model(name: str, model: Schema) -> str:
     required = model.get("required", ())
-    fields = listed(
+    fields = items(
         (
-            f"`{key}`: {kind(each, '#body-')}{'' if key in required else ', may be left out'}",
+            f"`{key}` ({kind(each, '#body-')}{'' if key in required else ', may be left out'})",
             plain(each.get("description", "")),
         )
         for key, each in model.get("properties", {}).items()

@@ -153,7 +153,7 @@ def test_every_key_of_a_domain_file_has_an_example() -> None:
     schema = domain_schema()
     assert set(MADE["FILE_EXAMPLES"]) == set(schema["then"]["properties"])
     assert set(MADE["KEY_EXAMPLES"]) == set(schema["definitions"]["options"]["properties"])
-    terms = set(re.findall(r"^`(\w+)`: \S", MADE["domain_file"](), flags=re.MULTILINE))
+    terms = set(re.findall(r"^`(\w+)` \(.*\)\n:   \S", MADE["domain_file"](), flags=re.MULTILINE))
     described = {key for part in schema["definitions"].values() for key in part.get("properties", ())}
     rules = {key for each in schema["definitions"]["constraint"]["oneOf"] for key in each["properties"]}
     assert terms == set(schema["then"]["properties"]) | described | rules
