@@ -170,7 +170,8 @@ def _kinds(schema: Schema, link: str) -> Iterator[str]:
 def _kind(name: str, schema: Schema, link: str) -> str:
     if name == "array":
         held = kind(schema.get("items", {}), link)
-        return f"list of {held if set(held) & set('`[') else re.sub(r'(text|number|value)', r'\1s', held)}"
+        many = held if set(held) & set("`[") else re.sub(r"(text|number|value)", r"\1s", held)
+        return f"list of {many}"
     if name == "object":
         keys, values = schema.get("properties"), schema.get("additionalProperties")
         named = f" with {', '.join(f'`{key}`' for key in keys)}" if keys else ""
