@@ -213,7 +213,7 @@ def draw_selection(found: Loop, rounds: Sequence[int] = (1, 3, 10)) -> str:
 
 
 def draw_ledger(found: Loop) -> str:
-    """What is spent after each event, and the limit."""
+    """The share of the budget that is spent after each event, and the limit."""
     left, base, wide, high = 44, 220, 440, 170
     step = wide / len(found.charges)
     colours = {"total": INK, "select": PALE, "measure": BLUE}

@@ -96,11 +96,11 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def index(settings: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Skip where pip reaches no index: asked for one small package that every index has."""
+    """Skip where pip reaches no index: asked for the oldest pip, a small package that every index has."""
     folder = tmp_path_factory.mktemp("asked")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--retries", "1"]
     done = subprocess.run(
-        [*command, "--dest", str(folder), "typing-extensions"],
+        [*command, "--dest", str(folder), f"pip=={OLDEST_PIP}"],
         env=settings, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:

@@ -44,7 +44,7 @@ python() {{ '{sys.executable}' "$@"; }}
 hedgerow() {{ python -c 'from hedgerow.cli import main; main()' "$@"; }}
 pip() {{ python -m pip "$@" --quiet --no-deps --no-build-isolation --no-index --target packages; }}
 """
-"""What the words of a command mean here. What ``pip`` installs lies in the folder of the test alone."""
+"""Meaning of the words of a command here; packages that ``pip`` installs lie in the folder of the test alone."""
 Step = tuple[str, str]
 """Name of a file and its content; or an empty name and a command."""
 
