@@ -50,7 +50,7 @@ class Place:
         return self.folder / "bin" / "python"
 
     def words(self, program: str, *arguments: str) -> list[str]:
-        """How a program of the environment is started; ours may be installed in the one below, without its script."""
+        """Start of a program of the environment; ours may be installed in the one below, without its script."""
         script = self.folder / "bin" / program
         return [str(script), *arguments] if script.exists() else [str(self.python), "-c", PROGRAM, *arguments]
 
