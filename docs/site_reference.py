@@ -99,6 +99,8 @@ NAMES_OF_TYPES = {
     "<path>": "PATH",
 }
 """Values of options without a name of their own, as the help has them and as the page does."""
+NOTES = re.compile(r"(.*?)\s*(?:\[((?:env var: |default: |required|\S*x[<>]=).*)\])?", flags=re.DOTALL)
+"""A help text, and what stands in brackets at its end: variable, default and bounds of an option."""
 QUOTES = "`'"
 LINKED = ("attribute", "levels", "derived", "constraint", "table")
 """Parts of the schema of domain files that have a heading of their own."""
@@ -228,16 +230,13 @@ def _panels(parameters: Sequence[Any]) -> dict[str, list[Any]]:
 
 def _option(option: Any, context: Any) -> tuple[str, str]:
     term, meaning = option.get_help_record(context)
-    text = meaning
-    notes: list[str] = []
-    while found := re.fullmatch(
-        r"(.*?)\s*\[(default: .*|required|env var: \w+|\w*<?=?x[<>]=?[^\[]*)\]", text, flags=re.DOTALL
-    ):
-        text, note = found[1], found[2].replace("(", "").replace(")", "")
-        notes.insert(0, note.replace("x>=", "from "))
+    text, notes = NOTES.fullmatch(meaning).groups()  # type: ignore[union-attr] # it matches every text
+    said = "; ".join(
+        re.sub(r"^(.*)<=x<=", r"from \1 to ", re.sub(r"^x>=", "from ", note)) for note in (notes or "").split("; ")
+    )
     for long, short in NAMES_OF_TYPES.items():
         term = term.replace(long, short)
-    return f"`{term}`", plain(text) + (f" *{plain('; '.join(notes))}*" if notes else "")
+    return f"`{term}`", plain(text) + (f" *{plain(said)}*" if said else "")
 
 
 # Domain files

@@ -118,6 +118,13 @@ def test_every_command_and_option_is_on_its_page() -> None:
         assert len(terms) == len(command.params)
 
 
+def test_variables_defaults_and_bounds_stand_after_the_text_of_an_option() -> None:
+    text = MADE["command_line"]()
+    port = "*env var: HEDGEROW\\_PORT; default: 8000; from 0 to 65535*"
+    assert f"`--port N`\n:   Port to listen on; 0 takes a free one. {port}" in text
+    assert not re.search(r"\[(env var|default|required|\S*x[<>]=)", text)
+
+
 def commands_below(command: Any, name: str) -> Iterator[tuple[str, Any]]:
     yield name, command
     for word, each in getattr(command, "commands", {}).items():
