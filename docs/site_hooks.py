@@ -64,7 +64,7 @@ def on_pre_build(config: Any) -> None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take into the site drawings, schemas, notebooks, and the page to move epsilon on."""
+    """Take into the site drawings, schemas, notebooks, references that are made, and the page to move epsilon on."""
     from mkdocs.structure.files import File
 
     for folder in (DOCS.parent / "experiments", DOCS.parent / "benchmarks" / "performance"):
@@ -77,6 +77,8 @@ def on_files(files: Any, config: Any) -> Any:
     for notebook in kept["notebooks"]():
         text = kept["page"](kept["read"](notebook))
         files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
+    for place, text in runpy.run_path(str(DOCS / "site_reference.py"))["pages"]():
+        files.append(File.generated(config, place, content=text))
     teaching = runpy.run_path(str(DOCS.parent / "examples" / "teaching" / "make_page.py"))
     files.append(File.generated(config, "move-epsilon.html", content=teaching["page"](teaching["content"]())))
     return files

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import runpy
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+import markdown
 import pytest
+import typer.main
+import yaml
 
 import hedgerow
 import hedgerow.extending
+from hedgerow.cli.app import app
 from hedgerow.domain import arrow_schema
+from hedgerow.domain.published import domain_schema
 
 ROOT = Path(__file__).resolve().parent.parent
+MADE = runpy.run_path(str(ROOT / "docs" / "site_reference.py"))
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
@@ -66,9 +75,8 @@ def test_the_layers_on_the_page_are_those_that_are_enforced() -> None:
 
 
 def test_the_domain_file_of_the_first_release_is_one(tmp_path: Path) -> None:
-    (text,) = re.findall(
-        r"```yaml\n(.*?)```", (ROOT / "docs" / "first-release.md").read_text(encoding="utf-8"), flags=re.DOTALL
-    )
+    page = (ROOT / "docs" / "first-release.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"```yaml title=.*?\n(.*?)```", page, flags=re.DOTALL)
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     domain = hedgerow.read_domain(tmp_path / "mine.yaml")
     assert hedgerow.feasible_records(domain) == 74 * (9 * 15 - 14) * 2 * 99 * 2
@@ -97,10 +105,81 @@ def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
     assert named >= {"age.stage", "diagnosis.1", "area.region", "day.quarter", "income.part", "density", "group"}
 
 
+def test_every_command_and_option_is_on_its_page() -> None:
+    text = MADE["command_line"]()
+    sections = dict(re.findall(r"^## (hedgerow.*)\n((?:(?!## ).*\n)*)", text, flags=re.MULTILINE))
+    commands = dict(commands_below(typer.main.get_command(app), "hedgerow"))
+    assert list(sections) == list(commands)
+    for name, command in commands.items():
+        terms = re.findall(r"^`(.*)`\n:   \S", sections[name], flags=re.MULTILINE)
+        shown = {word for term in terms for word in term.replace(",", "").split() if word.startswith("-")}
+        named = [word for each in command.params for word in (*each.opts, *each.secondary_opts)]
+        assert shown == {word for word in named if word.startswith("-")}
+        assert len(terms) == len(command.params)
+
+
+def test_variables_defaults_and_bounds_stand_after_the_text_of_an_option() -> None:
+    text = MADE["command_line"]()
+    port = "*env var: HEDGEROW\\_PORT; default: 8000; from 0 to 65535*"
+    assert f"`--port N`\n:   Port to listen on; 0 takes a free one. {port}" in text
+    assert not re.search(r"\[(env var|default|required|\S*x[<>]=)", text)
+
+
+def commands_below(command: Any, name: str) -> Iterator[tuple[str, Any]]:
+    yield name, command
+    for word, each in getattr(command, "commands", {}).items():
+        yield from commands_below(each, f"{name} {word}")
+
+
+def test_a_text_of_the_help_is_shown_as_it_is() -> None:
+    html = markdown.markdown(MADE["plain"]("a *b* <i> x_1 [c] | 'd e' of --f-g; a rule's text, or `h`"))
+    assert html == (
+        "<p>a *b* &lt;i&gt; x_1 [c] | <code>d e</code> of <code>--f-g</code>; a rule's text, or <code>h</code></p>"
+    )
+
+
+@pytest.mark.parametrize("key", MADE["FILE_EXAMPLES"])
+def test_the_example_of_a_key_of_a_file_has_it_and_is_read(key: str, tmp_path: Path) -> None:
+    text = MADE["FILE_EXAMPLES"][key]
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    assert key in yaml.safe_load(text)
+    assert hedgerow.read_domain(tmp_path / "mine.yaml", accept_draft=True).names
+
+
+@pytest.mark.parametrize("key", MADE["KEY_EXAMPLES"])
+def test_the_example_of_a_key_of_an_attribute_has_it_and_is_read(key: str, tmp_path: Path) -> None:
+    text = MADE["KEY_EXAMPLES"][key]
+    ((name, options),) = yaml.safe_load(text).items()
+    assert re.search(rf"\b{key}: ", text)
+    earlier = "admitted: {min: 2024-01-01, max: 2024-12-31}\n" if "from" in options else ""
+    (tmp_path / "mine.yaml").write_text(f"{earlier}{text}\n", encoding="utf-8")
+    assert name in hedgerow.read_domain(tmp_path / "mine.yaml").names
+
+
+def test_every_key_of_a_domain_file_has_an_example() -> None:
+    schema = domain_schema()
+    assert set(MADE["FILE_EXAMPLES"]) == set(schema["then"]["properties"])
+    assert set(MADE["KEY_EXAMPLES"]) == set(schema["definitions"]["options"]["properties"])
+    terms = set(re.findall(r"^`(\w+)` \(.*\)\n:   \S", MADE["domain_file"](), flags=re.MULTILINE))
+    described = {key for part in schema["definitions"].values() for key in part.get("properties", ())}
+    rules = {key for each in schema["definitions"]["constraint"]["oneOf"] for key in each["properties"]}
+    assert terms == set(schema["then"]["properties"]) | described | rules
+
+
+def test_every_operation_and_body_of_the_server_is_on_its_page() -> None:
+    described = MADE["openapi"]()
+    text = MADE["http"](described)
+    anchors = set(re.findall(r"^### .*\{ #([\w-]+) \}$", text, flags=re.MULTILINE))
+    operations = {each["operationId"] for item in described["paths"].values() for each in item.values()}
+    assert anchors == operations | {f"body-{name.lower()}" for name in described["components"]["schemas"]}
+    assert set(re.findall(r"\]\(#([\w-]+)\)", text)) <= anchors
+
+
 def test_every_page_is_in_the_site() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
     pages = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")}
     pages |= {f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")}
+    pages |= {place for place, _ in MADE["pages"]() if place.endswith(".md")}
     assert pages == set(re.findall(r"[\w/-]+\.md", nav))
 
 

@@ -1,43 +1,128 @@
-"""The tutorials: their commands run, one after the other, on what they say."""
+"""Pages whose commands run, one after the other, on the files that they show: tutorials and recipes."""
 
 from __future__ import annotations
 
+import csv
+import os
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 
+import duckdb
+import pyarrow.parquet
 import pytest
+import typer.main
+
+import hedgerow
+from hedgerow.cli.app import app
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("first-release.md", "received-release.md")
+DOCS = ROOT / "docs"
+RELEASES = ("first-release.md", "received-release.md")
 PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
+FOLLOWED = {
+    *(*RELEASES, "analyst.md", "researcher.md"),
+    *(f"howto/{name}.md" for name in ("budgets", "columns", "places", "records", "results", "server")),
+}
+"""Pages whose steps the tests below go."""
+HEADING = re.compile(r"^## (.*)$", flags=re.MULTILINE)
+SERVE = "hedgerow serve "
+DEMO = f"{SERVE}--demo"
+REFUSED = "# refused"
+PROGRAM = (sys.executable, "-c", "from hedgerow.cli import main; main()")
+PRELUDE = f"""\
+set -eu
+python() {{ '{sys.executable}' "$@"; }}
+hedgerow() {{ python -c 'from hedgerow.cli import main; main()' "$@"; }}
+pip() {{ python -m pip "$@" --quiet --no-deps --no-build-isolation --no-index --target packages; }}
+"""
+"""Meaning of the words of a command here; packages that ``pip`` installs lie in the folder of the test alone."""
+Step = tuple[str, str]
+"""Name of a file and its content; or an empty name and a command."""
 
 
-def blocks(page: str, language: str) -> list[str]:
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+def steps(page: str, *, only: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Iterator[Step]:
+    """Files that a page shows, and commands, in the order of the page; of some of its sections if they are named."""
+    opening, *sections = HEADING.split((DOCS / page).read_text(encoding="utf-8"))
+    for heading, text in (("", opening), *zip(sections[::2], sections[1::2], strict=True)):
+        if heading in without or (only and heading not in only):
+            continue
+        for language, title, content in BLOCK.findall(text):
+            if title:
+                yield title, content
+            elif language == "console":
+                yield from (("", command) for command in commands_of(content))
+
+
+def commands_of(block: str) -> Iterator[str]:
+    """Commands of a block, which begin with a sign of the shell, and go on where a line ends with a backslash."""
+    lines = block.replace("\\\n", "").splitlines()
+    assert all(line.startswith("$ ") for line in lines)
+    yield from (line.removeprefix("$ ") for line in lines)
 
 
 def commands(page: str) -> list[str]:
-    lines = "".join(blocks(page, "console")).replace("\\\n", "").splitlines()
-    assert all(line.startswith("$ ") for line in lines)
-    return [line.removeprefix("$ ") for line in lines]
+    return [text for name, text in steps(page) if not name]
+
+
+def follow(todo: Iterable[Step], folder: Path, more: dict[str, str] | None = None) -> dict[str, str]:
+    """Write the files and run the commands in a folder, which has the examples; what the commands print."""
+    if not (folder / "examples").exists():
+        shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    path = [str(folder / "packages"), str(ROOT), str(ROOT / "src")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **(more or {})}
+    printed: dict[str, str] = {}
+    for name, text in todo:
+        if name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        elif not text.startswith(SERVE) or "--new-token" in text or text.endswith(REFUSED):
+            printed[text] = run(text, folder, environment)
+        elif text != DEMO:
+            with served(text, folder, environment) as said:
+                printed[text] = said
+    return printed
+
+
+def run(command: str, folder: Path, environment: dict[str, str]) -> str:
+    """Output of a command, which fails only where the page says that it is refused."""
+    done = subprocess.run(
+        ["bash", "-c", PRELUDE + command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == command.endswith(REFUSED), f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout + done.stderr * command.endswith(REFUSED)
+
+
+@contextmanager
+def served(command: str, folder: Path, environment: Mapping[str, str], tokens: int = 0) -> Iterator[str]:
+    """A server on a free port, for a while: what it says once it answers, and has printed some number of tokens."""
+    words = [*PROGRAM, *shlex.split(command)[1:], "--port", "0"]
+    server = subprocess.Popen(words, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        said = ""
+        while "http://" not in said or said.count("hgr_") < tokens:
+            line = server.stdout.readline()
+            assert line, f"{command}\n{said}"
+            said += line
+        yield said
+    finally:
+        server.send_signal(signal.SIGINT)
+        assert server.wait() == 130
+        server.stdout.close()
 
 
 @pytest.mark.slow
-def test_every_command_of_the_tutorials_does_what_it_says(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    (domain,) = blocks(PAGES[0], "yaml")
-    (tmp_path / "people.domain.yaml").write_text(domain, encoding="utf-8")
-    program = f"hedgerow() {{ '{sys.executable}' -c 'from hedgerow.cli import main; main()' \"$@\"; }}\n"
-    printed: dict[str, str] = {}
-    for command in (each for page in PAGES for each in commands(page)):
-        script = f"set -eu\n{program}{command}"
-        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-        printed[command] = done.stdout
+def test_every_command_of_the_first_tutorials_does_what_it_says(tmp_path: Path) -> None:
+    printed = follow((step for page in RELEASES for step in steps(page)), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} >= PUBLISHED
     (register,) = (text for command, text in printed.items() if command.startswith("hedgerow register"))
     assert "people.release" in register
@@ -48,7 +133,202 @@ def test_every_command_of_the_tutorials_does_what_it_says(tmp_path: Path) -> Non
 
 
 def test_what_is_published_is_what_the_commands_write() -> None:
-    written = set(re.findall(r"(?:-o|--release|--report) (\S+)", "\n".join(commands(PAGES[0])))) | {"custodian.pub"}
+    written = set(re.findall(r"(?:-o|--release|--report) (\S+)", "\n".join(commands(RELEASES[0])))) | {"custodian.pub"}
     assert written - {"people.yaml"} == PUBLISHED
-    (row,) = re.findall(r"^\| (`synthetic.csv`.*?) \|", (ROOT / "docs" / PAGES[0]).read_text(), flags=re.MULTILINE)
+    (row,) = re.findall(r"^\| (`synthetic.csv`.*?) \|", (DOCS / RELEASES[0]).read_text(), flags=re.MULTILINE)
     assert set(re.findall(r"`(.*?)`", row)) == PUBLISHED
+
+
+@pytest.mark.slow
+def test_the_mechanism_of_the_researcher_is_compared_and_its_figures_are_as_the_page_says(tmp_path: Path) -> None:
+    printed = follow(steps("researcher.md"), tmp_path)
+    (mechanisms,) = (text for command, text in printed.items() if command == "hedgerow mechanisms")
+    assert "measures each column together with the next one" in " ".join(mechanisms.split())
+    (resumed,) = (text for command, text in printed.items() if "--resume" in command)
+    rows = re.findall(r"^ (\S+|\(.*?\)) +([\d.]+) \([\d.]+\) +([\d.]+) \(", resumed, flags=re.MULTILINE)
+    errors = {name: (float(small), float(large)) for name, small, large in rows}
+    assert errors["mwem"][1] < errors["chain"][1] < errors["(independent attributes)"][1]
+    assert errors["chain"][1] > 0.5 * errors["chain"][0]
+    assert "averages agree with the pinned table" in "".join(printed.values())
+    assert list((tmp_path / "figures").glob("*.svg"))
+
+
+@pytest.mark.slow
+def test_every_command_of_the_analyst_is_answered_by_the_demo(tmp_path: Path) -> None:
+    assert commands("analyst.md")[0] == DEMO
+    with served(DEMO, tmp_path, os.environ, tokens=2) as said:
+        (address,) = re.findall(r"http://[\d.:]+", said)
+        variables = {"HEDGEROW_URL": address, "HEDGEROW_TOKEN": re.findall(r"hgr_[\w-]+", said)[1]}
+        printed = follow(steps("analyst.md"), tmp_path, variables)
+    asked = printed["python ask.py"]
+    assert "asked again: cache charged: 0" in asked
+    assert re.search(r"from: (data|hypothesis) charged: ", asked)
+    assert "urn:hedgerow:problem" not in "".join(printed.values())
+    assert len((tmp_path / "records.csv").read_text(encoding="utf-8").splitlines()) == 1001
+    tables = printed["python tables.py"]
+    assert len(re.findall(r"\(from [\d,-]+ to [\d,]+\)", tables)) == 4
+    assert "MEDIAN(age)" in tables
+    assert "corrections left:" in printed["python left.py"]
+
+
+def csv_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.slow
+def test_the_recipes_about_records(tmp_path: Path) -> None:
+    printed = follow(steps("howto/records.md"), tmp_path)
+    one, five = (noise_in(text) for command, text in printed.items() if command.startswith("hedgerow plan"))
+    assert five == pytest.approx(5 * one, rel=0.05)
+    for name, words in (
+        ("persons", "at most 3 count"),
+        ("population", "at most 200 times"),
+        ("emergencies", "one person's record"),
+    ):
+        release = hedgerow.Release.load(tmp_path / f"{name}.release")
+        assert words in " ".join(release.guarantee().split())
+    visits = csv_of(tmp_path / "visits.csv")
+    kept = sum(row["emergency"] == "true" and int(row["stay_days"]) >= 2 for row in visits)
+    assert len(csv_of(tmp_path / "emergencies.csv")) == pytest.approx(kept, rel=0.05)
+    homes, persons = (csv_of(tmp_path / f"new-{name}.csv") for name in ("homes", "persons"))
+    assert {row["home"] for row in persons} <= {row["home"] for row in homes}
+
+
+def noise_in(plan: str) -> float:
+    (found,) = re.findall(r"about ([\d.]+) counts on each measured value of age \* sex", plan)
+    return float(found)
+
+
+@pytest.mark.slow
+def test_the_recipes_about_columns(tmp_path: Path) -> None:
+    follow(steps("howto/columns.md"), tmp_path)
+    rows = csv_of(tmp_path / "synthetic.csv")
+    assert {row["sex"] for row in rows} == {"female", "male"}
+    assert all(row["sex"] == "female" for row in rows if row["ward"] == "obstetrics")
+    assert all(date.fromisoformat(row["admitted"]) <= date.fromisoformat(row["discharged"]) for row in rows)
+    assert all(re.fullmatch(r"\d+\.\d\d", row["copay"]) for row in rows)
+    assert 2 < len({row["diagnosis"] for row in rows}) <= 62
+    costs = sorted(float(row["cost"]) for row in rows)
+    real = sorted(float(row["cost"]) for row in csv_of(tmp_path / "visits.csv"))
+    assert costs[len(costs) // 2] == pytest.approx(real[len(real) // 2], rel=0.25)
+
+
+DATABASES = ("PostgreSQL", "Spark")
+
+
+@pytest.mark.slow
+def test_the_recipes_about_places(tmp_path: Path) -> None:
+    follow(steps("howto/places.md", without=DATABASES), tmp_path)
+    assert pyarrow.parquet.read_table(tmp_path / "from-files.parquet").num_rows == pytest.approx(48_842, rel=0.01)
+    assert len(csv_of(tmp_path / "from-folder.csv")) == pytest.approx(48_842, rel=0.01)
+    with duckdb.connect(str(tmp_path / "synthetic.db")) as database:
+        ((found,),) = database.execute("SELECT COUNT(*) FROM people").fetchall()
+    assert found == pytest.approx(48_842, rel=0.01)
+
+
+def test_the_recipe_about_postgresql(tmp_path: Path, new_postgresql_database: str) -> None:
+    import psycopg
+
+    with psycopg.connect(new_postgresql_database, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE people (age INT, race TEXT, sex TEXT, income TEXT)")
+        with cursor.copy("COPY people FROM STDIN (FORMAT csv)") as copied:
+            for row in csv_of(ROOT / "examples" / "data" / "adult.csv"):
+                copied.write(f"{row['age']},{row['race']},{row['sex']},{row['income']}\n")
+    files = [step for step in steps("howto/places.md", without=DATABASES) if step[0].endswith(".yaml")]
+    (command,) = (text for name, text in steps("howto/places.md", only=("PostgreSQL",)) if not name)
+    assert "postgresql://me@localhost/census#people" in command
+    place = shlex.quote(f"{new_postgresql_database}#people")
+    follow([*files, ("", command.replace("postgresql://me@localhost/census#people", place))], tmp_path)
+    assert len(csv_of(tmp_path / "from-postgresql.csv")) == pytest.approx(48_842, rel=0.01)
+
+
+@pytest.mark.spark
+def test_the_recipe_about_spark(tmp_path: Path) -> None:
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed")
+    files = [step for step in steps("howto/places.md", without=DATABASES) if step[0].endswith(".yaml")]
+    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    follow([*files, *steps("howto/places.md", only=("Spark",))], tmp_path, environment)
+    assert hedgerow.Release.load(tmp_path / "from-spark.release").domain.names == ("age", "race", "sex", "income")
+    assert pyarrow.parquet.read_table(tmp_path / "synthetic-people").num_rows == 100_000
+
+
+@pytest.mark.slow
+def test_the_recipes_about_budgets(tmp_path: Path) -> None:
+    printed = follow(steps("howto/budgets.md"), tmp_path)
+    plans = [text for command, text in printed.items() if command.startswith("hedgerow plan")]
+    assert [text.count("the smallest epsilon") for text in plans] == [1, 1, 1]
+    (register,) = (text for command, text in printed.items() if command.startswith("hedgerow register"))
+    assert "spring.release" in register
+    assert "autumn.release" in register
+    (together,) = re.findall(r"epsilon = ([\d.]+) and delta", register)
+    assert f"together one of {float(together):.2f}" in (DOCS / "howto" / "budgets.md").read_text(encoding="utf-8")
+    assert "everything holds" in printed["hedgerow audit signed.release --key custodian.pub"]
+
+
+@pytest.mark.slow
+def test_the_recipes_about_results(tmp_path: Path) -> None:
+    printed = follow(steps("howto/results.md"), tmp_path)
+    young = csv_of(tmp_path / "young.csv")
+    assert len(young) == 500
+    assert all(20 <= int(row["age"]) <= 29 and row["income"] == ">50K" for row in young)
+    given = csv_of(tmp_path / "wanted.csv")
+    assert [{name: row[name] for name in given[0]} for row in csv_of(tmp_path / "completed.csv")] == given
+    assert any("estimated" in text for command, text in printed.items() if "--simulate" in command)
+    assert "not private" in (tmp_path / "evaluation.html").read_text(encoding="utf-8").lower()
+
+
+@pytest.mark.slow
+def test_the_recipes_about_a_server(tmp_path: Path) -> None:
+    printed = follow(steps("howto/server.md"), tmp_path)
+    (refused,) = (text for command, text in printed.items() if command.endswith(REFUSED))
+    assert "--accept-store" in refused
+    tokens = [text for command, text in printed.items() if "--new-token" in command]
+    assert ["hgr_" in text for text in tokens] == [True, True]
+
+
+def test_no_page_has_commands_or_snippets_that_no_test_runs() -> None:
+    for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
+        is_followed = path.is_relative_to(DOCS) and path.relative_to(DOCS).as_posix() in FOLLOWED
+        for language, title, content in BLOCK.findall(path.read_text(encoding="utf-8")):
+            if language == "python" and not title:
+                assert content.startswith(">>> "), f"{path.name}: no doctest, and no file that a test writes"
+            if title or language == "console":
+                assert is_followed, f"{path.name}: no test follows its steps"
+
+
+def shown_commands() -> list[tuple[str, str]]:
+    """Commands on pages that are not followed, or in text: with names that stand for something, as TOKEN or h/d."""
+    found = []
+    for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
+        text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+        lines = re.findall(r"^ +(?:\$ )?hedgerow (.*)$", text, flags=re.MULTILINE)
+        found += [(path.name, line) for line in lines]
+    return found
+
+
+def parsed(line: str) -> None:
+    """Read the words of a command as the command line does, without running it."""
+    command, words = typer.main.get_command(app), shlex.split(line, comments=False)
+    words = words[: words.index("#")] if "#" in words else words
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    assert not hasattr(command, "commands") or words[0].startswith("-"), f"no command {words[0]}"
+    command.make_context("hedgerow", words)
+
+
+@pytest.mark.parametrize(("page", "line"), shown_commands(), ids=lambda each: str(each)[:60])
+def test_a_command_that_is_shown_has_the_options_that_it_names(page: str, line: str) -> None:
+    parsed(line)
+
+
+@pytest.mark.parametrize("line", ["synth a.csv --domain d --epsilom 1 -o b.csv", "plann --domain d", "synth -o b.csv"])
+def test_a_command_with_a_wrong_word_is_found(line: str) -> None:
+    with pytest.raises(Exception, match=r"option|command|parameter"):
+        parsed(line)
+
+
+def test_every_recipe_is_on_the_page_of_recipes() -> None:
+    listed = set(re.findall(r"\]\((\w+\.md)(?:#[\w-]+)?\)", (DOCS / "howto" / "index.md").read_text(encoding="utf-8")))
+    assert listed == {path.name for path in (DOCS / "howto").glob("*.md")} - {"index.md"}

@@ -221,3 +221,9 @@ def test_mechanisms_that_take_a_prior_run_with_and_without(place: Place) -> None
     run = {row["mechanism"] for row in rows_of(place / "c.csv")}
     assert run >= {"mwem:rounds=1", "mwem:rounds=1 with prior", "laplace"}
     assert "laplace with prior" not in run
+
+
+def test_the_help_asks_for_a_public_table(place: Place) -> None:
+    told = " ".join(place.call("compare", "--help").stdout.split())
+    assert "A public or test table" in told
+    assert "private table" not in told

@@ -13,7 +13,7 @@ from hedgerow.algorithms.registry import NAMES, parse
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
-from hedgerow.cli.reading import DataPlace, Reading, inputs_of
+from hedgerow.cli.reading import PLACES, Reading, inputs_of
 from hedgerow.queries import Neighbours, Relation
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ NOT_PRIVATE = (
 def compare(
     ctx: typer.Context,
     *,
-    data: DataPlace,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
     domain: options.DomainFile,
     output: Annotated[
         Path,

@@ -1,4 +1,4 @@
-from .app import create_app as create_app
+from .app import create_app as create_app, description as description
 from .connections import BACKLOG as BACKLOG, ConnectionLimits as ConnectionLimits, Connections as Connections
 from .protocol import GuardedProtocol as GuardedProtocol
 from .tokens import DEFAULT_DAYS as DEFAULT_DAYS, new_token as new_token

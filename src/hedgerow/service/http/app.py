@@ -90,6 +90,31 @@ class Application(FastAPI):
         return self.openapi_schema
 
 
+def description() -> dict[str, Any]:
+    """The OpenAPI description of the interface, without a server.
+
+    Example:
+        >>> description()["paths"]["/v1/health"]["get"]["summary"]
+        'Health of the server'
+    """
+    return _application().openapi()
+
+
+def _application(**options: Any) -> Application:
+    app = Application(
+        title="Hedgerow",
+        version=__version__,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        **options,
+    )
+    for operation in OPERATIONS:
+        operation.add_to(app)
+    return app
+
+
 def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     """The server as an ASGI application.
 
@@ -100,18 +125,8 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     """
     for name in _IMPORTED_LATE:
         import_module(name)
-    app = Application(
-        title="Hedgerow",
-        version=__version__,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        lifespan=_with_threads(settings.threads),
-    )
+    app = _application(lifespan=_with_threads(settings.threads))
     app.state.service = service = Service(desks, store, settings)
-    for operation in OPERATIONS:
-        operation.add_to(app)
     add_handlers(app)
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
         app.add_middleware(guard, **options)  # each stands before those above
