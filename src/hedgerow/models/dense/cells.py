@@ -249,10 +249,8 @@ class Weights:
             return float(self.weights[start:stop].max())
 
         highest = max(self._in_parts(fill))
-        for first in range(0, len(steps), _BATCH):
-            queries, values = zip(*steps[first : first + _BATCH], strict=True)
-            kernels().slice_adds(self.flat, *self.layout.places.packed(queries), np.array(values))
         if steps:
+            self._add_steps(self.flat, steps)
             highest = float(self.weights.max())
 
         def exponentiate(start: int, stop: int) -> float:
@@ -261,6 +259,22 @@ class Weights:
         self.mass = math.fsum(self._in_parts(exponentiate))
         self.moved = 0.0
         self._error = 0.0
+
+    def added(self, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Conjunction, float]]) -> Floats:
+        """The log-factors of tables and steps, added up at every cell, in the shape of the weights."""
+        found, layout = np.zeros(self.layout.rows_shape), self.layout
+        for clique, table in tables.items():
+            frame = layout.frame(clique)
+            rows = layout.spread(frame, table)
+            for b, block in enumerate(found):
+                kernels().add_rows(block, rows, frame.block[b], frame.row)
+        self._add_steps(found.reshape(-1), steps)
+        return found
+
+    def _add_steps(self, cells: Floats, steps: Sequence[tuple[Conjunction, float]]) -> None:
+        for first in range(0, len(steps), _BATCH):
+            queries, values = zip(*steps[first : first + _BATCH], strict=True)
+            kernels().slice_adds(cells, *self.layout.places.packed(queries), np.array(values))
 
     def _start(self, base: Floats | None) -> None:
         if base is None:

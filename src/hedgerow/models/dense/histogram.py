@@ -139,6 +139,20 @@ class Histogram(Factored):
         base = None if self._base is None else self._cells.layout.in_domain_order(self._base)
         return self._terms.potentials(base)
 
+    def log_factors(self) -> Floats:
+        """The sum of all log-factors at every cell, shape ``domain.shape``; without the base.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2)))
+            >>> model = Histogram(domain, total=12)
+            >>> model.update(Conjunction.where(domain, {"a": [0], "b": [1, 2]}), step=0.5)
+            >>> model.log_factors().tolist()
+            [[0.0, 0.5, 0.5], [0.0, 0.0, 0.0]]
+        """
+        cells = self._cells.added(self._terms.tables, list(self._terms.steps()))
+        return self._cells.layout.in_domain_order(cells)
+
     def parts(self, scopes: Iterable[Clique]) -> list[Histogram]:
         """Models of the groups of attributes that no past update, given scope or constraint connects.
 

@@ -49,7 +49,9 @@ class Group:
         else:
             self._marginal.restart(table)
         steps(self._marginal)
-        model.reweigh_all(self._marginal.potentials())
+        factors = self._marginal.potentials()
+        all_told = self._marginal.domain.clique(name for scope in factors.scopes for name in scope) == self.scope
+        model.reweigh_all(factors, self._marginal.log_factors() if all_told else None)
 
 
 def grouped(model: Model, measurements: Sequence[Measurement], *, ordered: bool) -> list[Group]:

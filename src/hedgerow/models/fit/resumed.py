@@ -22,10 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from hedgerow.arrays import Floats
+from hedgerow.models.answering import Answering
 from hedgerow.models.core import Model
 from hedgerow.models.core.terms import Key
 from hedgerow.models.fit.rules import Resumed
-from hedgerow.queries import Conjunction, Measurement, answered
+from hedgerow.queries import Conjunction, Measurement
 
 SHORTEST = 2.0
 """Length c of a step relative to the noise (docs/measurements.md)."""
@@ -68,7 +69,7 @@ def go_on(
         taken = np.array([known.get((each.scope, each.codes), 0.0) for each in counts])
         lengths: Floats = np.maximum(SHORTEST, np.abs(taken) / FARTHEST) / sigmas
         goals = values - taken / lengths
-        left = goals - np.concatenate(answered(counts, model)) / model.total
+        left = goals - Answering(model).values(counts) / model.total
         off = np.abs(left) > CLOSE * sigmas
         if not off.any():
             return
