@@ -19,9 +19,9 @@ _START = 1.5
 """Seconds to load libraries and compiled functions, to open files and to write the release."""
 _READ, _DRAW = 15e-9, 35e-9
 """A value of a record that is read; one that is drawn and written."""
-_NOISE, _MEASURE = 8.4e-6, 60e-6
+_NOISE, _MEASURE = 8.4e-6, 45e-6
 """One noisy value; one measurement, beside its values."""
-_CANDIDATE = 150e-6
+_CANDIDATE = 80e-6
 """Decisions about a candidate before anything is measured."""
 
 _PASS, _CALL = 1.2e-9, 60e-6
