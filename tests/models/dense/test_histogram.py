@@ -16,7 +16,7 @@ from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models.core import memory
 from hedgerow.models.core.memory import required_bytes
 from hedgerow.models.core.model import Model
-from hedgerow.models.dense import cells, layout as layouts
+from hedgerow.models.dense import cells, histogram as histograms, layout as layouts
 from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries.core.query import Conjunction
@@ -53,13 +53,28 @@ class InSmallBlocks:
         monkeypatch.setattr(cells, "_PASS_PER_CELL", 1)
 
 
+class StepsInTables:
+    """Weights are rebuilt often, from tables that all steps were added to."""
+
+    @pytest.fixture(autouse=True)
+    def _in_tables(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(histograms, "_CELLS_OF_TABLE", 1)
+        monkeypatch.setattr(histograms, "LOG_RANGE", 1.0)
+
+
 class TestContract(Histograms, ModelContract): ...
+
+
+class TestContractInTables(StepsInTables, TestContract): ...
 
 
 class TestContractInThreads(InThreads, TestContract): ...
 
 
 class TestLevels(Histograms, LeveledContract): ...
+
+
+class TestLevelsInTables(StepsInTables, TestLevels): ...
 
 
 class TestLevelsInSmallBlocks(InSmallBlocks, InThreads, TestLevels): ...
@@ -190,6 +205,15 @@ def test_slices_hold_the_cells_of_their_conjunction(data: st.DataObject, domain:
     sizes = [attribute.size if attribute.name in query.scope else 1 for attribute in domain]
     expected = np.broadcast_to(query.values().reshape(sizes), domain.shape)
     assert np.array_equal(layout.in_domain_order(found), expected)
+
+
+@given(st.data(), domains)
+@settings(max_examples=examples(30))
+def test_log_factors_are_those_of_all_updates(data: st.DataObject, domain: Domain) -> None:
+    model, reference = TestContract().updated(data, domain)
+    assert isinstance(model, Histogram)
+    weights = np.exp(model.log_factors())
+    np.testing.assert_allclose(50.0 * weights / weights.sum(), reference.cells, rtol=1e-9)
 
 
 @given(st.data(), domains)

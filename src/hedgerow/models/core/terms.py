@@ -110,6 +110,25 @@ class Terms:
         """Conjunctions and their log-factors."""
         return ((self._queries[key], step) for key, step in self._steps.items())
 
+    def in_tables(self, domain: Domain, largest: int) -> tuple[dict[Clique, Floats], list[tuple[Conjunction, float]]]:
+        """Tables to which the steps over the same scopes were added, and the steps that are left.
+
+        Args:
+            domain: The domain of the conjunctions.
+            largest: Most cells of a table.
+        """
+        tables, left, made = dict(self.tables), list[tuple[Conjunction, float]](), set[Clique]()
+        for query, step in self.steps():
+            scope = query.scope
+            if math.prod(domain.shape_of(scope)) > largest:
+                left.append((query, step))
+                continue
+            if scope not in made:
+                made.add(scope)
+                tables[scope] = tables[scope].copy() if scope in tables else np.zeros(domain.shape_of(scope))
+            tables[scope][np.ix_(*map(np.asarray, query.codes))] += step
+        return tables, left
+
     def inside(self, names: Collection[str]) -> Potentials:
         """The log-factors whose scope lies inside some attributes."""
         kept = frozenset(names)
