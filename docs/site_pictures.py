@@ -1,17 +1,20 @@
 """Take the pictures of README.md and the site again: ``python docs/site_pictures.py``.
 
-A report of the demo's release and the server's page, by the Chromium of the machine (playwright drives it and
-downloads none). The noise is drawn afresh, so figures in the pictures differ from time to time.
+A report of the demo's release, the server's page, and for each worked case the report and the evaluator's page that
+its commands make, by the Chromium of the machine (playwright drives it and downloads none). The noise is drawn afresh,
+so figures in the pictures differ from time to time. Names of pictures take these alone: ``... acs hospital``.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,6 +30,14 @@ SIZE = {"width": 1080, "height": 1240}
 COLOURS = 64
 """Colours of a picture: enough for text and flat areas, in a fifth of the bytes."""
 HEDGEROW = (sys.executable, "-c", "from hedgerow.cli import main; main()")
+CASES = {"acs": "persons", "hospital": "records"}
+"""Worked cases, and the names of their pages without ``.html`` and ``-judged.html``."""
+CONSOLE = re.compile(r"^```console\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
+PRELUDE = f"""\
+set -eu
+python() {{ '{sys.executable}' "$@"; }}
+hedgerow() {{ python -c 'from hedgerow.cli import main; main()' "$@"; }}
+"""
 QUESTIONS = {
     "SELECT COUNT(*) FROM adult WHERE sex = 'Female' AND income = '>50K'": "95%",
     "SELECT sex, COUNT(*) FROM adult WHERE income = '>50K' GROUP BY sex": "COUNT(*)",
@@ -54,6 +65,17 @@ def report(browser: Browser, folder: Path) -> None:
     """The report of ``make demo``."""
     subprocess.run([sys.executable, ROOT / "examples" / "demo.py", folder], cwd=ROOT, check=True)
     save(opened(browser, (folder / "report.html").as_uri()), "report")
+
+
+def case(browser: Browser, name: str, folder: Path) -> None:
+    """The pages that the commands of a worked case make: of its release, and of its evaluation."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    blocks = CONSOLE.findall((ROOT / "docs" / "cases" / f"{name}.md").read_text(encoding="utf-8"))
+    commands = "".join(blocks).removeprefix("$ ").replace("\n$ ", "\n")
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
+    subprocess.run(["bash", "-c", PRELUDE + commands], cwd=folder, env=paths, check=True)
+    for kind, ending in (("report", ""), ("judged", "-judged")):
+        save(opened(browser, (folder / f"{CASES[name]}{ending}.html").as_uri()), f"{name}-{kind}")
 
 
 @contextmanager
@@ -89,17 +111,29 @@ def answers(browser: Browser) -> None:
         save(page, "page")
 
 
-def main() -> None:
-    """Take both pictures."""
+def main(wanted: Sequence[str]) -> None:
+    """Take the pictures.
+
+    Args:
+        wanted: Names among ``report``, ``page`` and those of worked cases; all if there are none.
+    """
     from playwright.sync_api import sync_playwright
 
+    names = wanted or ("report", "page", *CASES)
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as driver, TemporaryDirectory() as folder:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        report(browser, Path(folder))
-        answers(browser)
+        for name in names:
+            place = Path(folder, name)
+            place.mkdir()
+            if name in CASES:
+                case(browser, name, place)
+            elif name == "report":
+                report(browser, place)
+            else:
+                answers(browser)
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -118,3 +118,32 @@ def test_models_beside_constant_columns_guess() -> None:
     found = evaluate(table, table)
     assert {each.value for each in found.of("AUC")} == {0.5}
     assert {each.value for each in found.of("pMSE")} == {0.0}
+
+
+def test_a_domain_file_whose_values_are_learnt_says_the_rest(tmp_path: Path) -> None:
+    (tmp_path / "d.yaml").write_text(
+        "attributes:\n"
+        "  code: {values: {learn: 2, of: [A1, A2, B1], prefix: [1]}}\n"
+        "  job: {values: {learn: 5}, case: fold}\n"
+        "  age: {min: 0, max: 99, bins: {learn: 4}}\n"
+        "  adult: [no, yes]\n  works: [no, yes]\n"
+        "constraints:\n  - impossible: adult = 'no' and works = 'yes'\n"
+    )
+    real = pa.table(
+        {
+            "code": ["A1", "A2", "B1", "B1"],
+            "job": ["Nurse", "nurse", "clerk", "cook"],
+            "age": [1, 2, 50, 60],
+            "adult": ["no", "no", "yes", "yes"],
+            "works": ["no", "no", "yes", "yes"],
+        }
+    )
+    synthetic = real.set_column(0, "code", pa.array(["A*", "other", "B1", "B1"]))
+    synthetic = synthetic.set_column(1, "job", pa.array(["nurse", "nurse", "clerk", "other"]))
+    synthetic = synthetic.set_column(4, "works", pa.array(["yes", "no", "yes", "yes"]))
+    found = evaluate(real, synthetic, domain=tmp_path / "d.yaml", models=False)
+    assert found.value("impossible records", "a value outside the domain") == 0.0
+    assert found.value("impossible records", "any rule") == 0.25
+    assert found.value("total variation, 1-way", "code") == 0.5
+    assert found.value("total variation, 1-way", "job") == 0.25
+    assert found.value("total variation, 1-way", "age") == 0.0

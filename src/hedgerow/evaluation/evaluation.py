@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 from hedgerow.cards import MOST_ROWS, card
-from hedgerow.domain import Domain, Scale, read_domain
+from hedgerow.domain import Domain, OpenDomain, Scale, open_domain, value_text
 from hedgerow.errors import ColumnError, ConfigError, DomainError
 from hedgerow.evaluation import learners, measures
 from hedgerow.evaluation.columns import joined
@@ -141,7 +141,7 @@ class Evaluation:
 def evaluate(
     real: object,
     synthetic: object,
-    domain: Domain | str | os.PathLike[str] | None = None,
+    domain: Domain | OpenDomain | str | os.PathLike[str] | None = None,
     *,
     columns: Iterable[str] | None = None,
     by: str | None = None,
@@ -160,7 +160,7 @@ def evaluate(
     Args:
         real: Path or address of the real table, an Arrow table or a data frame.
         synthetic: One synthetic table, or several: a mapping of names to tables, or a list of paths.
-        domain: The domain, or the path of its file, for kinds, bins and rules; a draft will do.
+        domain: The domain, or the path of its file, for kinds, bins and rules; a draft, or one that is learnt, will do.
         columns: Columns to compare; None for all that all tables have.
         by: Column whose values are subgroups; one more score is over its tables with every pair of other columns.
         targets: Columns that models predict; by default three of few values, which depend most on the others.
@@ -194,11 +194,13 @@ def evaluate(
     if most_tables < 1 or bins < 2:
         raise ConfigError(f"{most_tables} tables and {bins} bins", remedy="give at least 1 table and 2 bins")
     named = _named(synthetic)
-    declared = read_domain(domain, accept_draft=True) if isinstance(domain, str | os.PathLike) else domain
     tell = step or (lambda _: None)
     tell("reading")
     title = os.path.basename(os.fspath(real)) if isinstance(real, str | os.PathLike) else "the real table"
     everything = [exact_records(real), *map(exact_records, named.values())]
+    if isinstance(domain, str | os.PathLike):
+        domain = open_domain(domain, accept_draft=True)
+    declared = _closed(domain, everything) if isinstance(domain, OpenDomain) else domain
     names, notes = _shared([title, *named], everything, declared, columns)
     wanted = None if targets is None else list(targets)
     for asked in (*([] if by is None else [by]), *(wanted or [])):
@@ -222,6 +224,16 @@ def evaluate(
     records = dict(zip(named, others, strict=True))
     scales = {column.name: column.scale for column in tables.columns if column.scale is not None}
     return Evaluation(title, counted, records, tuple(names), tuple(findings), curves, tuple(notes), scales)
+
+
+def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
+    """The domain where values are to be learnt: all labels of the tables are in it, or are the other value."""
+    labels = {}
+    for name in wanted.values:
+        columns = [table.column(name) for table in everything if name in table.column_names]
+        cells = {value_text(cell) for each in columns for cell in each.unique().to_pylist() if cell is not None}
+        labels[name] = sorted({label for label in map(wanted.label_of(name), cells) if label is not None})
+    return wanted.labelled(labels)
 
 
 def _parts(

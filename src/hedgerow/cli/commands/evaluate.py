@@ -85,7 +85,7 @@ def evaluate(
     check_report("--html", html)
     inputs = [path for place in (real, *synthetic) for path in inputs_of(place)]
     check_outputs({"--csv": csv, "--html": html}, inputs=[*inputs, *([] if domain is None else [domain])], force=force)
-    declared = None if domain is None else options.domain_of(domain, columns, accept_draft=True)
+    declared = None if domain is None else options.opened(domain, columns, accept_draft=True)
 
     from hedgerow.evaluation import NOT_PRIVATE, evaluate as run, headings_of, rows_of, title_of
 
