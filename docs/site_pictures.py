@@ -1,7 +1,8 @@
-"""Take the pictures of README.md and the site again: ``python docs/site_pictures.py``.
+"""Take the pictures of README.md and the site again: ``python docs/site_pictures.py [NAME...]``.
 
-A report of the demo's release and the server's page, by the Chromium of the machine (playwright drives it and
-downloads none). The noise is drawn afresh, so figures in the pictures differ from time to time.
+A report of the demo's release, the server's page, and the pages that the worked case of weeks leaves, by the Chromium
+of the machine (playwright drives it and downloads none). The noise is drawn afresh, so figures in the pictures differ
+from time to time.
 """
 
 from __future__ import annotations
@@ -57,30 +58,37 @@ def report(browser: Browser, folder: Path) -> None:
 
 
 @contextmanager
-def demo_server() -> Iterator[tuple[str, str]]:
-    """Start ``hedgerow serve --demo``: its address, and the token of the analyst."""
-    server = subprocess.Popen([*HEDGEROW, "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, text=True)
+def served(*words: str, until: str) -> Iterator[tuple[str, ...]]:
+    """Start ``hedgerow serve`` with some words: the groups of a pattern that it prints."""
+    command = [*HEDGEROW, "serve", *words, "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         said = ""
         for line in server.stdout or ():
             said += line
-            if found := re.search(r"(http://\S+)(?s:.*)analyst, (?s:.*)(hgr_\S+)", said):
-                yield found[1], found[2]
+            if found := re.search(until, said):
+                yield found.groups()
                 break
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
 
 
-def answers(browser: Browser) -> None:
+def signed_in(browser: Browser, address: str, token: str, tab: str) -> Page:
+    """A tab of the data set, as the owner of a token sees it."""
+    page = opened(browser, address)
+    page.get_by_label("Token", exact=True).fill(token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    page.goto(f"{address}#/d/adult/{tab}")
+    page.wait_for_selector(f"main:not([aria-busy]) [aria-current][href='#/d/adult/{tab}']")
+    return page
+
+
+def answers(browser: Browser, _: Path) -> None:
     """The page of the server's demo, after two questions."""
-    with demo_server() as (address, token):
-        page = opened(browser, address)
-        page.get_by_label("Token", exact=True).fill(token)
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_role("button", name="Sign out").wait_for()
-        page.goto(f"{address}#/d/adult/ask")
-        page.wait_for_selector("main:not([aria-busy]) [aria-current][href='#/d/adult/ask']")
+    with served("--demo", until=r"(http://\S+)(?s:.*)analyst, (?s:.*)(hgr_\S+)") as (address, token):
+        page = signed_in(browser, address, token, "ask")
         for question, shown in QUESTIONS.items():
             page.get_by_label("Question as SQL").fill(question)
             page.get_by_role("button", name="Ask", exact=True).click()
@@ -89,17 +97,42 @@ def answers(browser: Browser) -> None:
         save(page, "page")
 
 
-def main() -> None:
-    """Take both pictures."""
+def weeks(browser: Browser, folder: Path) -> None:
+    """The custodian's page of the budget after docs/cases/weeks.md, and the evaluator's page."""
+    place = folder / "weeks"
+    subprocess.run([sys.executable, ROOT / "examples" / "weeks.py", place.name], cwd=folder, check=True)
+    store = ("--store", str(place / "hedgerow.db"))
+    made = subprocess.run(
+        [*HEDGEROW, "serve", *store, "--new-token", "custodian", "--token-datasets", "all"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    (token,) = re.findall(r"hgr_[\w-]+", made.stdout)
+    words = (*store, "--data", str(place / "tables"), "--register", str(place / "adult.register"))
+    with served(*words, "--limit", "1", "--limit-delta", "1e-9", until=r"(http://\S+)") as (address,):
+        page = signed_in(browser, address, token, "budget")
+        page.set_viewport_size({"width": SIZE["width"], "height": 1360})  # down to the end of the drawing
+        page.mouse.move(0, 0)
+        save(page, "weeks-budget")
+    save(opened(browser, (place / "evaluation.html").as_uri()), "weeks-evaluation")
+
+
+PARTS = {"report": report, "page": answers, "weeks": weeks}
+"""Functions that take pictures, by the names of the command line."""
+
+
+def main(*names: str) -> None:
+    """Take all pictures, or those of some names."""
     from playwright.sync_api import sync_playwright
 
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as driver, TemporaryDirectory() as folder:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        report(browser, Path(folder))
-        answers(browser)
+        for name in names or PARTS:
+            PARTS[name](browser, Path(folder))
         browser.close()
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
