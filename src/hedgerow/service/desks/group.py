@@ -274,7 +274,8 @@ class _Group:
     def _check_number(self, request: Request) -> None:
         if not self._may_ask(request.person):
             before = len(request.given) + sum(each is request for each, _ in self._answers)
-            told = f"you have asked all {self._grant(request.person).queries:,} questions that you may ask of this data set"
+            allowed = self._grant(request.person).queries
+            told = f"you have asked all {allowed:,} questions that you may ask of this data set"
             if before:
                 told += f"; {before:,} of this request came before that, and stand in the list of your answers"
             raise NotAllowedError(
