@@ -1,8 +1,8 @@
-"""Take the pictures of README.md and the site again: ``python docs/site_pictures.py``.
+"""Take the pictures of README.md and the site again: ``python docs/site_pictures.py [NAME...]``.
 
-A report of the demo's release, the server's page, and for each worked case the report and the evaluator's page that
-its commands make, by the Chromium of the machine (playwright drives it and downloads none). The noise is drawn afresh,
-so figures in the pictures differ from time to time. Names of pictures take these alone: ``... acs hospital``.
+A report of the demo's release, the server's page, and for each worked case its pages, the evaluator's among them, by
+the Chromium of the machine (playwright drives it and downloads none). The noise is drawn afresh, so figures in the
+pictures differ from time to time. Names of pictures take these alone: ``... acs hospital``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -67,7 +68,7 @@ def report(browser: Browser, folder: Path) -> None:
     save(opened(browser, (folder / "report.html").as_uri()), "report")
 
 
-def case(browser: Browser, name: str, folder: Path) -> None:
+def case(browser: Browser, folder: Path, name: str) -> None:
     """The pages that the commands of a worked case make: of its release, and of its evaluation."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     blocks = CONSOLE.findall((ROOT / "docs" / "cases" / f"{name}.md").read_text(encoding="utf-8"))
@@ -79,30 +80,37 @@ def case(browser: Browser, name: str, folder: Path) -> None:
 
 
 @contextmanager
-def demo_server() -> Iterator[tuple[str, str]]:
-    """Start ``hedgerow serve --demo``: its address, and the token of the analyst."""
-    server = subprocess.Popen([*HEDGEROW, "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, text=True)
+def served(*words: str, until: str) -> Iterator[tuple[str, ...]]:
+    """Start ``hedgerow serve`` with some words: the groups of a pattern that it prints."""
+    command = [*HEDGEROW, "serve", *words, "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         said = ""
         for line in server.stdout or ():
             said += line
-            if found := re.search(r"(http://\S+)(?s:.*)analyst, (?s:.*)(hgr_\S+)", said):
-                yield found[1], found[2]
+            if found := re.search(until, said):
+                yield found.groups()
                 break
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
 
 
-def answers(browser: Browser) -> None:
+def signed_in(browser: Browser, address: str, token: str, tab: str) -> Page:
+    """A tab of the data set, as the owner of a token sees it."""
+    page = opened(browser, address)
+    page.get_by_label("Token", exact=True).fill(token)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    page.goto(f"{address}#/d/adult/{tab}")
+    page.wait_for_selector(f"main:not([aria-busy]) [aria-current][href='#/d/adult/{tab}']")
+    return page
+
+
+def answers(browser: Browser, _: Path) -> None:
     """The page of the server's demo, after two questions."""
-    with demo_server() as (address, token):
-        page = opened(browser, address)
-        page.get_by_label("Token", exact=True).fill(token)
-        page.get_by_role("button", name="Sign in").click()
-        page.get_by_role("button", name="Sign out").wait_for()
-        page.goto(f"{address}#/d/adult/ask")
-        page.wait_for_selector("main:not([aria-busy]) [aria-current][href='#/d/adult/ask']")
+    with served("--demo", until=r"(http://\S+)(?s:.*)analyst, (?s:.*)(hgr_\S+)") as (address, token):
+        page = signed_in(browser, address, token, "ask")
         for question, shown in QUESTIONS.items():
             page.get_by_label("Question as SQL").fill(question)
             page.get_by_role("button", name="Ask", exact=True).click()
@@ -111,29 +119,54 @@ def answers(browser: Browser) -> None:
         save(page, "page")
 
 
-def main(wanted: Sequence[str]) -> None:
+def weeks(browser: Browser, folder: Path) -> None:
+    """The custodian's page of the budget after docs/cases/weeks.md, and the evaluator's page."""
+    place = folder / "weeks"
+    subprocess.run([sys.executable, ROOT / "examples" / "weeks.py", place.name], cwd=folder, check=True)
+    store = ("--store", str(place / "hedgerow.db"))
+    made = subprocess.run(
+        [*HEDGEROW, "serve", *store, "--new-token", "custodian", "--token-datasets", "all"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    (token,) = re.findall(r"hgr_[\w-]+", made.stdout)
+    words = (*store, "--data", str(place / "tables"), "--register", str(place / "adult.register"))
+    with served(*words, "--limit", "1", "--limit-delta", "1e-9", until=r"(http://\S+)") as (address,):
+        page = signed_in(browser, address, token, "budget")
+        page.set_viewport_size({"width": SIZE["width"], "height": 1360})  # down to the end of the drawing
+        page.mouse.move(0, 0)
+        save(page, "weeks-budget")
+    save(opened(browser, (place / "evaluation.html").as_uri()), "weeks-evaluation")
+
+
+PARTS: dict[str, Callable[[Browser, Path], None]] = {
+    "report": report,
+    "page": answers,
+    **{name: partial(case, name=name) for name in CASES},
+    "weeks": weeks,
+}
+"""Functions that take pictures, by the names of the command line."""
+
+
+def main(*wanted: str) -> None:
     """Take the pictures.
 
     Args:
-        wanted: Names among ``report``, ``page`` and those of worked cases; all if there are none.
+        wanted: Names of pictures; all if there are none.
     """
     from playwright.sync_api import sync_playwright
 
-    names = wanted or ("report", "page", *CASES)
+    names = wanted or PARTS
     PICTURES.mkdir(exist_ok=True)
     with sync_playwright() as driver, TemporaryDirectory() as folder:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for name in names:
             place = Path(folder, name)
             place.mkdir()
-            if name in CASES:
-                case(browser, name, place)
-            elif name == "report":
-                report(browser, place)
-            else:
-                answers(browser)
+            PARTS[name](browser, place)
         browser.close()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Pages whose commands run, one after the other, on the files that they show: tutorials and recipes."""
+"""Pages whose commands run, one after the other, on the files that they show: tutorials, recipes, worked cases."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
 FOLLOWED = {
     *(*RELEASES, "analyst.md", "researcher.md"),
-    *(f"cases/{name}.md" for name in ("acs", "hospital")),
+    *(f"cases/{name}.md" for name in ("acs", "hospital", "weeks")),
     *(f"howto/{name}.md" for name in ("budgets", "columns", "places", "records", "results", "server")),
 }
 """Pages whose steps the tests below go."""
@@ -358,6 +358,58 @@ def test_the_recipes_about_a_server(tmp_path: Path) -> None:
     assert "--accept-store" in refused
     tokens = [text for command, text in printed.items() if "--new-token" in command]
     assert ["hgr_" in text for text in tokens] == [True, True]
+
+
+WEEKS = "python examples/weeks.py weeks"
+
+
+@pytest.mark.slow
+def test_the_case_of_weeks_goes_as_its_page_says(tmp_path: Path) -> None:
+    assert commands("cases/weeks.md") == [WEEKS]
+    fewer = f"{WEEKS} --questions 100"
+    printed = follow([("", fewer)], tmp_path)[fewer]
+    assert re.findall(r"^Week (\d)", printed, flags=re.MULTILINE) == ["1", "2", "3", "4", "5"]
+
+    spent = [float(each) for each in re.findall(r"budget: ([\d.]+)% spent", printed)]
+    assert len(spent) == 4
+    assert spent[0] > 0
+    assert spent == sorted(spent)
+    assert spent[-1] <= 100
+    assert "75 answers: " in printed
+    assert "you have asked all 75 questions" in printed
+    (of_the_colleague,) = re.findall(
+        r"([\d.]+)% by this analyst", printed.partition("Week 3")[2].partition("Week 4")[0]
+    )
+    assert float(of_the_colleague) <= 25
+    assert "40 of 40 answers are the same; they cost 0\n" in printed
+    assert "refused: the register does not cover this" in printed
+
+    rows = re.findall(r"^  (?:week \d) .* (\d+) of (\d+)$", printed, flags=re.MULTILINE)
+    held, intervals = (sum(int(row[place]) for row in rows) for place in (0, 1))
+    assert len(rows) == 4
+    assert held >= 0.9 * intervals >= 0.9 * 40, "95 % intervals, which hold the truth far more often"
+    assert len(csv_of(tmp_path / "weeks" / "synthetic.csv")) == pytest.approx(48_842, rel=0.02)
+    assert "not private" in (tmp_path / "weeks" / "evaluation.html").read_text(encoding="utf-8").lower()
+    again = subprocess.run(
+        [sys.executable, "examples/weeks.py", "weeks"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 2
+    assert "weeks is there already" in again.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_case_of_weeks_ends_its_server_when_it_is_stopped(stop: signal.Signals, code: int, tmp_path: Path) -> None:
+    words = [sys.executable, "-u", str(ROOT / "examples" / "weeks.py"), "weeks"]
+    both = subprocess.PIPE
+    with subprocess.Popen(words, cwd=tmp_path, stdout=both, stderr=both, text=True) as story:
+        assert story.stdout is not None
+        while "corrections of at most" not in (line := story.stdout.readline()):
+            assert line
+        story.send_signal(stop)
+        _, told = story.communicate(timeout=60)  # the server writes to the same standard error: it has ended too
+    assert story.returncode == code
+    assert "Traceback" not in told
 
 
 def test_no_page_has_commands_or_snippets_that_no_test_runs() -> None:

@@ -220,7 +220,7 @@ class _Group:
             return True
         tested = self._session.tested
         try:
-            self._check_number(request.person)
+            self._check_number(request)
             self._check_room(request.person, request.size(at))
             found = self._asked(request.question(at), request)
         except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
@@ -271,10 +271,15 @@ class _Group:
         grant = self._grant(person)
         return grant.queries is None or grant.asked + before < grant.queries
 
-    def _check_number(self, person: int) -> None:
-        if not self._may_ask(person):
+    def _check_number(self, request: Request) -> None:
+        if not self._may_ask(request.person):
+            before = len(request.given) + sum(each is request for each, _ in self._answers)
+            allowed = self._grant(request.person).queries
+            told = f"you have asked all {allowed:,} questions that you may ask of this data set"
+            if before:
+                told += f"; {before:,} of this request came before that, and stand in the list of your answers"
             raise NotAllowedError(
-                f"you have asked all {self._grant(person).queries:,} questions that you may ask of this data set",
+                told,
                 remedy="ask its custodian for more; the hypothesis (pictures, synthetic records) stays free",
             )
 
