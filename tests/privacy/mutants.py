@@ -27,6 +27,7 @@ from scipy.special import logsumexp
 import hedgerow.privacy.budgets.charging as charging_module
 import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.curator as curator_module
+import hedgerow.privacy.randomness.source as source_module
 import hedgerow.privacy.watch as watch_module
 import hedgerow.queries.core.family as family_module
 import hedgerow.queries.core.query as query_module
@@ -230,6 +231,15 @@ def answers_measured_together_are_paid_and_noisy_each() -> None:
         assert one.values.tolist() != other.values.tolist()
 
 
+def threads_draw_noise_of_their_own() -> None:
+    """Noise of many values, which is divided among threads, repeats nowhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_module, "usable_cores", lambda: 2)
+        patch.setattr(source_module, "_VALUES_PER_THREAD", 500)
+        noisy = OpenDPNoise().gaussian(np.zeros(1000, dtype=np.int64), 5.0)
+    assert noisy[:500].tolist() != noisy[500:].tolist()
+
+
 def failures_keep_the_charge() -> None:
     """Noise that explodes leaves the charge in the ledger."""
     for index in range(4):
@@ -426,6 +436,15 @@ def one_noise_for_many_answers(patch: pytest.MonkeyPatch) -> None:
         return [units + first if alike else each for units, each, alike in zip(values, found, same, strict=True)]
 
     patch.setattr(PaidNoise, "added_to_all", sharing)
+
+
+def one_noise_for_all_threads(patch: pytest.MonkeyPatch) -> None:
+    """Let each thread add what the first one drew."""
+
+    def repeated(part: Callable[[int, int], Ints], length: int, threads: int) -> list[Ints]:
+        return [part(0, length // threads)] * threads
+
+    patch.setattr(source_module, "in_parts", repeated)
 
 
 def first_of_many_answers_charged(patch: pytest.MonkeyPatch) -> None:
@@ -640,6 +659,7 @@ MUTANTS = (
         one_noise_for_many_answers,
         answers_measured_together_are_paid_and_noisy_each,
     ),
+    Mutant("threads share their noise", one_noise_for_all_threads, threads_draw_noise_of_their_own),
     Mutant(
         "the first of several answers pays for all",
         first_of_many_answers_charged,
