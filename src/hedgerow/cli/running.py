@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 from hedgerow.cli.console import Output, showing_progress
 from hedgerow.cli.spending import accounted
+from hedgerow.cli.warming import compiling_beside
 from hedgerow.errors import HedgerowError
 
 if TYPE_CHECKING:
+    import typer
+
     from hedgerow.algorithms.shared import Algorithm
     from hedgerow.cli.learning import Opened
     from hedgerow.privacy import Budget, NoiseSource
@@ -47,10 +50,13 @@ _GUESS = 100_000.0
 """Records of a table of which nothing public is known."""
 
 
-def check_run(output: Output, algorithm: Algorithm, workload: Workload, budget: Budget) -> None:
+def check_run(ctx: typer.Context, output: Output, algorithm: Algorithm, workload: Workload, budget: Budget) -> None:
     """Refuse what cannot be run, and say what takes long, before a large table is read for nothing.
 
+    Until the command is over, another process compiles what a first run needs late.
+
     Args:
+        ctx: Context of the command.
         output: Output of the command.
         algorithm: The mechanism; plans of MWEM tell their time.
         workload: Queries that the release should answer well.
@@ -60,6 +66,7 @@ def check_run(output: Output, algorithm: Algorithm, workload: Workload, budget: 
     from hedgerow.quantities import human_seconds
     from hedgerow.system import slowness
 
+    ctx.with_resource(compiling_beside(algorithm, workload.domain))
     algorithm.check(workload, budget.regime)
     if not isinstance(algorithm, MWEM):
         return

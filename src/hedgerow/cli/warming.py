@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Algorithm
     from hedgerow.data import Table
+    from hedgerow.domain import Domain
 
 _SMALL = (5, 4, 2, 2, 2)
 _LARGE = (300, 40, 16, 16, 16, 8, 2, 2, 2)
@@ -30,6 +35,51 @@ def warm() -> None:
         _cells()
     if running.returncode:
         raise subprocess.CalledProcessError(running.returncode, other)
+
+
+@contextmanager
+def compiling_beside(algorithm: Algorithm, domain: Domain) -> Iterator[None]:
+    """Let another process compile what a first run over trees needs late, while it compiles what it needs early.
+
+    Nothing happens where it was compiled before, where there is one core, or where no run over trees is expected.
+    """
+    from hedgerow.algorithms.mwem import MWEM
+    from hedgerow.models import may_be_dense
+    from hedgerow.system import usable_cores
+
+    if usable_cores() < 2 or not isinstance(algorithm, MWEM) or may_be_dense(domain) or _has_sweeps():
+        yield
+        return
+    words = [sys.executable, "-P", "-c", f"from {__name__} import late; late()"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as other:
+        try:
+            yield
+        finally:
+            other.kill()
+
+
+def _has_sweeps() -> bool:
+    """Whether sweeps were compiled before, or nothing that is compiled can be kept."""
+    from hedgerow.models.tree_fit import sweep_trees
+
+    folder: str | None = sweep_trees.stats.cache_path  # type: ignore[attr-defined]
+    return folder is None or any(Path(folder).glob("*.sweep_trees-*.nbi"))
+
+
+def late() -> None:
+    """Compile what a run over trees needs late: sweeps, then answers and records."""
+    from hedgerow.domain import Domain, IntegerRange
+    from hedgerow.models import Markov
+    from hedgerow.models.tree_fit import compile_sweeps
+    from hedgerow.system import generator
+
+    compile_sweeps()
+    domain = Domain(IntegerRange(name, 0, 4) for name in "abcd")
+    model = Markov(domain, 100.0)
+    for pair in (("a", "b"), ("b", "c"), ("c", "d")):
+        model.reweigh(pair, generator(0).random((5, 5)))
+    model.marginals([("a", "d"), ("a",)])
+    list(model.sample_blocks(_ROWS, generator(0), "systematic"))
 
 
 def _table(sizes: tuple[int, ...]) -> Table:

@@ -189,7 +189,7 @@ def synth(
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
-    check_run(shown, algorithm, asked, budget)
+    check_run(ctx, shown, algorithm, asked, budget)
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between, limit_thresholds))

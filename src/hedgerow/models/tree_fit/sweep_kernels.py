@@ -396,3 +396,14 @@ def sweep_trees(
             if not _pass_on(found, before, after):
                 return False
     return True
+
+
+def compile_sweeps() -> None:
+    """Have all that sweeps need compiled, by a sweep over no tree.
+
+    Example:
+        >>> compile_sweeps()
+    """
+    numbers, room, places, lists = np.zeros(1), np.zeros((10, 1)), np.zeros(1, np.int64), np.zeros((0, 7), np.int64)
+    nothing = numbers, lists, lists, places, lists, numbers, numbers, numbers, room
+    sweep_trees(nothing, lists, lists, numbers, numbers, 0, numbers, numbers)
