@@ -400,7 +400,13 @@ def test_the_case_of_weeks_goes_as_its_page_says(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_the_case_of_weeks_ends_its_server_when_it_is_stopped(stop: signal.Signals, code: int, tmp_path: Path) -> None:
-    words = [sys.executable, "-u", str(ROOT / "examples" / "weeks.py"), "weeks"]
+    code_of_story = (
+        "import runpy, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell's background jobs ignore it
+        "del sys.argv[0]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    words = [sys.executable, "-u", "-c", code_of_story, str(ROOT / "examples" / "weeks.py"), "weeks"]
     both = subprocess.PIPE
     with subprocess.Popen(words, cwd=tmp_path, stdout=both, stderr=both, text=True) as story:
         assert story.stdout is not None

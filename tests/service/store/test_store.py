@@ -69,7 +69,7 @@ def test_stamps_change_with_every_commit_whoever_makes_it(store: Store, address:
 
 
 def test_what_is_kept_in_memory_is_what_is_in_the_store(store: Store, address: str) -> None:
-    """Tokens, data sets and shares are kept until something is committed, here or by another process."""
+    """Shares are kept until something is committed, tokens and data sets until it is audited, here or elsewhere."""
     ada, data_set = opened(store)
     other = Store.open(address)
     at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -77,6 +77,8 @@ def test_what_is_kept_in_memory_is_what_is_in_the_store(store: Store, address: s
     before = store.shares(data_set.id, ada.id)
     found = store.token("abc")
     assert found is not None
+    assert store.token_at_hand("abc") == (found if store.is_here else None)
+    other.request(data_set=data_set.id, person=ada.id, key="k", digest=b"d")  # nothing about tokens
     assert store.token_at_hand("abc") == (found if store.is_here else None)
     assert store.registered(data_set.name).closed is None
     other.revoke("abc", by=None)

@@ -91,7 +91,7 @@ class Service:
         return caller
 
     def signed_in(self, header: str | None) -> Caller | None:
-        """The caller, if nothing has to be waited for: a token that was verified, and nothing committed since.
+        """The caller, if nothing has to be waited for: a token that was verified, and is as it was.
 
         Args:
             header: The Authorization header.

@@ -181,7 +181,7 @@ class Verifier:
         return Caller(person, token)
 
     def caller_at_hand(self, text: str) -> Caller | None:
-        """The owner of a token that was verified, if nothing was committed since; None if that takes some work.
+        """The owner of a token that was verified, if nothing about tokens changed since; None if that takes some work.
 
         Args:
             text: The token as sent.

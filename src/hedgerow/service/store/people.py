@@ -98,12 +98,15 @@ class People(Part):
             return [_token(row) for row in rows.mappings()]
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """A token, its salt, its digest and its owner; None if there is no such token."""
-        return self._unchanged.read(("token", id), lambda: self._token(id))
+        """A token, its salt, its digest and its owner; None if there is no such token.
+
+        All that changes tokens is in the audit log.
+        """
+        return self._unaudited.read(("token", id), lambda: self._token(id))
 
     def token_at_hand(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
-        """The same if it was read since the last commit; None if it was not, and nothing is waited for."""
-        found: tuple[Token, bytes, bytes, Person] | None = self._unchanged.at_hand(("token", id))
+        """The same if it was read since the audit log grew last; None if it was not, and nothing is waited for."""
+        found: tuple[Token, bytes, bytes, Person] | None = self._unaudited.at_hand(("token", id))
         return found
 
     def _token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
