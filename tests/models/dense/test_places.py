@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 import numpy as np
 
 from hedgerow.arrays import Ints
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.models.dense.layout import RowLayout
-from hedgerow.models.dense.places import Places
+from hedgerow.models.dense.places import Places, Slice
 from hedgerow.queries import Conjunction
 
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in (("a", 7), ("b", 5), ("c", 11)))
@@ -20,8 +21,8 @@ QUERIES = [
 ]
 
 
-def cells(kept: Places, queries: list[Conjunction]) -> list[Ints]:
-    (outer, starts, stride, count, gather, gather_starts), numbers = kept.packed(queries)
+def cells(kept: Places, queries: list[Conjunction], slice_of: Callable[[Conjunction], Slice]) -> list[Ints]:
+    (outer, starts, stride, count, gather, gather_starts), numbers = kept.packed(queries, slice_of)
     found = []
     for number in numbers:
         inner = gather[gather_starts[number] : gather_starts[number + 1]]
@@ -42,20 +43,20 @@ def test_slices_are_those_of_their_conditions_whether_they_were_kept_or_forgotte
         made = list[Conjunction]()
         layout = RowLayout(DOMAIN)
 
-        def slice_of(query: Conjunction, made: list[Conjunction] = made, layout: RowLayout = layout) -> object:
+        def slice_of(query: Conjunction, made: list[Conjunction] = made, layout: RowLayout = layout) -> Slice:
             made.append(query)
             return layout.slice_of(query)
 
-        kept = Places(slice_of, most)  # type: ignore[arg-type]
+        kept = Places(most)
         for some in (QUERIES[:4], QUERIES[3:4], QUERIES[4:], QUERIES[:3], QUERIES[4:6] * 2):
-            for query, found in zip(some, cells(kept, some), strict=True):
+            for query, found in zip(some, cells(kept, some, slice_of), strict=True):
                 assert np.array_equal(np.sort(found), expected(query))
         assert len(made) == len(QUERIES) if most == 10**6 else len(made) > len(QUERIES)
 
 
 def test_what_a_thread_was_given_stays_true_while_others_add_and_forget() -> None:
     layout, wrong = RowLayout(DOMAIN), list[str]()
-    kept = Places(layout.slice_of, 30)
+    kept = Places(30)
     known = {query: expected(query) for query in QUERIES}
 
     def ask(seed: int) -> None:
@@ -64,7 +65,7 @@ def test_what_a_thread_was_given_stays_true_while_others_add_and_forget() -> Non
             some = [QUERIES[place] for place in draw.choice(len(QUERIES), 3)]
             wrong.extend(
                 query.text
-                for query, found in zip(some, cells(kept, some), strict=True)
+                for query, found in zip(some, cells(kept, some, layout.slice_of), strict=True)
                 if not np.array_equal(np.sort(found), known[query])
             )
 

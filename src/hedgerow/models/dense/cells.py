@@ -195,13 +195,13 @@ class Weights:
         sums = np.empty(len(queries))
         for first in range(0, len(queries), _BATCH):
             some = slice(first, first + _BATCH)
-            kernels().slice_sums(self.flat, *self.layout.places.packed(queries[some]), sums[some])
+            kernels().slice_sums(self.flat, *self.layout.packed(queries[some]), sums[some])
         return sums
 
     def slice_scale(self, query: Conjunction, step: float) -> None:
         """Multiply the cells of a conjunction by ``exp(step)``."""
         factor = math.exp(step)
-        packed, (number,) = self.layout.places.packed([query])
+        packed, (number,) = self.layout.packed([query])
         old = kernels().slice_scale(self.flat, packed, number, factor)
         self._error += 4.0 * np.finfo(np.float64).eps * (self.mass + factor * old)
         self.mass += (factor - 1.0) * old
@@ -217,7 +217,7 @@ class Weights:
             The next step, and the sums of the steps.
         """
         steps = np.zeros(len(queries))
-        state, places = (self.mass, self._error, self.moved), self.layout.places.packed(queries)
+        state, places = (self.mass, self._error, self.moved), self.layout.packed(queries)
         at, self.mass, self._error, self.moved = kernels().sweep(
             self.flat, *places, targets, rates, implicit, steps, state, LOG_RANGE, at, last
         )
@@ -274,7 +274,7 @@ class Weights:
     def _add_steps(self, cells: Floats, steps: Sequence[tuple[Conjunction, float]]) -> None:
         for first in range(0, len(steps), _BATCH):
             queries, values = zip(*steps[first : first + _BATCH], strict=True)
-            kernels().slice_adds(cells, *self.layout.places.packed(queries), np.array(values))
+            kernels().slice_adds(cells, *self.layout.packed(queries), np.array(values))
 
     def _start(self, base: Floats | None) -> None:
         if base is None:

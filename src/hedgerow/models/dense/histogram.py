@@ -52,9 +52,7 @@ class Histogram(Factored):
         [[9.0, 3.0], [4.0, 4.0, 4.0]]
     """
 
-    def __init__(
-        self, domain: Domain, total: float, base: Floats | None = None, *, layout: RowLayout | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, total: float, base: Floats | None = None) -> None:
         """Start from the uniform hypothesis or from a given one.
 
         Args:
@@ -63,7 +61,6 @@ class Histogram(Factored):
             base: Weights of all cells in any unit, shape ``domain.shape``; None means uniform. Copied. They should be
                 positive: no update revives a cell whose weight in the base is 0. What constraints rule out is 0
                 whatever the base says.
-            layout: Order of the cells, where a model of the same domain has it already.
 
         Raises:
             ModelTooLargeError: The weights do not fit into memory; nothing was allocated.
@@ -72,7 +69,7 @@ class Histogram(Factored):
         """
         check_fits(domain, copies=1 if base is None else 2)
         super().__init__(domain, total)
-        layout = RowLayout(domain) if layout is None else layout
+        layout = RowLayout(domain)
         self._base = None if base is None else _checked(np.asarray(base), layout)
         self._held: dict[Key, bool] = {}
         self._pending: tuple[Clique, Floats] | None = None
@@ -92,7 +89,9 @@ class Histogram(Factored):
             >>> Histogram.from_potentials(domain, 4, Potentials(steps=steps)).marginals([("a",)])[0].round(12).tolist()
             [3.0, 1.0]
         """
-        return _restored(cls(domain, total, potentials.base), potentials)
+        model = cls(domain, total, potentials.base)
+        model.restore(Potentials(potentials.tables, potentials.steps))
+        return model
 
     def anew(self) -> Histogram:
         """The model that `from_potentials` makes of this one's; what the domain alone decides is not made again.
@@ -102,8 +101,13 @@ class Histogram(Factored):
             >>> Histogram(Domain((IntegerRange("a", 0, 1),)), 4).anew().marginals([("a",)])[0].tolist()
             [2.0, 2.0]
         """
-        state = self.potentials()
-        return _restored(Histogram(self.domain, self.total, state.base, layout=self._cells.layout), state)
+        check_fits(self.domain, copies=1)
+        twin = object.__new__(Histogram)
+        twin.__dict__.update(self.__dict__)
+        twin._terms, twin._held, twin._cells = Terms(), {}, Weights(self._cells.layout)
+        twin._cells.possible = self._cells.possible
+        twin._make(self._terms.potentials(None))
+        return twin
 
     @property
     def cheap_cells(self) -> int:
@@ -360,11 +364,6 @@ class Histogram(Factored):
     def _rebuild(self) -> None:
         self._pending = None
         self._cells.rebuild(self._base, *self._terms.in_tables(self.domain, self.domain.size // _CELLS_OF_TABLE))
-
-
-def _restored(model: Histogram, state: Potentials) -> Histogram:
-    model.restore(Potentials(state.tables, state.steps))
-    return model
 
 
 def _log_range(weights: Floats, possible: int) -> float:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, CodeSet, Domain, spread_over, summed
 from hedgerow.models.dense.places import Places, Slice
 from hedgerow.queries import Conjunction, attribute_codes
+
+if TYPE_CHECKING:
+    from hedgerow.models.dense.kernels import Packed
 
 ROW_CELLS = 1024
 BLOCK_CELLS = 2**16
@@ -121,7 +124,7 @@ class RowLayout:
         self.block_shape = self.shape[: self._first_row]
         self._strides = tuple(math.prod(self.shape[i + 1 :]) for i in range(len(self.shape)))
         self._frames: dict[Clique, Frame] = {}
-        self.places = Places(self.slice_of)
+        self._slices = Places()
 
     def in_domain_order(self, cells: Floats) -> Floats:
         """The cells as a view of shape ``domain.shape``."""
@@ -258,6 +261,10 @@ class RowLayout:
         if frame.carriers == frame.clique:
             return table.copy()
         return summed(self.domain, table, frame.carriers, frame.clique).copy()
+
+    def packed(self, queries: Sequence[Conjunction]) -> tuple[Packed, Ints]:
+        """Slices of conjunctions as compiled passes take them, kept for the next time; see `Places.packed`."""
+        return self._slices.packed(queries, self.slice_of)
 
     def slice_of(self, query: Conjunction) -> Slice:
         """Positions of the cells of a conjunction."""

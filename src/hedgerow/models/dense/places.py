@@ -62,22 +62,20 @@ class Places:
     """The slices of conjunctions that were asked for; threads may share it.
 
     Example:
-        >>> kept = Places(lambda query: Slice(np.array([4, 8]), 1, 2, np.zeros(0, dtype=np.int64)))
+        >>> kept, made = Places(), Slice(np.array([4, 8]), 1, 2, np.zeros(0, dtype=np.int64))
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> query = Conjunction.where(Domain((IntegerRange("a", 0, 1),)), {"a": [1]})
-        >>> packed, numbers = kept.packed([query, query])
+        >>> packed, numbers = kept.packed([query, query], lambda query: made)
         >>> packed[:4], numbers
         ((array([4, 8]), array([0, 2]), array([1]), array([2])), array([0, 0]))
     """
 
-    def __init__(self, slice_of: Callable[[Conjunction], Slice], kept: int = KEPT) -> None:
+    def __init__(self, kept: int = KEPT) -> None:
         """Start without any.
 
         Args:
-            slice_of: Makes a slice.
             kept: See ``KEPT``.
         """
-        self._slice_of = slice_of
         self._kept = kept
         self._lock = threading.Lock()
         self._forget()
@@ -88,14 +86,22 @@ class Places:
         self._stride, self._count = _Row(), _Row()
         self._gather, self._gather_start = _Row(), _Row(0)
 
-    def packed(self, queries: Sequence[Conjunction]) -> tuple[Packed, Ints]:
-        """Slices as compiled passes take them, and which of them are those of some conjunctions, in their order."""
+    def packed(self, queries: Sequence[Conjunction], slice_of: Callable[[Conjunction], Slice]) -> tuple[Packed, Ints]:
+        """Slices as compiled passes take them.
+
+        Args:
+            queries: Conjunctions.
+            slice_of: Makes the slice of one that is not kept.
+
+        Returns:
+            All slices that are kept, and the number of each conjunction's, shape ``(len(queries),)``.
+        """
         keys = [(query.scope, query.codes) for query in queries]
         with self._lock:
             if self._outer.size + self._gather.size > self._kept and not self._numbers.keys() >= set(keys):
                 self._forget()
             numbers = [
-                self._numbers[key] if key in self._numbers else self._add(key, query)
+                self._numbers[key] if key in self._numbers else self._add(key, slice_of(query))
                 for key, query in zip(keys, queries, strict=True)
             ]
             rows = (
@@ -105,8 +111,7 @@ class Places:
             outer, starts, stride, count, gather, gather_starts = (row.held for row in rows)
         return (outer, starts, stride, count, gather, gather_starts), np.array(numbers, dtype=np.int64)
 
-    def _add(self, key: tuple[Clique, tuple[CodeSet, ...]], query: Conjunction) -> int:
-        place = self._slice_of(query)
+    def _add(self, key: tuple[Clique, tuple[CodeSet, ...]], place: Slice) -> int:
         self._outer.add(place.outer)
         self._gather.add(place.gather)
         for row, number in (
