@@ -10,29 +10,24 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.chromium import chromium
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip("there is no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def site(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -40,9 +35,9 @@ def site(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def opened(chromium: Browser, width: int) -> tuple[Page, list[str]]:
+def opened(browser: Browser, width: int) -> tuple[Page, list[str]]:
     """A page, and the list of what it complains about or asks other machines for."""
-    page = chromium.new_page(viewport={"width": width, "height": 800})
+    page = browser.new_page(viewport={"width": width, "height": 800})
     page.set_default_timeout(20_000)
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -58,8 +53,8 @@ def opened(chromium: Browser, width: int) -> tuple[Page, list[str]]:
         ("Idempotency-Key", "reference/http.html"),
     ],
 )
-def test_pages_are_found_in_a_folder(chromium: Browser, site: Path, words: str, found: str) -> None:
-    page, wrong = opened(chromium, 1280)
+def test_pages_are_found_in_a_folder(browser: Browser, site: Path, words: str, found: str) -> None:
+    page, wrong = opened(browser, 1280)
     page.goto((site / "index.html").as_uri())
     page.locator(".md-search__input").click()
     page.keyboard.type(words)
@@ -68,8 +63,8 @@ def test_pages_are_found_in_a_folder(chromium: Browser, site: Path, words: str, 
     assert wrong == []
 
 
-def test_every_page_fits_a_telephone(chromium: Browser, site: Path) -> None:
-    page, wrong = opened(chromium, 400)
+def test_every_page_fits_a_telephone(browser: Browser, site: Path) -> None:
+    page, wrong = opened(browser, 400)
     pages = [path for path in sorted(site.rglob("*.html")) if path.name != "404.html"]
     widths = {}
     for path in pages:

@@ -180,7 +180,9 @@ def test_a_table_is_a_count_source_and_shows_nothing_private() -> None:
     assert repr(Table(DOMAIN.project(["vip"]), [[0]])) == "Table(1 attribute: vip)"
 
 
-def test_long_tables_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", [1 << 28, 300])
+def test_long_tables_are_read_in_batches(room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.data.table._MOST_ROOM", room)
     monkeypatch.setattr("hedgerow.data.reading.readers._BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr("hedgerow.data.reading.readers.BATCH_ROWS", 1 << 9)
     rng = np.random.default_rng(0)

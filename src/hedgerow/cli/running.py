@@ -50,10 +50,10 @@ _GUESS = 100_000.0
 """Records of a table of which nothing public is known."""
 
 
-def check_run(ctx: typer.Context, output: Output, algorithm: Algorithm, workload: Workload, budget: Budget) -> None:
+def prepare_run(ctx: typer.Context, output: Output, algorithm: Algorithm, workload: Workload, budget: Budget) -> None:
     """Refuse what cannot be run, and say what takes long, before a large table is read for nothing.
 
-    Until the command is over, another process compiles what a first run needs late.
+    Until the command is over, another process compiles what a first run needs late (`compiling_beside`).
 
     Args:
         ctx: Context of the command.

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 _Array = TypeVar("_Array", bound=NDArray[Any])
 
+_MOST_ROOM = 1 << 28
+"""Rows that room is made for before they are there: a damaged file may claim any number."""
+
 
 @final
 class Table:
@@ -298,7 +301,7 @@ def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False, row
         filtered: Whether rows were left out by what they hold.
         rows: Number of rows to make room for; there may be more or fewer.
     """
-    held = [Growing(np.uint8, rows) for _ in coding.domain]
+    held = [Growing(np.uint8, min(rows, _MOST_ROOM)) for _ in coding.domain]
     counts, keys = Growing(np.int64), list[Any]()
     for part in parts:
         for column, codes in zip(held, part.codes, strict=True):

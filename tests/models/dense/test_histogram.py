@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,7 @@ from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries.core.query import Conjunction
 from tests.examples import examples
 from tests.models.contract import LeveledContract, Makes, ModelContract
-from tests.models.strategies import cliques, conjunctions, domain_of, domains
+from tests.models.strategies import cliques, conjunctions, domain_of, domains, leveled_domains, leveled_queries
 from tests.reference.dense_model import DenseModel
 
 
@@ -214,6 +216,42 @@ def test_log_factors_are_those_of_all_updates(data: st.DataObject, domain: Domai
     assert isinstance(model, Histogram)
     weights = np.exp(model.log_factors())
     np.testing.assert_allclose(50.0 * weights / weights.sum(), reference.cells, rtol=1e-9)
+
+
+def same_bits(one: Histogram, other: Histogram) -> bool:
+    (cells, mass), (others, their_mass) = one.weights(), other.weights()
+    return cells.tobytes() == others.tobytes() and (mass, one.possible) == (their_mass, other.possible)
+
+
+@pytest.mark.parametrize("based", [False, True])
+@given(data=st.data(), domain=leveled_domains())
+@settings(max_examples=examples(30))
+def test_a_model_made_anew_has_the_bits_of_one_made_from_its_potentials(
+    based: bool, data: st.DataObject, domain: Domain
+) -> None:
+    model, _ = TestLevels().updated(data, domain)
+    assert isinstance(model, Histogram)
+    if based:
+        model.restart(1.0 + np.arange(domain.size, dtype=np.float64).reshape(domain.shape))
+        model.update(data.draw(leveled_queries(domain)), 0.5)
+    made, anew = Histogram.from_potentials(domain, model.total, model.potentials()), model.anew()
+    assert same_bits(anew, made)
+    anew.update(query := data.draw(leveled_queries(domain)), -0.5)
+    assert same_bits(model.anew(), made)  # it is independent
+    made.update(query, -0.5)
+    assert same_bits(anew, made)
+
+
+def test_what_is_kept_of_a_layout_goes_with_the_last_model() -> None:
+    model = Histogram(domain_of(3, 4), 10.0)
+    model.conjunctions([Conjunction.where(model.domain, {"x0": [1]})])
+    kept = weakref.ref(model._cells.layout)
+    gc.disable()
+    try:
+        del model
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 @given(st.data(), domains)

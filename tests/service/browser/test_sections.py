@@ -186,6 +186,7 @@ def test_a_custodian_adds_a_person_makes_a_token_and_revokes_it(server: Server, 
 def test_a_person_is_let_in_within_a_share_unless_more_is_chosen(
     server: Server, open_page: Callable[..., Page]
 ) -> None:
+    server.register("elsewhere", "a\n" + "x\ny\n" * 20, {"a": ["x", "y"]})  # the only data set would be chosen
     page = open_page(server.token, "#/people")
     page.get_by_role("button", name="Let in").click()
     expect(page.get_by_role("alert")).to_contain_text("Say who it is")

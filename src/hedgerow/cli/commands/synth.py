@@ -14,7 +14,7 @@ from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.learning import Opening, budget_for, check_known, outline_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
-from hedgerow.cli.running import check_run, run_accounted, save_first, signing_key
+from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Relation
@@ -189,7 +189,7 @@ def synth(
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
-    check_run(ctx, shown, algorithm, asked, budget)
+    prepare_run(ctx, shown, algorithm, asked, budget)
     if register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between, limit_thresholds))

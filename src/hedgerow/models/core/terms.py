@@ -111,11 +111,14 @@ class Terms:
         return ((self._queries[key], step) for key, step in self._steps.items())
 
     def in_tables(self, domain: Domain, largest: int) -> tuple[dict[Clique, Floats], list[tuple[Conjunction, float]]]:
-        """Tables to which the steps over the same scopes were added, and the steps that are left.
+        """The same sums with steps over small scopes as tables, which many steps over few scopes are quicker in.
 
         Args:
             domain: The domain of the conjunctions.
-            largest: Most cells of a table.
+            largest: Most cells of a table that steps become.
+
+        Returns:
+            Log-factors of each clique, shape ``domain.shape_of(clique)``, and the steps that are left.
         """
         tables, left, made = dict(self.tables), list[tuple[Conjunction, float]](), set[Clique]()
         for query, step in self.steps():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from hedgerow.arrays import Ints
-from hedgerow.domain import Clique, CodeSet
+from hedgerow.models.core.terms import Key
 from hedgerow.queries import Conjunction
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 KEPT = 2**22
 """Numbers that are kept; where there are more, all are forgotten before the next slice is made."""
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 @final
@@ -81,7 +80,7 @@ class Places:
         self._forget()
 
     def _forget(self) -> None:
-        self._numbers: dict[tuple[Clique, tuple[CodeSet, ...]], int] = {}
+        self._numbers: dict[Key, int] = {}
         self._outer, self._outer_start = _Row(), _Row(0)
         self._stride, self._count = _Row(), _Row()
         self._gather, self._gather_start = _Row(), _Row(0)
@@ -104,14 +103,11 @@ class Places:
                 self._numbers[key] if key in self._numbers else self._add(key, slice_of(query))
                 for key, query in zip(keys, queries, strict=True)
             ]
-            rows = (
-                *(self._outer, self._outer_start, self._stride, self._count),
-                *(self._gather, self._gather_start),
-            )
-            outer, starts, stride, count, gather, gather_starts = (row.held for row in rows)
-        return (outer, starts, stride, count, gather, gather_starts), np.array(numbers, dtype=np.int64)
+            outer, stride, count, gather = self._outer.held, self._stride.held, self._count.held, self._gather.held
+            packed = outer, self._outer_start.held, stride, count, gather, self._gather_start.held
+        return packed, np.array(numbers, dtype=np.int64)
 
-    def _add(self, key: tuple[Clique, tuple[CodeSet, ...]], place: Slice) -> int:
+    def _add(self, key: Key, place: Slice) -> int:
         self._outer.add(place.outer)
         self._gather.add(place.gather)
         for row, number in (
