@@ -89,7 +89,8 @@ class OpenDomain:
         self.values = {name: number for name, number in most.items() if name not in self._lists}
         self.listed = {name: number for name, number in most.items() if name in self._lists}
         self.groups = {name: _groups(self._unlisted[name], listed[name]["values"]) for name in self.listed}
-        self._check_apart(domain_of(content, folder, self._open))
+        self._whole = domain_of(content, folder, self._open)
+        self._check_apart()
 
     @property
     def learns(self) -> bool:
@@ -102,9 +103,9 @@ class OpenDomain:
         known = {name: each.values if name in self._lists else () for name, each in self._unlisted.items()}
         return {**self._cells, **{name: _listing(self._unlisted[name], values) for name, values in known.items()}}
 
-    def _check_apart(self, whole: Domain) -> None:
+    def _check_apart(self) -> None:
         """Refuse what is made from bins that are not known yet."""
-        used = [each.sources for each in whole.declared] + [each.scope for each in whole.constraints]
+        used = [each.sources for each in self._whole.declared] + [each.scope for each in self._whole.constraints]
         for names in used:
             for name in names:
                 if name in self._open:
@@ -115,7 +116,7 @@ class OpenDomain:
     @cached_property
     def fine(self) -> Domain:
         """The domain that bins are learnt in, with fine cells; all labels of open columns are the other value."""
-        return self._with(self._open)
+        return self._wanted(self._whole)
 
     @cached_property
     def outline(self) -> Domain:
@@ -187,7 +188,9 @@ class OpenDomain:
         return self._with({**self._open, **made})
 
     def _with(self, attributes: Mapping[str, Attribute]) -> Domain:
-        whole = domain_of(self._content, self._folder, attributes)
+        return self._wanted(domain_of(self._content, self._folder, attributes))
+
+    def _wanted(self, whole: Domain) -> Domain:
         return whole if self._columns is None else whole.of_columns(self._columns)
 
 
