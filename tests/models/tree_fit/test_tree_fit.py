@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from scipy.special import wrightomega
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.errors import QueryError
 from hedgerow.models.core.steps import marginal_step
@@ -19,7 +19,7 @@ from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import refit as refit_module
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.tree_fit import hosts as tree_hosts
+from hedgerow.models.tree_fit import hosts as tree_hosts, layout as layout_module
 from hedgerow.models.tree_fit.fit import TreeFit
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.tree_fit.omega_kernels import exps, logs, omega, omegas
@@ -442,8 +442,8 @@ def test_hosts_leave_junction_trees_and_fewer_cells_to_pass_over(scopes: list[se
     assert passed(hosted) <= 1.5 * passed(plain)
 
 
-def passed(layout: WalkLayout) -> int:
-    nodes = layout.nodes[layout.visits[:, 0]]
+def passed(layout: WalkLayout, visits: Ints | None = None) -> int:
+    nodes = layout.nodes[(layout.visits if visits is None else visits)[:, 0]]
     return int((nodes[:, 1] * nodes[:, 2]).sum())
 
 
@@ -454,6 +454,106 @@ def test_hosts_save_passes_over_a_wide_clique() -> None:
     pairs = list(itertools.combinations(range(6), 2))
     hosted = WalkLayout.of([tree], pairs, ordered=False)
     assert passed(hosted) < 0.3 * len(pairs) * domain.size
+
+
+# Cores
+
+
+@pytest.fixture
+def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fits of any size are divided among three cores."""
+    for module, least in ((layout_module, "_SHARED"), (refit_module, "_LARGE")):
+        monkeypatch.setattr(module, least, 0)
+        monkeypatch.setattr(module, "usable_cores", lambda: 3)
+
+
+@given(
+    st.lists(st.lists(st.integers(2, 6), min_size=2, max_size=4), min_size=2, max_size=7),
+    st.booleans(),
+)
+def test_work_is_divided_by_whole_trees(groups: list[list[int]], ordered: bool) -> None:
+    domain = domain_of(*itertools.chain.from_iterable(groups))
+    places = np.split(np.arange(len(domain)), np.cumsum([len(group) for group in groups])[:-1])
+    pairs = [tuple(pair) for group in places for pair in itertools.pairwise(group.tolist())]
+    trees = [
+        JunctionTree.of(domain, [(domain.names[a], domain.names[b]) for a, b in itertools.pairwise(group.tolist())])
+        for group in places
+    ]
+    layout = WalkLayout.of(trees, pairs, ordered=ordered)
+    for visits in (layout.visits, layout.outward):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(layout_module, "_SHARED", 0)
+            patch.setattr(layout_module, "usable_cores", lambda: 3)
+            parts = layout.divided(visits, 1)
+        assert len(parts) == min(3, len(groups))
+        owners = [set(layout.trees[part[:, 0]].tolist()) for part in parts]
+        assert all(not a & b for a, b in itertools.combinations(owners, 2))
+        for part, mine in zip(parts, owners, strict=True):
+            assert part.tolist() == visits[np.isin(layout.trees[visits[:, 0]], sorted(mine))].tolist()
+        assert sum(len(part) for part in parts) == len(visits)
+        work = [passed(layout, part) for part in parts]
+        assert max(work) - min(work) <= max(
+            passed(layout, visits[layout.trees[visits[:, 0]] == tree]) for tree in set(layout.trees)
+        )
+
+
+def test_small_fits_and_single_trees_are_not_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = domain_of(40, 40, 40, 40)
+    trees = [JunctionTree.of(domain, [scope]) for scope in (("x0", "x1"), ("x2", "x3"))]
+    layout = WalkLayout.of(trees, [(0, 1), (2, 3)], ordered=False)
+    monkeypatch.setattr(layout_module, "usable_cores", lambda: 2)
+    assert [len(layout.divided(layout.visits, sweeps)) for sweeps in (1, 1000)] == [1, 2]
+    assert len(layout.divided(layout.visits[:1], 1000)) == 1
+    monkeypatch.setattr(layout_module, "usable_cores", lambda: 1)
+    assert len(layout.divided(layout.visits, 1000)) == 1
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.0])
+@pytest.mark.parametrize("rule", [Proximal(), Sweeps(3)])
+def test_cores_do_not_change_a_bit(rule: Refit, apart: float, request: pytest.FixtureRequest) -> None:
+    """Trees of several cliques, marginals beside queries; more trees than cores, which share their sweeps or not."""
+    domain, rng = domain_of(*[4, 2, 2] * 5), np.random.default_rng(3)
+    known: list[Measurement] = []
+    for first in range(0, 15, 3):
+        sigma = 9.0 + apart * first
+        a, b, c = domain.names[first : first + 3]
+        for target in (
+            Marginal(domain, (a, b)),
+            Parity(domain, (b, c)),
+            Conjunction.where(domain, {a: [1, 3], c: [0]}),
+        ):
+            cells = 8 if isinstance(target, Marginal) else 1
+            known.append(Measurement(target, rng.normal(TOTAL / cells, 9.0, cells), NoiseKind.GAUSSIAN, sigma))
+
+    def fitted() -> Markov:
+        model = Markov(domain, TOTAL)
+        refit(model, known, rule)
+        return model
+
+    alone = fitted()
+    request.getfixturevalue("three_cores")
+    divided = fitted()
+    assert len(alone.forest) == 5
+    for one, other in zip(alone.forest, divided.forest, strict=True):
+        for i, clique in enumerate(one.tree.cliques):
+            assert one.sums(i, clique).tobytes() == other.sums(i, clique).tobytes()
+    for before, after in zip(alone.potentials().tables.items(), divided.potentials().tables.items(), strict=True):
+        assert before[0] == after[0]
+        assert before[1].tobytes() == after[1].tobytes()
+    assert alone.updates().steps == divided.updates().steps
+
+
+def test_a_part_out_of_range_is_noticed_on_every_core(three_cores: None) -> None:
+    domain = domain_of(*[2] * 6)
+    pairs = [("x0", "x1"), ("x2", "x3"), ("x4", "x5")]
+    known = [measured(Marginal(domain, pair), np.arange(4.0)) for pair in pairs]
+    for lost in pairs:
+        model = Markov(domain, 8.0)
+        model.reweigh(lost, np.array([[0.0, -900.0], [0.3, -900.0]]))
+        dense = Histogram.from_potentials(domain, 8.0, model.potentials())
+        for each in (model, dense):
+            refit(each, known, Sweeps(3))
+        close(everything(model), everything(dense), 1e-9)
 
 
 def test_a_thousand_binary_attributes() -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from typing import cast, final
 
 import numpy as np
@@ -34,6 +34,7 @@ from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.system import in_parts, usable_cores
 
 _PARITIES = 1.25
 """Parities of single attributes are fitted best with longer steps (docs/measurements.md)."""
@@ -45,6 +46,8 @@ _POLISH = 4
 """Number of times that each step is repeated while the best length is sought."""
 LARGEST_STOPPED = 2**22
 """Cells of the largest hypothesis for which it is: the search holds three of them."""
+_LARGE = 2**16
+"""Cells of all trees from which on they are fitted side by side; below, most of a fit needs the interpreter."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
@@ -335,11 +338,16 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Rule)
     for part, mine in left:
         if others := _beside_nested(model, mine, rule):
             batches.setdefault(rule.longest(others, model.total), []).append((part, list(others)))
-    for batch in batches.values():
-        if not _fit_trees(model, batch, rule):
-            for alone in batch:
-                if len(batch) == 1 or not _fit_trees(model, [alone], rule):
-                    _take_steps(model, alone[1], rule)
+    for batch, fit in zip(batches.values(), _fits(model, list(batches.values()), rule), strict=True):
+        if fit is not None:
+            model.credit(fit.log_factors())
+            continue
+        for alone in batch:
+            again = None if len(batch) == 1 else _fit_trees(model, [alone], rule)
+            if again is not None:
+                model.credit(again.log_factors())
+            else:
+                _take_steps(model, alone[1], rule)
     for part, mine in left if rule.anew else ():
         model.part(part.tree.cliques[0][0]).source = _Source(rule, mine)
 
@@ -352,14 +360,27 @@ def _is_fitted(part: Beliefs, measurements: Sequence[Measurement], rule: Rule) -
     return len(before.measurements) == len(measurements) and all(map(operator.is_, before.measurements, measurements))
 
 
-def _fit_trees(model: Markov, batch: Sequence[tuple[Beliefs, list[Measurement]]], rule: Rule) -> bool:
+_Batch = Sequence[tuple[Beliefs, list[Measurement]]]
+"""Parts that share their sweeps, and what was measured of each."""
+
+
+def _fits(model: Markov, batches: Sequence[_Batch], rule: Rule) -> Iterator[TreeFit | None]:
+    """The fit of each batch; large ones side by side."""
+    cells = sum(part.tree.cells for batch in batches for part, _ in batch)
+    cores = min(usable_cores(), len(batches)) if cells >= _LARGE else 1
+
+    def fits(start: int, stop: int) -> list[TreeFit | None]:
+        return [_fit_trees(model, batch, rule) for batch in batches[start:stop]]
+
+    return chain.from_iterable(in_parts(fits, len(batches), cores))
+
+
+def _fit_trees(model: Markov, batch: _Batch, rule: Rule) -> TreeFit | None:
     """Fit some parts in compiled sweeps, unless probabilities leave the range of floating point."""
     measurements = [measured for _, mine in batch for measured in mine]
     fit = TreeFit([part for part, _ in batch], measurements, ordered=isinstance(rule, Sweeps))
-    if not (all(fit.run(phase) for phase in rule.phases(measurements, model.total)) and fit.settle()):
-        return False
-    model.credit(fit.log_factors())
-    return True
+    done = all(fit.run(phase) for phase in rule.phases(measurements, model.total)) and fit.settle()
+    return fit if done else None
 
 
 _STEPS: dict[Kind, Callable[[Model, Run], object]] = {"explicit": explicit, "implicit": implicit, "joint": joint}

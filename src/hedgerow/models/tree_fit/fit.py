@@ -27,6 +27,7 @@ from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees import Beliefs
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
+from hedgerow.system import in_parts
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
@@ -148,9 +149,14 @@ class TreeFit:
         if self._lost:
             return False
         layout = self._layout
-        tables = self._pool, layout.tables, self._old, self._ratio
-        fit = self._cells, layout.nodes, layout.views, *tables, self._values, self._room
-        return bool(sweep_trees(fit, visits, self._steps, targets, self._theta, kind, rates, shares))
+        fit = self._cells, layout.nodes, layout.views, self._pool, layout.tables, self._old, self._ratio, self._values
+        parts = layout.divided(visits, len(shares))
+
+        def sweep(part: int, _: int) -> bool:
+            room = np.empty_like(self._room) if part else self._room
+            return bool(sweep_trees((*fit, room), parts[part], self._steps, targets, self._theta, kind, rates, shares))
+
+        return all(in_parts(sweep, len(parts), len(parts)))
 
     def _sorted_places(self) -> Ints:
         """Places of the targets: the cells of marginals are in the order of the layout."""

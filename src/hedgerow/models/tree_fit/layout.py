@@ -14,11 +14,14 @@ from hedgerow.errors import QueryError
 from hedgerow.models.tree_fit import hosts as tree_hosts
 from hedgerow.models.tree_fit.axes import Nodes
 from hedgerow.models.trees import Forest, JunctionTree
+from hedgerow.system import usable_cores
 
 _ONE_ROW = 128
 """Cliques of so few cells are one row with an index map."""
 _ROW = 12
 """Cells that a row of a larger clique has at least."""
+_SHARED = 2**16
+"""Cells that all sweeps together pass over at least before they are divided: to wake a thread takes as long."""
 
 
 @final
@@ -40,6 +43,7 @@ class WalkLayout:
             step.
         members: For each step its measurement.
         outward: Visits that bring all cliques up to date after a walk.
+        trees: For each node a node that stands for its tree.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -64,6 +68,26 @@ class WalkLayout:
     visits: Ints
     members: Ints
     outward: Ints
+    trees: Ints
+
+    def divided(self, visits: Ints, sweeps: int) -> list[Ints]:
+        """Visits for each core that may be used, about the same work for each; those of one tree stay together.
+
+        Args:
+            visits: Some of the visits, in order.
+            sweeps: Number of times that all are made.
+        """
+        cells = self.nodes[visits[:, 0], 1] * self.nodes[visits[:, 0], 2]
+        trees, tree = np.unique(self.trees[visits[:, 0]], return_inverse=True)
+        cores = min(usable_cores(), len(trees)) if sweeps * cells.sum() >= _SHARED else 1
+        if cores <= 1:
+            return [visits]
+        work = np.bincount(tree, cells)
+        load, core = np.zeros(cores), np.zeros(len(trees), dtype=np.int64)
+        for each in np.argsort(-work, kind="stable"):  # the largest tree first, each where least is to be done
+            core[each] = load.argmin()
+            load[core[each]] += work[each]
+        return [visits[core[tree] == each] for each in range(cores)]
 
     @classmethod
     def of(cls, trees: Sequence[JunctionTree], scopes: Sequence[Sequence[int]], *, ordered: bool) -> WalkLayout:
@@ -208,6 +232,7 @@ class _Plan:
             visits,
             steps,
             self._visits(*walk, nothing, nothing),
+            self.rooted[2],
         )
 
     def _around(self) -> tuple[Ints, tuple[Ints, Ints, Ints, Ints, Ints]]:
