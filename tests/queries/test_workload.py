@@ -10,6 +10,7 @@ from hedgerow.data.table import Table
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import DomainError, QueryError
+from hedgerow.queries import workload as workload_module
 from hedgerow.queries.core.query import Conjunction, Marginal
 from hedgerow.queries.families.conjunction import Boxes, Conjunctions
 from hedgerow.queries.families.explicit import ExplicitMatrix
@@ -58,6 +59,17 @@ def test_candidate_errors_sum_over_the_answers_of_each(workload: Workload, seed:
         for start, length in zip(workload.starts, workload.lengths, strict=True)
     ]
     np.testing.assert_allclose(workload.candidate_errors(differences), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("cores", [2, 3, 64])
+@given(workloads(), st.integers(0, 99))
+def test_cores_do_not_change_a_bit_of_the_errors(cores: int, workload: Workload, seed: int) -> None:
+    differences = np.random.default_rng(seed).normal(size=workload.n_queries)
+    alone = workload.candidate_errors(differences)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(workload_module, "_MANY", 0)
+        patch.setattr(workload_module, "usable_cores", lambda: cores)
+        assert workload.candidate_errors(differences).tobytes() == alone.tobytes()
 
 
 @pytest.mark.parametrize("cheap_cells", [0, 2**7])

@@ -20,7 +20,10 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, ExplicitMatrix, Marginals, Parities
+from hedgerow.system import in_parts, usable_cores
 
+_MANY = 2**17
+"""Answers whose differences are divided among cores when they are added up: to wake a thread takes as long."""
 _LONGEST = 100
 """Characters of a text that a representation shows."""
 
@@ -228,8 +231,19 @@ class Workload:
         Returns:
             Sums of absolute differences over the answers of each candidate, shape ``(n_candidates,)``.
         """
-        absolute = np.abs(differences)
-        return absolute if self.n_queries == self.n_candidates else np.add.reduceat(absolute, self.starts)
+        if self.n_queries == self.n_candidates:
+            return np.abs(differences)
+
+        def errors(start: int, stop: int) -> Floats:
+            """Of the candidates whose first answer is among some."""
+            first, last = np.searchsorted(self.starts, (start, stop))
+            if first == last:
+                return np.zeros(0)
+            starts = self.starts[first : last + 1]
+            absolute = np.abs(differences[starts[0] : starts[-1] if last < self.n_candidates else None])
+            return np.add.reduceat(absolute, starts[: last - first] - starts[0])
+
+        return np.concatenate(in_parts(errors, self.n_queries, usable_cores() if self.n_queries >= _MANY else 1))
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
         """L1 sensitivity of each candidate in counts, and of its error (theory.md section 0).

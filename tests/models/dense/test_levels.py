@@ -12,6 +12,7 @@ from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
+from hedgerow.models.core.model import KINDS, Kind
 from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.cells import Weights
 from hedgerow.models.dense.histogram import Histogram
@@ -101,22 +102,22 @@ def test_a_sweep_over_conditions_on_levels_equals_steps_one_by_one(
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     targets, rates = rng.uniform(-0.2, 1.2, len(asked)), rng.uniform(0.1, 5.0, len(asked))
     model, reference = Histogram(domain, 10.0), FeasibleModel(domain, 1.0)
-    model.sweep(asked, targets, rates, sweeps, implicit=False)
+    model.sweep(asked, targets, rates, sweeps, "explicit")
     for q in list(range(len(asked))) * sweeps:
         reference.update(asked[q], rates[q] * (targets[q] - reference.answer(asked[q])))
     reference.total = 10.0
     close(model, reference)
 
 
-@pytest.mark.parametrize("implicit", [False, True])
-def test_conditions_that_no_record_meets_take_no_steps(implicit: bool) -> None:
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_conditions_that_no_record_meets_take_no_steps(kind: Kind) -> None:
     """Else their log-factors would grow with every sweep, and the weights be built again and again."""
     domain = ruled()
     children = Conjunction.where(domain, {"age.3": [0, 1], "income": [2]})
     asked = [children, Conjunction.where(domain, {"income": [2]})]
     model, alone = Histogram(domain, 10.0), Histogram(domain, 10.0)
-    steps = model.sweep(asked, np.array([0.5, 0.3]), np.array([900.0, 3.0]), 5, implicit=implicit)
-    expected = alone.sweep(asked[1:], np.array([0.3]), np.array([3.0]), 5, implicit=implicit)
+    steps = model.sweep(asked, np.array([0.5, 0.3]), np.array([900.0, 3.0]), 5, kind)
+    expected = alone.sweep(asked[1:], np.array([0.3]), np.array([3.0]), 5, kind)
     assert steps.tolist() == [0.0, *expected.tolist()]
     model.update(children, 1e6)
     assert list(model.potentials().steps) == asked[1:]

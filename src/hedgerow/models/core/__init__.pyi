@@ -9,7 +9,14 @@ from .memory import (
     required_bytes as required_bytes,
     runs_within as runs_within,
 )
-from .model import Complete as Complete, Factored as Factored, Given as Given, Model as Model
+from .model import (
+    KINDS as KINDS,
+    Complete as Complete,
+    Factored as Factored,
+    Given as Given,
+    Kind as Kind,
+    Model as Model,
+)
 from .records import (
     Codes as Codes,
     SamplingMethod as SamplingMethod,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, Self, runtime_checkable
+from typing import Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,10 @@ Given = LinearQuery | Mapping[str, ArrayLike]
 """A condition, or codes of some variables row by row."""
 Complete = Callable[[Columns, int, np.random.Generator, SamplingMethod], Columns]
 """Adds codes of all attributes to those that some number of rows give."""
+Kind = Literal["explicit", "implicit", "joint"]
+"""Kinds of steps: the functions of ``steps.py`` that take them."""
+KINDS: Mapping[Kind, int] = {"explicit": 0, "implicit": 1, "joint": 2}
+"""The same as numbers, for what is compiled."""
 
 
 class Model(ABC):
@@ -303,9 +307,7 @@ class Factored(Model):
 class SweepsConjunctions(Protocol):
     """A model that runs whole sweeps of steps over many conjunctions at once, much faster than one by one."""
 
-    def sweep(
-        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
-    ) -> Floats:
+    def sweep(self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, kind: Kind) -> Floats:
         """Take ``sweeps`` rounds of steps, each recomputing the answer of its query first.
 
         Args:
@@ -313,7 +315,7 @@ class SweepsConjunctions(Protocol):
             targets: Answers to move to, as fractions of the total, shape ``(len(queries),)``.
             rates: Explicit: ``step = rate * (target - answer)``. Implicit: the same with the answer after the step.
             sweeps: Number of times to go through all queries.
-            implicit: Whether the steps are implicit.
+            kind: Kind of the steps. Joint ones are implicit, each with the answer after the last one as its target.
 
         Returns:
             The sum of the steps of each query.

@@ -18,14 +18,11 @@ from scipy.special import wrightomega
 
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import possible_cells
-from hedgerow.models.core.model import Model, SweepsConjunctions
+from hedgerow.models.core.model import Kind, Model, SweepsConjunctions
 from hedgerow.queries import Conjunction, LinearQuery, Measurable
 
 Step = Literal["source", "sharp"]
 """Size of a multiplicative-weights step: the papers', or the one that is optimal for Hoeffding's lemma."""
-
-Kind = Literal["explicit", "implicit", "joint"]
-"""Kinds of steps: the functions of this module that take them."""
 
 CELL_RATES: dict[Step, float] = {"source": 0.5, "sharp": 2.0}
 """``eta / r`` for the cells of a marginal; ``algorithms/shared/steps.py`` says why 2 is the sharp one."""
@@ -145,7 +142,7 @@ def is_known(target: LinearQuery, cells: Bools) -> bool:
 
 def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
     """Take steps ``rate * (value - answer)``."""
-    if _swept(model, run, sweeps, implicit=False) is not None:
+    if _swept(model, run, sweeps, "explicit") is not None:
         return
     for _ in range(sweeps):
         for target, value, rate, cells in zip(run.targets, run.values, run.rates, run.cells, strict=True):
@@ -157,7 +154,7 @@ def explicit(model: Model, run: Run, sweeps: int = 1) -> None:
 
 def implicit(model: Model, run: Run) -> list[Floats]:
     """Take steps ``rate * (value - answer after the step)``; returns the answers after each step."""
-    steps = _swept(model, run, 1, implicit=True)
+    steps = _swept(model, run, 1, "implicit")
     if steps is not None:
         return list((np.concatenate(run.values) - steps / run.rates)[:, None])
     answers = []
@@ -174,22 +171,27 @@ def implicit(model: Model, run: Run) -> list[Floats]:
     return answers
 
 
-def joint(model: Model, run: Run) -> None:
-    """One sweep towards implicit steps ``rate * (value - answer after all steps)`` of many measurements at once.
+def joint(model: Model, run: Run, sweeps: int = 1) -> None:
+    """Sweeps towards implicit steps ``rate * (value - answer after all steps)`` of many measurements at once.
 
     Each time the step of a measurement is taken again, given the others: its part of the whole step so far is
     ``rate * (value - answer after it)``, so that from there it moves with the last answer in the place of the value,
     which is what ``run.values`` holds afterwards. Repeated sweeps converge (block ascent of a concave dual).
     """
-    run.values[:] = implicit(model, run)
+    steps = _swept(model, run, sweeps, "joint")
+    if steps is not None:
+        run.values[:] = list((np.concatenate(run.values) - steps / run.rates)[:, None])
+        return
+    for _ in range(sweeps):
+        run.values[:] = implicit(model, run)
 
 
-def _swept(model: Model, run: Run, sweeps: int, *, implicit: bool) -> Floats | None:
+def _swept(model: Model, run: Run, sweeps: int, kind: Kind) -> Floats | None:
     """Step conjunctions in one go, if the model can; returns the sum of the steps of each."""
     queries = run.conjunctions
     if not queries or not isinstance(model, SweepsConjunctions):
         return None
-    return model.sweep(queries, np.concatenate(run.values), np.array(run.rates), sweeps, implicit=implicit)
+    return model.sweep(queries, np.concatenate(run.values), np.array(run.rates), sweeps, kind)
 
 
 def _answer(model: Model, target: Measurable) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, summed
-from hedgerow.models.core import Codes, SamplingMethod, block_rows, code_type, positions, shuffle
+from hedgerow.models.core import KINDS, Codes, Kind, SamplingMethod, block_rows, code_type, positions, shuffle
 from hedgerow.models.dense.layout import Frame, RowLayout
 from hedgerow.queries import Conjunction, shared_marginals
 from hedgerow.system import in_parts, usable_cores
@@ -209,9 +209,9 @@ class Weights:
             self.marginal(())
 
     def sweep(
-        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, *, implicit: bool, at: int, last: int
+        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, kind: Kind, *, at: int, last: int
     ) -> tuple[int, Floats]:
-        """Steps ``at`` to ``last`` of conjunctions, until a rebuild is due.
+        """Steps ``at`` to ``last`` of conjunctions, until a rebuild is due; joint ones change the targets.
 
         Returns:
             The next step, and the sums of the steps.
@@ -219,7 +219,7 @@ class Weights:
         steps = np.zeros(len(queries))
         state, places = (self.mass, self._error, self.moved), self.layout.packed(queries)
         at, self.mass, self._error, self.moved = kernels().sweep(
-            self.flat, *places, targets, rates, implicit, steps, state, LOG_RANGE, at, last
+            self.flat, *places, targets, rates, KINDS[kind], steps, state, LOG_RANGE, at, last
         )
         return at, steps
 

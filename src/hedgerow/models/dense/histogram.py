@@ -22,6 +22,7 @@ from hedgerow.models.core import (
     Columns,
     Complete,
     Factored,
+    Kind,
     Potentials,
     SamplingMethod,
     Terms,
@@ -243,21 +244,19 @@ class Histogram(Factored):
         """Size of the table of a clique, spread over rows as the passes use it."""
         return self._cells.layout.spread_cells(clique)
 
-    def sweep(
-        self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, *, implicit: bool
-    ) -> Floats:
+    def sweep(self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, kind: Kind) -> Floats:
         """Take rounds of steps over many conjunctions; the arguments are those of ``SweepsConjunctions.sweep``."""
         self._flush()
         held = np.array([self._may_hold(query) for query in queries], dtype=np.bool_)
         if not held.all():
             taken = np.zeros(len(queries))
             asked = [query for query, may_hold in zip(queries, held, strict=True) if may_hold]
-            taken[held] = self.sweep(asked, targets[held], rates[held], sweeps, implicit=implicit) if asked else 0.0
+            taken[held] = self.sweep(asked, targets[held], rates[held], sweeps, kind) if asked else 0.0
             return taken
-        taken = np.zeros(len(queries))
+        taken, targets = np.zeros(len(queries)), targets.copy()
         at, last = 0, sweeps * len(queries)
         while at < last:
-            at, steps = self._cells.sweep(queries, targets, rates, implicit=implicit, at=at, last=last)
+            at, steps = self._cells.sweep(queries, targets, rates, kind, at=at, last=last)
             for query, step in zip(queries, steps, strict=True):
                 self._terms.add_step(query, float(step))
             taken += steps

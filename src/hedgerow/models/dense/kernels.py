@@ -275,7 +275,7 @@ def sweep(
     numbers: Ints,
     targets: Floats,
     rates: Floats,
-    implicit: bool,
+    kind: int,
     steps: Floats,
     state: tuple[float, float, float],
     limit: float,
@@ -283,6 +283,8 @@ def sweep(
     last: int,
 ) -> tuple[int, float, float, float]:
     """Take steps ``first`` to ``last`` (sweep-major) over some slices, adding them to ``steps``.
+
+    They are explicit (0), implicit (1), or joint (2): implicit, with the answer after each as its next target.
 
     Stops where the weights must be rebuilt, that is where ``moved`` would pass ``limit``; the step that would have
     passed it is in ``steps`` but not in the weights.
@@ -300,8 +302,10 @@ def sweep(
         listed = gather[gather_start[q] : gather_start[q + 1]]
         old = _slice_sum(cells, part, stride[q], count[q], listed)
         mu = min(max(old / mass, 0.0), 1.0)
-        step = implicit_step(mu, targets[i], rates[i]) if implicit else rates[i] * (targets[i] - mu)
+        step = implicit_step(mu, targets[i], rates[i]) if kind > 0 else rates[i] * (targets[i] - mu)
         steps[i] += step
+        if kind > 1:
+            targets[i] -= step / rates[i]
         moved += abs(step)
         if moved > limit:
             return index + 1, mass, error, moved

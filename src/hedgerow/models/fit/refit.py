@@ -18,8 +18,8 @@ import numpy as np
 
 from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
-from hedgerow.models.core import Model
-from hedgerow.models.core.steps import Kind, Run, can_be, explicit, implicit, is_known, joint, runs
+from hedgerow.models.core import Kind, Model
+from hedgerow.models.core.steps import Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import Key, components
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.alone import fitted_alone
@@ -315,12 +315,13 @@ def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Rule) -
 
 def _sweep(model: Model, plan: Sequence[tuple[Group, list[Run]]], kind: Kind, sweeps: int) -> None:
     group, steps = plan[0]
-    if kind == "explicit" and len(plan) == len(steps) == 1:
-        group.run(model, lambda marginal: explicit(marginal, steps[0], sweeps))
+    if kind != "implicit" and len(plan) == len(steps) == 1:
+        several = explicit if kind == "explicit" else joint
+        group.run(model, lambda marginal: several(marginal, steps[0], sweeps))
         return
     for _ in range(sweeps):
-        for each, several in plan:
-            each.run(model, partial(_each, _STEPS[kind], several))
+        for each, mine in plan:
+            each.run(model, partial(_each, _STEPS[kind], mine))
 
 
 def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Rule) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique
-from hedgerow.models.core import Phase, Potentials, Terms
+from hedgerow.models.core import KINDS, Phase, Potentials, Terms
 from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees import Beliefs
@@ -31,7 +31,6 @@ from hedgerow.system import in_parts
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
-_KINDS = {"explicit": 0, "implicit": 1, "joint": 2}
 
 
 @final
@@ -98,7 +97,7 @@ class TreeFit:
             Whether all probabilities stayed in the range of floating point; if not, the fit is of no use.
         """
         targets = phase.targets[self._sorting]
-        return self._swept(self._layout.visits, targets, _KINDS[phase.kind], phase.rates, phase.shares)
+        return self._swept(self._layout.visits, targets, KINDS[phase.kind], phase.rates, phase.shares)
 
     def settle(self) -> bool:
         """Hand the distribution over to the parts; the fit is over.
