@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain import Binned, Domain, OpenDomain, domain_from_mapping, domain_to_mapping, open_domain
+from hedgerow.domain import Binned, Domain, OpenDomain, domain_from_mapping, domain_to_mapping, learning, open_domain
+from hedgerow.domain.file import domain_of
 from hedgerow.errors import DomainError
 
 AGE = {"min": 0, "max": 99, "whole": True, "bins": {"learn": 4}}
@@ -118,6 +119,22 @@ def test_columns_that_are_not_wanted_are_not_learnt(tmp_path: Path) -> None:
     wanted = open_domain(file, ["job", "age"])
     assert isinstance(wanted, OpenDomain)
     assert (wanted.bins, wanted.outline.shape) == ({"age": 4}, (3, 4))
+
+
+def test_a_domain_is_made_once_where_nothing_is_to_be_learnt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept about a domain is found by identity: two equal ones are compared table by table, each time."""
+    file = tmp_path / "d.yaml"
+    file.write_text("age: {min: 0, max: 99}\nsex: [f, m]\n")
+    made: list[Domain] = []
+
+    def counted(*given: Any) -> Domain:
+        made.append(domain_of(*given))
+        return made[-1]
+
+    monkeypatch.setattr(learning, "domain_of", counted)
+    found = open_domain(file)
+    assert len(made) == 1
+    assert found is made[0]
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:

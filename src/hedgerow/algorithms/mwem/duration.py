@@ -34,7 +34,7 @@ _PARITY = 3e-4
 _TABLE, _TABLE_CELL = 60e-6, 10e-6
 """A table that is held over a tree, and each of its cells."""
 
-_ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 2e-3, 60e-6, 60e-9
+_ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
 _SWEEP = 5e-9
 """A sweep over trees with steps that do not start anew, per cell."""
