@@ -235,7 +235,7 @@ class Workload:
             return np.abs(differences)
 
         def errors(start: int, stop: int) -> Floats:
-            """Of the candidates whose first answer is among some."""
+            """Errors of the candidates whose first answer is among some."""
             first, last = np.searchsorted(self.starts, (start, stop))
             if first == last:
                 return np.zeros(0)
