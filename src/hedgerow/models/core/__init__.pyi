@@ -10,6 +10,9 @@ from .memory import (
     runs_within as runs_within,
 )
 from .model import (
+    EXPLICIT as EXPLICIT,
+    IMPLICIT as IMPLICIT,
+    JOINT as JOINT,
     KINDS as KINDS,
     Complete as Complete,
     Factored as Factored,

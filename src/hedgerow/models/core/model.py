@@ -26,7 +26,8 @@ Complete = Callable[[Columns, int, np.random.Generator, SamplingMethod], Columns
 """Adds codes of all attributes to those that some number of rows give."""
 Kind = Literal["explicit", "implicit", "joint"]
 """Kinds of steps: the functions of ``steps.py`` that take them."""
-KINDS: Mapping[Kind, int] = {"explicit": 0, "implicit": 1, "joint": 2}
+EXPLICIT, IMPLICIT, JOINT = 0, 1, 2
+KINDS: Mapping[Kind, int] = {"explicit": EXPLICIT, "implicit": IMPLICIT, "joint": JOINT}
 """The same as numbers, for what is compiled."""
 
 

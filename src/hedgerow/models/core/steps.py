@@ -156,7 +156,7 @@ def implicit(model: Model, run: Run) -> list[Floats]:
     """Take steps ``rate * (value - answer after the step)``; returns the answers after each step."""
     steps = _swept(model, run, 1, "implicit")
     if steps is not None:
-        return list((np.concatenate(run.values) - steps / run.rates)[:, None])
+        return _after(run, steps)
     answers = []
     for target, value, dt, cells in zip(run.targets, run.values, run.rates, run.cells, strict=True):
         mu = model.marginals([target.scope])[0].reshape(-1) / model.total
@@ -180,10 +180,15 @@ def joint(model: Model, run: Run, sweeps: int = 1) -> None:
     """
     steps = _swept(model, run, sweeps, "joint")
     if steps is not None:
-        run.values[:] = list((np.concatenate(run.values) - steps / run.rates)[:, None])
+        run.values[:] = _after(run, steps)
         return
     for _ in range(sweeps):
         run.values[:] = implicit(model, run)
+
+
+def _after(run: Run, steps: Floats) -> list[Floats]:
+    """The answers of queries after implicit steps, which say how far they are from the values."""
+    return list((np.concatenate(run.values) - steps / run.rates)[:, None])
 
 
 def _swept(model: Model, run: Run, sweeps: int, kind: Kind) -> Floats | None:

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.models.core import EXPLICIT, JOINT
 from hedgerow.system import inlined, kernel, part
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
@@ -284,7 +285,7 @@ def sweep(
 ) -> tuple[int, float, float, float]:
     """Take steps ``first`` to ``last`` (sweep-major) over some slices, adding them to ``steps``.
 
-    They are explicit (0), implicit (1), or joint (2): implicit, with the answer after each as its next target.
+    Their kind is a number of ``KINDS``; joint ones are implicit, with the answer after each as its next target.
 
     Stops where the weights must be rebuilt, that is where ``moved`` would pass ``limit``; the step that would have
     passed it is in ``steps`` but not in the weights.
@@ -302,9 +303,9 @@ def sweep(
         listed = gather[gather_start[q] : gather_start[q + 1]]
         old = _slice_sum(cells, part, stride[q], count[q], listed)
         mu = min(max(old / mass, 0.0), 1.0)
-        step = implicit_step(mu, targets[i], rates[i]) if kind > 0 else rates[i] * (targets[i] - mu)
+        step = implicit_step(mu, targets[i], rates[i]) if kind != EXPLICIT else rates[i] * (targets[i] - mu)
         steps[i] += step
-        if kind > 1:
+        if kind == JOINT:
             targets[i] -= step / rates[i]
         moved += abs(step)
         if moved > limit:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain, groupby
@@ -18,7 +18,7 @@ import numpy as np
 
 from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
-from hedgerow.models.core import Kind, Model
+from hedgerow.models.core import Kind, Model, Potentials
 from hedgerow.models.core.steps import Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import Key, components
 from hedgerow.models.dense import Histogram
@@ -339,16 +339,7 @@ def _refit_trees(model: Markov, measurements: Sequence[Measurement], rule: Rule)
     for part, mine in left:
         if others := _beside_nested(model, mine, rule):
             batches.setdefault(rule.longest(others, model.total), []).append((part, list(others)))
-    for batch, fit in zip(batches.values(), _fits(model, list(batches.values()), rule), strict=True):
-        if fit is not None:
-            model.credit(fit.log_factors())
-            continue
-        for alone in batch:
-            again = None if len(batch) == 1 else _fit_trees(model, [alone], rule)
-            if again is not None:
-                model.credit(again.log_factors())
-            else:
-                _take_steps(model, alone[1], rule)
+    _fit_batches(model, list(batches.values()), rule)
     for part, mine in left if rule.anew else ():
         model.part(part.tree.cliques[0][0]).source = _Source(rule, mine)
 
@@ -365,23 +356,29 @@ _Batch = Sequence[tuple[Beliefs, list[Measurement]]]
 """Parts that share their sweeps, and what was measured of each."""
 
 
-def _fits(model: Markov, batches: Sequence[_Batch], rule: Rule) -> Iterator[TreeFit | None]:
-    """The fit of each batch; large ones side by side."""
+def _fit_batches(model: Markov, batches: Sequence[_Batch], rule: Rule) -> None:
+    """Fit batches, large ones side by side; where one leaves the range of floating point, its parts apart."""
     cells = sum(part.tree.cells for batch in batches for part, _ in batch)
     cores = min(usable_cores(), len(batches)) if cells >= _LARGE else 1
 
-    def fits(start: int, stop: int) -> list[TreeFit | None]:
+    def fits(start: int, stop: int) -> list[Potentials | None]:
         return [_fit_trees(model, batch, rule) for batch in batches[start:stop]]
 
-    return chain.from_iterable(in_parts(fits, len(batches), cores))
+    for batch, factors in zip(batches, chain.from_iterable(in_parts(fits, len(batches), cores)), strict=True):
+        if factors is not None:
+            model.credit(factors)
+        elif len(batch) > 1:
+            _fit_batches(model, [[alone] for alone in batch], rule)
+        else:
+            _take_steps(model, batch[0][1], rule)
 
 
-def _fit_trees(model: Markov, batch: _Batch, rule: Rule) -> TreeFit | None:
-    """Fit some parts in compiled sweeps, unless probabilities leave the range of floating point."""
+def _fit_trees(model: Markov, batch: _Batch, rule: Rule) -> Potentials | None:
+    """Fit some parts in compiled sweeps; returns the steps, None if probabilities leave the range of floating point."""
     measurements = [measured for _, mine in batch for measured in mine]
     fit = TreeFit([part for part, _ in batch], measurements, ordered=isinstance(rule, Sweeps))
     done = all(fit.run(phase) for phase in rule.phases(measurements, model.total)) and fit.settle()
-    return fit if done else None
+    return fit.log_factors() if done else None
 
 
 _STEPS: dict[Kind, Callable[[Model, Run], object]] = {"explicit": explicit, "implicit": implicit, "joint": joint}

@@ -78,10 +78,10 @@ class WalkLayout:
             sweeps: Number of times that all are made.
         """
         cells = self.nodes[visits[:, 0], 1] * self.nodes[visits[:, 0], 2]
-        trees, tree = np.unique(self.trees[visits[:, 0]], return_inverse=True)
-        cores = min(usable_cores(), len(trees)) if sweeps * cells.sum() >= _SHARED else 1
-        if cores <= 1:
+        if sweeps * cells.sum() < _SHARED:
             return [visits]
+        trees, tree = np.unique(self.trees[visits[:, 0]], return_inverse=True)
+        cores = min(usable_cores(), len(trees))
         work = np.bincount(tree, cells)
         load, core = np.zeros(cores), np.zeros(len(trees), dtype=np.int64)
         for each in np.argsort(-work, kind="stable"):  # the largest tree first, each where least is to be done

@@ -14,12 +14,11 @@ import math
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.models.core import EXPLICIT, JOINT
 from hedgerow.models.dense import implicit_step, multiply_and_sum
 from hedgerow.models.tree_fit.omega_kernels import exps, improve, logs, mass_and_slope, omegas, shift
 from hedgerow.system import inlined, kernel
 
-EXPLICIT, IMPLICIT, JOINT = 0, 1, 2
-"""Kinds of steps."""
 WIDE, NARROW, PATTERN = 0, 1, 2
 """Kinds of views."""
 
@@ -352,7 +351,7 @@ def sweep_trees(
             pool of the other cells, and how many there are; else 0 are.
         targets: Answers to move to; joint steps replace them by the answers after each step.
         theta: Log-factors so far, one per target.
-        kind: Kind of the steps.
+        kind: Kind of the steps, a number of ``KINDS``.
         rates: Rate of each measurement.
         shares: Factors of the rates, one for each sweep.
 
