@@ -2,8 +2,9 @@
 
 It shares nothing with the code that makes these files: formulas, the reader of the container, the hash chain, the
 conversion of zCDP and the rules of neighbouring relations are its own. So it may import the errors, and of system only
-the keys of signatures. `auditing` runs the checks on `reading`'s files: `ledger_checks` and `costs`, `looks` (what was
-asked, and at which sensitivity), `origin` (noise, versions, signature), `sentences`; `totals` adds files up.
+the keys of signatures. `auditing` runs the checks on `reading`'s files: `ledger_checks` with `questions` and `costs`,
+`measurement_checks` (what was paid for, and at which sensitivity), `trace_checks` (rounds, draws and tests), `origin`
+(noise, versions, signature), `sentences`; `totals` adds files up.
 """
 
 from hedgerow.audit.auditing import Audits, audit_files

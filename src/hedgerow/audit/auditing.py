@@ -17,7 +17,7 @@ from hedgerow.audit import ledger_checks
 from hedgerow.audit.costs import UNITS, Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
-from hedgerow.audit.looks import (
+from hedgerow.audit.measurement_checks import (
     Backed,
     check_error,
     check_learnt,
@@ -29,6 +29,7 @@ from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
 from hedgerow.audit.sentences import relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
+from hedgerow.audit.trace_checks import check_traces
 
 if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey
@@ -132,7 +133,7 @@ class _Checking:
             if self._budget is not None and (fault := ledger_checks.budget_faults(self._budget)):
                 yield Finding("budget", Severity.FAILS, f"it cannot be read: {fault}")
                 self._budget = None
-            self._entries, finding = ledger_checks.entries_of(self._ledger, self._relation, self._opened.version)
+            self._entries, finding = ledger_checks.entries_of(self._ledger, self._relation)
         except _SHAPES as error:
             yield _unfit("ledger", error)
             return
@@ -146,12 +147,12 @@ class _Checking:
                 yield found
 
     def _checks(self) -> Iterator[tuple[str, Callable[[], Finding | None]]]:
-        version, entries, ledger = self._opened.version, self._entries, self._ledger
+        entries, ledger = self._entries, self._ledger
         yield "charges", lambda: ledger_checks.check_charges(entries)
         yield "sum", lambda: ledger_checks.check_sum(entries, ledger)
         yield "limit", self._check_limit
         yield "thresholds", lambda: ledger_checks.check_thresholds(entries, ledger, self._budget)
-        yield "hash chain", lambda: ledger_checks.check_head(ledger, version)
+        yield "hash chain", lambda: ledger_checks.check_head(ledger)
         yield "sentence", self._check_sentence
         yield "public numbers", lambda: ledger_checks.check_public(entries)
         yield "number of records", self._check_total
@@ -159,6 +160,7 @@ class _Checking:
             yield "measurements", self._check_measurements
             yield "learnt domain", self._check_learnt
             yield "error estimate", lambda: check_error(self._content.get("error"), entries)
+            yield "run", lambda: check_traces(self._content, entries)
         yield "sensitivities", self._check_sensitivities
         if self._opened.kind != LEDGER:
             yield "noise", self._check_noise
@@ -195,7 +197,7 @@ class _Checking:
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
         told = self._content.get("total") is not None
-        return check_total(self._entries, relation, released=told, version=self._opened.version)
+        return check_total(self._entries, relation, released=told)
 
     def _check_measurements(self) -> Finding:
         measured = self._content["measurements"]
@@ -214,7 +216,7 @@ class _Checking:
         return check_learnt(domain.get("attributes", domain), self._entries)
 
     def _check_noise(self) -> Finding:
-        return check_noise(self._origin["secure"], self._origin.get("noise"), self._opened.version)
+        return check_noise(self._origin["secure"], self._origin.get("noise"))
 
     @property
     def _origin(self) -> Mapping[str, Any]:

@@ -31,17 +31,16 @@ from typing import Any, final
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
+from hedgerow.audit.questions import SPARSE_VECTOR, THRESHOLDED, Question, question_of
 from hedgerow.audit.relations import check_relation, records_of_person
 
-_TEXTS = ("label", "mechanism", "target", "unit", "neighbours")
-_NUMBERS = ("sensitivity", "scale", "charge")
+_TEXTS = ("label", "mechanism", "unit", "neighbours")
+_NUMBERS = ("sensitivity", "scale", "charge", "threshold_scale")
 _FIELDS = {*_TEXTS, *_NUMBERS, "values"}
-_THRESHOLD = "threshold_scale"
+_EARLIER = "earlier: "
+"""Before the labels of events of format 2 that an earlier release was charged for."""
 UNITS = ("epsilon", "rho", "mu^2/2")
 """Units that ledgers count in."""
-_SPARSE_VECTOR = "sparse vector"
-THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
-"""Mechanisms that tell labels which many records have."""
 _SUMMED = 1024
 """Largest sigma whose tail is summed up."""
 _SIGMAS = 40
@@ -50,8 +49,6 @@ _SMALLEST = Fraction(1, 10**300)
 _SLACK = Fraction(1) + Fraction(1, 2**30)
 """More than the rounding of these sums."""
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
-_OLD = ("earlier release", "interrupted")
-"""Mechanisms of files of format 1 that stand for others, which are not in the file."""
 
 
 @final
@@ -63,19 +60,20 @@ class Entry:
         number: Its place, from 1 on.
         label: Purpose of the event.
         mechanism: Name of the mechanism.
-        target: The question, in words.
+        question: What was asked.
         sensitivity: Largest change by one record of the number that the noise was added to.
         scale: Scale of the noise.
         charge: Its charge, in the unit.
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         neighbours: The neighbouring relation.
         values: Number of values, draws or fires.
-        threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts; None in files that do
-            not say it.
+        threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts.
+        earlier: Whether it was charged for an earlier release, whose answers are not in the file.
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
-        ...     "scale": 2.0, "charge": 0.5, "unit": "epsilon", "neighbours": "replace", "values": 2}
+        ...     "scale": 2.0, "charge": 0.5, "unit": "epsilon", "neighbours": "replace", "values": 2,
+        ...     "threshold_scale": 0.0}
         >>> entry = Entry.of(1, event)
         >>> entry.charge, entry.name
         (Fraction(1, 2), "event 1, measure of 'sex'")
@@ -84,14 +82,15 @@ class Entry:
     number: int
     label: str
     mechanism: str
-    target: str
+    question: Question
     sensitivity: Fraction
     scale: Fraction
     charge: Fraction
     unit: str
     neighbours: str
     values: int
-    threshold_scale: Fraction | None
+    threshold_scale: Fraction
+    earlier: bool
 
     @classmethod
     def of(cls, number: int, mapping: Mapping[str, Any]) -> Entry:
@@ -101,67 +100,71 @@ class Entry:
             TypeError: A field is of another kind.
             ValueError: A field is missing or unknown, or out of its range.
         """
-        if not isinstance(mapping, Mapping) or set(mapping) - {_THRESHOLD} != _FIELDS:
+        asked = {"target"} if isinstance(mapping, Mapping) and "target" in mapping else {"question", "earlier"}
+        if not isinstance(mapping, Mapping) or set(mapping) != _FIELDS | asked:
             raise ValueError(f"event {number} does not have the fields of an event")
         for name in _TEXTS:
             if not isinstance(mapping[name], str):
                 raise TypeError(f"the {name} of event {number} is not a text")
-        amounts = {name: exact(mapping[name]) for name in (*_NUMBERS, _THRESHOLD) if name in mapping}
+        amounts = {name: exact(mapping[name]) for name in _NUMBERS}
         for name, amount in amounts.items():
             if amount < 0:
                 raise ValueError(f"the {name} of event {number} is negative")
         values = mapping["values"]
         if isinstance(values, bool) or not isinstance(values, int) or values < 1:
             raise ValueError(f"event {number} is about {values!r} values")
+        label, earlier = mapping["label"], mapping.get("earlier", False)
+        if not isinstance(earlier, bool):
+            raise TypeError(f"event {number} does not say whether it is an earlier one")
+        if "target" in mapping:
+            label, earlier = label.removeprefix(_EARLIER), label.startswith(_EARLIER)
+        try:
+            question = question_of(mapping)
+        except ValueError as error:
+            raise ValueError(f"event {number}: {error}") from error
         return cls(
             number=number,
-            label=mapping["label"],
+            label=label,
             mechanism=mapping["mechanism"],
-            target=mapping["target"],
+            question=question,
             sensitivity=amounts["sensitivity"],
             scale=amounts["scale"],
             charge=amounts["charge"],
             unit=mapping["unit"],
             neighbours=check_relation(mapping["neighbours"]),
             values=values,
-            threshold_scale=amounts.get(_THRESHOLD),
+            threshold_scale=amounts["threshold_scale"],
+            earlier=earlier,
         )
 
     @property
     def name(self) -> str:
         """The event, for a message."""
-        return f"event {self.number}, {self.label} of {self.target!r}"
+        return f"event {self.number}, {'earlier ' * self.earlier}{self.label} of {self.question.text!r}"
 
-    @property
-    def about_earlier(self) -> bool:
-        """Whether it was charged for an earlier release, or for noise that was lost: nothing of it is in the file."""
-        return self.label == "lost" or self.label.startswith("earlier")
-
-
-class UnknownCostError(Exception):
-    """The file does not hold what the cost would be computed from."""
+    def asks(self, *kinds: str) -> bool:
+        """Whether it asks one of these kinds of questions, for this file and not for an earlier release."""
+        return self.question.kind in kinds and not self.earlier
 
 
 def cost(entry: Entry) -> Bounds:
     """Bounds on what an event costs, in its unit.
 
     Raises:
-        UnknownCostError: The file does not say enough.
         ValueError: There is no such mechanism, it has no cost in this unit, or its noise is no noise.
 
     Example:
         >>> event = {"label": "select", "mechanism": "exponential mechanism", "target": "worst of 3 candidates",
-        ...     "sensitivity": 1.0, "scale": 1.0, "charge": 0.5, "unit": "rho", "neighbours": "replace", "values": 1}
+        ...     "sensitivity": 1.0, "scale": 1.0, "charge": 0.5, "unit": "rho", "neighbours": "replace", "values": 1,
+        ...     "threshold_scale": 0.0}
         >>> cost(Entry.of(1, event))
         Bounds(low=Fraction(1, 2), high=Fraction(1, 2))
     """
     if entry.unit not in UNITS:
         raise ValueError(f"nothing is counted in {entry.unit!r}")
-    if entry.mechanism in _OLD:
-        raise UnknownCostError("an event that stands for others, which the file does not hold")
     if entry.mechanism not in _COSTS:
         raise ValueError(f"no mechanism is called {entry.mechanism!r}")
-    if entry.threshold_scale and entry.mechanism not in (_SPARSE_VECTOR, *THRESHOLDED):
+    if entry.threshold_scale and entry.mechanism not in (SPARSE_VECTOR, *THRESHOLDED):
         raise ValueError(f"{entry.mechanism} has no threshold")
     return _COSTS[entry.mechanism](entry)
 
@@ -200,8 +203,6 @@ def _draws(entry: Entry) -> Bounds:
 
 
 def _sparse_vector(entry: Entry) -> Bounds:
-    if entry.threshold_scale is None:
-        raise UnknownCostError("the scale of the threshold's noise is not in the file")
     threshold = _ratio(entry.sensitivity, entry.threshold_scale)
     return _of_any_pure(threshold + 2 * entry.values * _ratio(entry.sensitivity, entry.scale), entry.unit)
 
@@ -216,7 +217,7 @@ _COSTS: Mapping[str, Callable[[Entry], Bounds]] = {
     "permute-and-flip": _permute_and_flip,
     "exponential mechanism, one draw": _draws,
     "exponential mechanism, independent draws": _draws,
-    _SPARSE_VECTOR: _sparse_vector,
+    SPARSE_VECTOR: _sparse_vector,
 }
 
 
@@ -235,7 +236,7 @@ def delta_of(entry: Entry) -> Fraction:
     """
     if entry.mechanism not in THRESHOLDED:
         return Fraction(0)
-    threshold, most = entry.threshold_scale or Fraction(0), records_of_person(entry.neighbours)
+    threshold, most = entry.threshold_scale, records_of_person(entry.neighbours)
     if threshold.denominator != 1 or threshold < 1 or not entry.scale > 0:
         raise ValueError("a threshold of counts is a whole number from 1 on")
     if threshold < most:

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
-from hedgerow.audit.costs import Entry, UnknownCostError, cost, delta_of
+from hedgerow.audit.costs import Entry, cost, delta_of
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
 from hedgerow.audit.relations import is_public
@@ -32,16 +32,15 @@ _MORE = {
 _SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 
 
-def entries_of(ledger: Mapping[str, Any], relation: str | None, version: int) -> tuple[list[Entry], Finding]:
+def entries_of(ledger: Mapping[str, Any], relation: str | None) -> tuple[list[Entry], Finding]:
     """The events of a ledger, and whether all of them are readable, in one unit and under one relation.
 
     Args:
         ledger: The ledger as the file holds it.
         relation: The relation that the budget names; None if there is no budget.
-        version: The file's format version.
 
     Example:
-        >>> print(entries_of({"unit": "rho", "events": [{}]}, "replace", 2)[1].details)
+        >>> print(entries_of({"unit": "rho", "events": [{}]}, "replace")[1].details)
         ('event 1 does not have the fields of an event',)
     """
     found: list[Entry] = []
@@ -57,8 +56,6 @@ def entries_of(ledger: Mapping[str, Any], relation: str | None, version: int) ->
             wrong.append(f"{entry.name}: is counted in {entry.unit}, the ledger in {ledger['unit']}")
         if entry.neighbours != (relation or found[0].neighbours):
             wrong.append(f"{entry.name}: holds between tables that are neighbours by {entry.neighbours!r}")
-        if version > 1 and entry.threshold_scale is None:
-            wrong.append(f"{entry.name}: does not say the scale of a threshold's noise")
     count = len(ledger["events"])
     text = f"{count:,} event{'' if count == 1 else 's'}, in one unit and under one neighbouring relation"
     return found, gathered("ledger", wrong, [], text)
@@ -69,23 +66,22 @@ def check_charges(entries: Sequence[Entry]) -> Finding:
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
-        ...     "scale": 2.0, "charge": 0.4, "unit": "epsilon", "neighbours": "replace", "values": 2}
+        ...     "scale": 2.0, "charge": 0.4, "unit": "epsilon", "neighbours": "replace", "values": 2,
+        ...     "threshold_scale": 0.0}
         >>> check_charges([Entry.of(1, event)]).details
         ("event 1, measure of 'sex': is charged 0.4 epsilon and costs 0.5",)
     """
-    wrong, unknown = [], []
+    wrong = []
     for entry in entries:
         try:
             needed = cost(entry)
-        except UnknownCostError as error:
-            unknown.append(f"{entry.name}: {error}")
         except ValueError as error:
             wrong.append(f"{entry.name}: {error}")
         else:
             if entry.charge < needed.high:
                 charged, least = f"{float(entry.charge):.9g}", f"{float(needed.high):.9g}"
                 wrong.append(f"{entry.name}: is charged {charged} {entry.unit} and costs {least}")
-    return gathered("charges", wrong, unknown, "each covers what its mechanism costs at its sensitivity and scale")
+    return gathered("charges", wrong, [], "each covers what its mechanism costs at its sensitivity and scale")
 
 
 def check_sum(entries: Sequence[Entry], ledger: Mapping[str, Any]) -> Finding:
@@ -158,9 +154,7 @@ def check_public(entries: Sequence[Entry]) -> Finding | None:
     if not public:
         return None
     wrong = [
-        f"{entry.name}: is not public under {entry.neighbours!r}"
-        for entry in public
-        if not is_public(entry.neighbours) or entry.target != "number of records"
+        f"{entry.name}: is not public under {entry.neighbours!r}" for entry in public if not is_public(entry.neighbours)
     ]
     return gathered("public numbers", wrong, [], 'only the number of records, which "replace" makes public')
 
@@ -183,11 +177,9 @@ def head_of(ledger: Mapping[str, Any]) -> str:
     return head
 
 
-def check_head(ledger: Mapping[str, Any], version: int) -> Finding:
+def check_head(ledger: Mapping[str, Any]) -> Finding:
     """Whether the chain over all events ends in the head that the file holds."""
     found, stated = head_of(ledger), ledger.get("head")
-    if stated is None and version == 1:
-        return Finding("hash chain", Severity.UNKNOWN, "files of format 1 hold no head")
     if stated != found:
         return Finding("hash chain", Severity.FAILS, f"the events lead to {found}, and the file holds {stated}")
     return Finding("hash chain", Severity.HOLDS, f"the events lead to the head {found}")
@@ -240,7 +232,7 @@ def second_opinion(entries: Sequence[Entry], delta: Fraction) -> Finding | None:
         return None
     try:
         theirs = _their_epsilon(entries, float(delta))
-    except (UnknownCostError, ValueError):
+    except ValueError:
         return None
     ours = float(epsilon_of_rho(sum((entry.charge for entry in entries), Fraction(0)), delta))
     text = f"it makes epsilon = {theirs:.6g} of the events at delta = {float(delta):.3g}; their charges {ours:.6g}"

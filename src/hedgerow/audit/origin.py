@@ -18,24 +18,21 @@ KNOWN_BAD: Mapping[tuple[str, str], str] = {}
 """Reasons why a version of a library must not be trusted, by library and version; none is known."""
 
 
-def check_noise(secure: Any, noise: Any, version: int) -> Finding:
+def check_noise(secure: Any, noise: Any) -> Finding:
     """Whether all noise came from the secure source.
 
     Args:
         secure: The file's own statement.
         noise: Full name of the class of the source; None in files that do not say it.
-        version: The file's format version.
 
     Example:
-        >>> print(check_noise(True, "mine.Noise", 2))
+        >>> print(check_noise(True, "mine.Noise"))
         noise: fails: the file calls noise by mine.Noise secure
     """
     if secure is not True and secure is not False:
         return Finding("noise", Severity.FAILS, "the file does not say whether its noise was secure")
     if not secure:
         return Finding("noise", Severity.FAILS, f"the noise was not secure ({noise or 'its source is not named'})")
-    if noise is None and version == 1:
-        return Finding("noise", Severity.UNKNOWN, "called secure; files of format 1 do not name its source")
     if noise != SECURE_SOURCE:
         return Finding("noise", Severity.FAILS, f"the file calls noise by {noise or 'an unnamed source'} secure")
     return Finding("noise", Severity.HOLDS, f"drawn by {noise}")

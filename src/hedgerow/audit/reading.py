@@ -18,8 +18,8 @@ from typing import IO, Any, Never, final
 
 from hedgerow.errors import AuditError
 
-NEWEST = 2
-"""Format version of containers up to which they are understood."""
+OLDEST, NEWEST = 2, 3
+"""Format versions of containers that are understood."""
 
 LEDGER = "ledger"
 
@@ -101,10 +101,10 @@ def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
         if head.get("format") != f"hedgerow-{kind}" or not isinstance(head.get("content"), dict):
             raise _strange(file, f"it is not a {kind} of Hedgerow")
         version = head.get("version")
-        if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= NEWEST:
+        if isinstance(version, bool) or not isinstance(version, int) or not OLDEST <= version <= NEWEST:
             raise AuditError(
-                f"{file}: its format {version!r} is unknown; this version audits formats 1 to {NEWEST}",
-                remedy="install a newer hedgerow",
+                f"{file}: its format {version!r} is unknown; this version audits formats {OLDEST} to {NEWEST}",
+                remedy="audit it with the version that wrote it, or a newer one",
             )
         faults = [*_faults_of_arrays(archive, head, texts[0])]
         comment = _COMMENT.match(archive.comment)

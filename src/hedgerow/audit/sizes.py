@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 _STEP = re.compile(r"(\d+)(s|min|h|d)")
@@ -44,6 +45,23 @@ def size_of(attribute: Mapping[str, Any]) -> int:
     if (high - low).denominator != 1:
         raise ValueError(f"{attribute['max']!r} is no whole number of steps from {attribute['min']!r}")
     return int(high - low) + 1 + extra
+
+
+def inner_edges(attribute: Mapping[str, Any]) -> int:
+    """Number of edges between bins, those at a bin of a single step left out: such a bin may be a declared point.
+
+    Args:
+        attribute: Its entry in the domain of a file, with edges.
+
+    Example:
+        >>> inner_edges({"edges": [0, 1, 20, 40, 99], "whole": True}), inner_edges({"edges": [0, 1, 20, 40, 99]})
+        (2, 3)
+    """
+    edges, step = attribute["edges"], attribute.get("step")
+    stepped = attribute.get("whole") or step is not None or any(isinstance(edge, str) for edge in edges)
+    places = [_place(edge, step) for edge in edges]
+    single = [bool(stepped) and high - low <= 1 for low, high in pairwise(places)]
+    return sum(not (before or after) for before, after in pairwise(single))
 
 
 def _place(bound: object, step: object) -> Fraction:

@@ -37,8 +37,24 @@ from .exact.scores import (
     database_sensitivity as database_sensitivity,
     grid_sensitivity as grid_sensitivity,
 )
-from .ledger.ledger import Event as Event, Ledger as Ledger, LedgerView as LedgerView
+from .ledger.events import FORMAT as FORMAT, Event as Event
+from .ledger.ledger import Ledger as Ledger, LedgerView as LedgerView
 from .ledger.paid import check_answers_paid as check_answers_paid, check_limit as check_limit
+from .ledger.questions import (
+    PUBLIC as PUBLIC,
+    BestDatabase as BestDatabase,
+    ErrorFigure as ErrorFigure,
+    FrequentLabels as FrequentLabels,
+    InterruptedLook as InterruptedLook,
+    MeasuredQuery as MeasuredQuery,
+    Purpose as Purpose,
+    QuantileCuts as QuantileCuts,
+    QueryDraws as QueryDraws,
+    Question as Question,
+    RecordCount as RecordCount,
+    ThresholdTests as ThresholdTests,
+    WorstCandidate as WorstCandidate,
+)
 from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
 from .mechanisms.events import cost_of as cost_of
 from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law

@@ -10,7 +10,6 @@ Everything that an algorithm computes from what it gets here is post-processing 
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Never, TypeVar, final
 
 import numpy as np
@@ -41,7 +40,23 @@ from hedgerow.privacy.exact import (
 )
 from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
 from hedgerow.privacy.exact.scores import database_scores, grid_differences, grid_errors, public_answers, public_offsets
-from hedgerow.privacy.ledger import PUBLIC, RECORDS, Event, Ledger, LedgerView, PaidNoise
+from hedgerow.privacy.ledger import (
+    PUBLIC,
+    BestDatabase,
+    ErrorFigure,
+    Event,
+    FrequentLabels,
+    Ledger,
+    LedgerView,
+    MeasuredQuery,
+    PaidNoise,
+    QuantileCuts,
+    QueryDraws,
+    Question,
+    RecordCount,
+    ThresholdTests,
+    WorstCandidate,
+)
 from hedgerow.privacy.mechanisms import (
     ExponentialMechanism,
     IndependentDraws,
@@ -166,11 +181,11 @@ class Curator:
         """
         if self.neighbours.public_total:
             unit, relation = self.__budget.unit, self.neighbours.value
-            self.__ledger.charge(Event("total", PUBLIC, RECORDS, 0.0, 0.0, 0.0, unit, relation))
+            self.__ledger.charge(Event("total", PUBLIC, RecordCount(), 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         most = float(self.neighbours.records)
         noise = self._noise(most, most, 1.0, charge, None)
-        event = self._event("total", RECORDS, noise)
+        event = self._event("total", RecordCount(), noise)
         self.__noise.pay(event)
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)
         return min(max(1.0, float(noisy[0])), LARGEST_MASS - 1.0)
@@ -239,7 +254,8 @@ class Curator:
         targets = [target for target, _ in steps]
         noises = [self.noise_for(target, charge, kind) for target, charge in steps]
         events = [
-            self._event(label, target.text, noise, target.size) for target, noise in zip(targets, noises, strict=True)
+            self._event(label, MeasuredQuery.of(target), noise, target.size)
+            for target, noise in zip(targets, noises, strict=True)
         ]
         exact = self._charged(lambda: exact_units(targets, self.__source), *events)
         noisy = self.__noise.added_to_all(exact, events, [noise.step for noise in noises])
@@ -291,7 +307,7 @@ class Curator:
         units = _once(self.__units, workload, lambda: EqualUnits.of(workload, self.neighbours))
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
-        event = self._event(label, f"worst of {len(places):,} candidates", mechanism)
+        event = self._event(label, WorstCandidate(len(places)), mechanism)
         scores = grid_errors(workload, self._charged(lambda: self._exact_answers(workload), event), public)
         scores -= offset
         scores *= units.multipliers
@@ -327,8 +343,7 @@ class Curator:
         unit = quantile_sensitivity(runs, attribute.ordinary)
         sensitivity = unit * target.sensitivity(self.neighbours).l1
         mechanism = ExponentialMechanism.for_charge(self.regime, charge, sensitivity)
-        parts = f"{len(runs):,} disjoint parts" if len(runs) > 1 else "all records"
-        event = self._event(label, f"quantiles of {name} in {parts}", mechanism, len(runs))
+        event = self._event(label, QuantileCuts(name), mechanism, len(runs))
         (counts,) = self._charged(lambda: exact_units([target], self.__source), event)
         counts[list(apart)] = 0  # which moves no score more than before
         chosen = self.__noise.choices([quantile_scores(counts, run, unit) for run in runs], event)
@@ -378,7 +393,7 @@ class Curator:
             l2=sensitivity.l2,
             records=self.neighbours.records,
         )
-        event = self._event(label, f"labels of {name}", mechanism)
+        event = self._event(label, FrequentLabels(name), mechanism)
         self.__noise.pay(event)
         labels, counts = source.counts(name)
         places, noisy = self.__noise.told(counts, event)
@@ -411,8 +426,7 @@ class Curator:
         units = EqualWidths.of(workload, self.neighbours)
         public = public_answers(workload, answers)
         mechanism = IndependentDraws(scale, float(units.sensitivities.max()), size)
-        target = f"{size:,} of {workload.n_queries:,} queries and their complements"
-        event = self._event(label, target, mechanism, size)
+        event = self._event(label, QueryDraws(workload.n_queries), mechanism, size)
         exact = self._charged(lambda: self._exact_answers(workload), event)
         scores = units.multipliers * grid_differences(exact, public)
         return self.__noise.draws(np.concatenate([scores, -scores]), event)
@@ -452,7 +466,7 @@ class Curator:
         if self.__watching:
             raise BudgetError("the newest watch of this curator is running already", remedy="continue that one")
         watches = [event for event in self.__ledger.events if event.mechanism == state.mechanism.name]
-        if not watches or not _same_watch(watches[-1], self._watch_event(state.mechanism, label)):
+        if not watches or watches[-1] != self._watch_event(state.mechanism, label):
             raise BudgetError("the ledger does not hold this watch", remedy="restore it together with its ledger")
         self.__watching = True
         self.__noise.resume(watches[-1])
@@ -467,9 +481,7 @@ class Curator:
         return Watch(state, self.neighbours, exact, lambda margin: self.__noise.exceeds(margin, event))
 
     def _watch_event(self, mechanism: SparseVector, label: str) -> Event:
-        fires = f"{mechanism.fires} time{'s' if mechanism.fires != 1 else ''}"
-        target = f"whether answers pass a threshold with noise of scale {mechanism.threshold_scale:.6g}, up to {fires}"
-        return self._event(label, target, mechanism, mechanism.fires)
+        return self._event(label, ThresholdTests(), mechanism, mechanism.fires)
 
     def select_database(
         self, workload: Workload, answers: Floats, charge: float, *, label: str = "select database"
@@ -498,7 +510,7 @@ class Curator:
         public = public_databases(workload, answers)
         sensitivity = database_sensitivity(workload, self.neighbours)
         mechanism = selection_by("exponential", self.regime, charge, sensitivity, len(public))
-        event = self._event(label, f"best of {len(public):,} databases", mechanism)
+        event = self._event(label, BestDatabase(len(public)), mechanism)
         exact = self._charged(lambda: self._exact_answers(workload), event)
         return self.__noise.choice(database_scores(exact, public), event)
 
@@ -528,8 +540,8 @@ class Curator:
         public = public_answers(workload, answers)
         most = self.neighbours.records + GRID
         noise = self._noise(most, most, GRID, charge / 2.0, None)
-        candidates = f"{workload.n_candidates:,} candidate{'s' if workload.n_candidates != 1 else ''}"
-        events = [self._event(label, f"{name} error of {candidates}", noise) for name in ("mean", "largest")]
+        figures = ErrorFigure("mean", workload.n_candidates), ErrorFigure("largest", workload.n_candidates)
+        events = [self._event(label, figure, noise) for figure in figures]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
         errors = units.multipliers * grid_errors(workload, answers_there, public)
         exact = np.floor(np.array([math.fsum(errors.tolist()) / len(errors), errors.max()]) / GRID).astype(np.int64)
@@ -552,12 +564,12 @@ class Curator:
     ) -> LaplaceNoise | GaussianNoise:
         return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
 
-    def _event(self, label: str, target: str, mechanism: Mechanism, values: int = 1) -> Event:
+    def _event(self, label: str, question: Question, mechanism: Mechanism, values: int = 1) -> Event:
         """The event for one use of a mechanism."""
         return Event(
             label=label,
             mechanism=mechanism.name,
-            target=target,
+            question=question,
             sensitivity=mechanism.sensitivity,
             scale=mechanism.scale,
             charge=mechanism.charge(self.regime),
@@ -613,12 +625,6 @@ def _threshold_of(mechanism: Mechanism) -> float:
         case ThresholdedCounts():
             return float(mechanism.threshold)
     return 0.0
-
-
-def _same_watch(held: Event, wanted: Event) -> bool:
-    """Whether an event is that of a watch; the scale of the threshold may have been read from words (`upgraded`)."""
-    close = math.isclose(held.threshold_scale, wanted.threshold_scale, rel_tol=1e-4)
-    return close and replace(held, threshold_scale=wanted.threshold_scale) == wanted
 
 
 def _once(known: list[tuple[Workload, T]], workload: Workload, make: Callable[[], T]) -> T:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import DamagedReleaseError, ReleaseError, ReleaseVersionError
 from hedgerow.system import replacing
 
-VERSION = 2
+VERSION = 3
 RELEASE = "release"
 """The kind of most containers; sessions are the other kind."""
 
@@ -225,7 +225,12 @@ def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[st
             f"{file}: written in {kind} format {version}; this version of hedgerow reads up to format {VERSION}",
             remedy="install a newer hedgerow",
         )
-    if version not in range(1, VERSION + 1) or not isinstance(head.get("content"), dict):
+    if version == 1:
+        raise ReleaseVersionError(
+            f"{file}: written in {kind} format 1, by a version of hedgerow before 0.2, which is read no more",
+            remedy="make it again; what it spent stays spent",
+        )
+    if version not in range(2, VERSION + 1) or not isinstance(head.get("content"), dict):
         raise damaged(file, "its format version is unknown", kind)
     comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
     if not re.fullmatch(re.escape(comment) + b"(" + _SIGNATURE + b"[A-Za-z0-9+/]{86}==)?", archive.comment):

@@ -77,7 +77,7 @@ def load_release(path: str | os.PathLike[str]) -> Release:
 def _release_of(container: Container) -> Release:
     content, arrays = container.content, StoredArrays(container)
     domain = domain_from_mapping(content["domain"])
-    ledger = Ledger.from_dict(content["ledger"], version=container.version)
+    ledger = Ledger.from_dict(content["ledger"])
     total = float(content["total"])
     budget = budget_from_dict(content["budget"])
     error = None if content["error"] is None else WorkloadError.from_dict(content["error"])
@@ -92,7 +92,7 @@ def _release_of(container: Container) -> Release:
         measurements=measurements,
         error=error,
         total=total,
-        provenance=Provenance.from_dict(content["provenance"], version=container.version),
+        provenance=Provenance.from_dict(content["provenance"]),
         counted=None if content.get("counted") is None else float(content["counted"]),
     )
 

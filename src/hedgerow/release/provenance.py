@@ -82,12 +82,11 @@ class Provenance:
         return {**told, "violations": self.violations} if self.left_out else told
 
     @classmethod
-    def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Self:
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Self:
         """Read what ``to_dict`` wrote.
 
         Args:
             mapping: The values.
-            version: Version of the file format; the first one does not name the source of noise.
 
         Raises:
             KeyError, TypeError, ValueError: The values have another shape.
@@ -99,7 +98,7 @@ class Provenance:
             dict(mapping["parameters"]),
             mapping["secure"],
             dict(mapping["versions"]),
-            str(mapping["noise"]) if version > 1 else "",
+            str(mapping["noise"]),
             str(mapping.get("violations", "refuse")),
         )
 

@@ -466,7 +466,11 @@ class Release:
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:
             return Total(self.total, public=True)
-        noises = [event.noise for event in self.events if event.label == "total" and event.noise]
+        noises = [
+            event.noise
+            for event in self.events
+            if event.question.kind == "records" and event.noise and not event.earlier
+        ]
         if not noises:
             return Total(self.total, public=False)
 

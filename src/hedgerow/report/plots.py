@@ -143,7 +143,9 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
     """Sum of the charges after each event, and the limit, as SVG.
 
     Example:
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
+        >>> from hedgerow.privacy import MeasuredQuery
+        >>> asked = MeasuredQuery("marginal", ("sex",))
+        >>> event = Event("measure", "discrete Laplace", asked, 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
         >>> "looks at the data" in spending_plot([event], 1.0, "epsilon")
         True
     """

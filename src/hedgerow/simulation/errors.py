@@ -274,7 +274,7 @@ def _simulated(
     workload = release.workload
     squares, sizes = np.zeros(workload.n_queries), np.zeros(workload.n_candidates)
     kept: list[_Run] = []
-    learnt = [event for event in release.events if event.label.endswith("learn")]  # paid for its domain, not for runs
+    learnt = [event for event in release.events if event.label == "learn"]  # paid for its domain, not for runs
     keeps = runs * _records(release) * len(release.domain) <= _KEPT_BYTES
     for number in range(runs):
         if progress is not None:

@@ -39,7 +39,7 @@ from hedgerow.algorithms.strategies import cut_where_counts_are
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
-from hedgerow.privacy import LARGEST_MASS, Curator
+from hedgerow.privacy import LARGEST_MASS, Curator, RecordCount
 from hedgerow.queries import Marginal, Measurable, Measurement, Workload
 from hedgerow.release import Release
 
@@ -77,6 +77,7 @@ class MWEMRun:
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
         self.factors = self._public_factors()
         self.bought_first: list[Measurement] = []
+        self.selected = 0
         self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
         self.noise_counted = 1.0
@@ -288,6 +289,7 @@ class MWEMRun:
             offsets=self._offsets(charge.measurement),
             law=config.law,
         )
+        self.selected += 1
         return self._look(chosen, charge)
 
     def _offsets(self, charge: float) -> Floats | None:
@@ -351,7 +353,7 @@ class MWEMRun:
             self.workload,
             model,
             name="MWEM",
-            parameters=plain_parameters(self.config) | decided,
+            parameters=plain_parameters(self.config) | decided | {"selected": self.selected},
             measurements=[*self.bought_first, *self.learner.measurements],
             error_charge=self.charges.error,
             counted=counted,
@@ -366,7 +368,8 @@ class MWEMRun:
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""
-        noises = [event.noise for event in self.curator.ledger.events if event.label == "total" and event.noise]
+        paid = (event for event in self.curator.ledger.events if isinstance(event.question, RecordCount))
+        noises = [event.noise for event in paid if event.noise]
         if not noises or not noises[-1].std:  # noise that never moves a count leaves it exact
             return None
         total = averaged_total(self.total, noises[-1].std, self.learner.measurements)

@@ -214,7 +214,7 @@ class SessionFile:
             if hold is None or hold.purpose == "question":
                 return None
             budget = budget_from_dict(content["budget"])
-            ledger = Ledger.from_dict(content["ledger"], version=container.version)
+            ledger = Ledger.from_dict(content["ledger"])
             return Opening(
                 config=OnlineSettings.from_dict(content["config"]),
                 budget=budget,

@@ -10,13 +10,11 @@ fired. So even a death whose likelihood depends on what the test said tells noth
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Budget, Event, additive_noise
-
-Purpose = Literal["opening", "question"]
+from hedgerow.privacy import Budget, Event, InterruptedLook, Purpose, additive_noise
 
 Holding = Callable[["Hold"], None]
 """Writes down what is held, to outlast the process."""
@@ -68,7 +66,7 @@ class Hold:
         return Event(
             label=LOST,
             mechanism=noise.name,
-            target=f"the most that an interrupted {self.purpose} can have cost",
+            question=InterruptedLook(self.purpose),
             sensitivity=noise.sensitivity,
             scale=noise.scale,
             charge=self.charge,

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import Basis
-from hedgerow.algorithms.online_pmw.hold import LOST, Hold, Holding
+from hedgerow.algorithms.online_pmw.hold import Hold, Holding
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History
@@ -21,10 +21,12 @@ from hedgerow.domain import Clique, Domain, spread_over, summed
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGE_ATTRIBUTE, Histogram, Hypothesis, JunctionTree, Markov, hypothesis, may_be_dense
 from hedgerow.privacy import (
+    FORMAT,
     ApproxDP,
     Budget,
     Curator,
     Event,
+    InterruptedLook,
     Ledger,
     LedgerView,
     NoiseSource,
@@ -33,12 +35,8 @@ from hedgerow.privacy import (
     note_release,
 )
 from hedgerow.privacy.budgets import budget_for
-from hedgerow.privacy.mechanisms import COSTS_AS_MUCH
 from hedgerow.quantities import human
 from hedgerow.release import Release
-
-EARLIER = "earlier: "
-"""Before the labels of events that an earlier release was charged for."""
 
 
 @final
@@ -245,22 +243,21 @@ def earlier_events(release: Release, budget: Budget, domain: Domain) -> tuple[Ev
             remedy="give the session a ZCDP or ApproxDP budget, or start from a pure release",
         )
     paid = (event for event in release.events if event.charge > 0.0)
-    return tuple(replace(event, label=EARLIER + event.label, **_charge_in(event, budget)) for event in paid)
+    return tuple(replace(event, earlier=True, format=FORMAT, **_charge_in(event, budget)) for event in paid)
 
 
 def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
     """Unit and charge of an event in the ledger of another budget.
 
-    Of a lost hold and of files of format 1 the noise is not known, but one that costs as much. Its price in GDP is a
-    price in rho as it stands; from rho to GDP there is none.
+    Of a lost hold the noise is not known, but one that costs as much. Its price in GDP is a price in rho as it stands;
+    from rho to GDP there is none.
     """
     if event.unit == budget.unit:
         return {}
-    lost = event.label.endswith(LOST)
+    lost = isinstance(event.question, InterruptedLook)
     if lost and (event.unit, budget.regime) == (Regime.GDP.unit, Regime.ZCDP):
         return {"unit": budget.unit}
-    unknown = lost or event.target.endswith(COSTS_AS_MUCH)
-    if unknown and (event.unit, budget.regime) == (Regime.ZCDP.unit, Regime.GDP):
+    if lost and (event.unit, budget.regime) == (Regime.ZCDP.unit, Regime.GDP):
         raise ConfigError(
             f"what {event.target!r} spent in rho cannot be charged in mu^2/2: its mechanism is not known",
             remedy="give the session a ZCDP budget, or an ApproxDP budget counted in zCDP",

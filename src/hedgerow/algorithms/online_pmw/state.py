@@ -208,7 +208,7 @@ def read_session(path: str | os.PathLike[str], domain: Domain) -> tuple[SessionS
             )
         basis = Basis.from_dict(content)
         watch = None if content["watch"] is None else WatchState.from_dict(content["watch"])
-        events, lost = Ledger.from_dict(content["ledger"], version=container.version).events, None
+        events, lost = Ledger.from_dict(content["ledger"]).events, None
         if hold is not None:
             if watch is None or hold.charge != basis.rules.answer_charge:
                 raise ValueError("the hold does not match the cost of a question")

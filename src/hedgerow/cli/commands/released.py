@@ -260,7 +260,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
         shown.tell(levels_sentence(loaded))
     unit = loaded.budget.unit
     events = (
-        (str(number), event.label, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
+        (str(number), event.purpose, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
         for number, event in enumerate(loaded.events, start=1)
     )
     shown.table(
@@ -271,7 +271,7 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     )
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
-    ledger = [event.to_dict() for event in loaded.events]
+    ledger = [event.described() for event in loaded.events]
     shown.result({**summary_of(loaded), "ledger": ledger, "provenance": loaded.provenance.to_dict()})
 
 

@@ -1,2 +1,18 @@
-from .ledger import PUBLIC as PUBLIC, RECORDS as RECORDS, Event as Event, Ledger as Ledger, LedgerView as LedgerView
+from .events import FORMAT as FORMAT, Event as Event
+from .ledger import Ledger as Ledger, LedgerView as LedgerView
 from .paid import PaidNoise as PaidNoise
+from .questions import (
+    PUBLIC as PUBLIC,
+    BestDatabase as BestDatabase,
+    ErrorFigure as ErrorFigure,
+    FrequentLabels as FrequentLabels,
+    InterruptedLook as InterruptedLook,
+    MeasuredQuery as MeasuredQuery,
+    Purpose as Purpose,
+    QuantileCuts as QuantileCuts,
+    QueryDraws as QueryDraws,
+    Question as Question,
+    RecordCount as RecordCount,
+    ThresholdTests as ThresholdTests,
+    WorstCandidate as WorstCandidate,
+)

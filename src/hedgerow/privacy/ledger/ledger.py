@@ -14,169 +14,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, final
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.budgets import Budget, Regime
-from hedgerow.privacy.mechanisms import (
-    THRESHOLDED,
-    AdditiveNoise,
-    Mechanism,
-    ThresholdedCounts,
-    check_charge,
-    mechanism_of,
-    upgraded,
-)
-from hedgerow.queries import Neighbours
+from hedgerow.privacy.budgets import Budget
+from hedgerow.privacy.ledger.events import Event
+from hedgerow.privacy.mechanisms import THRESHOLDED
 from hedgerow.system import head_of, start_of
-
-PUBLIC = "public"
-"""Name of the mechanism that gives a number which is public between neighbours."""
-_UNITS = [regime.unit for regime in Regime]
-RECORDS = "number of records"
-"""The only such number, as the target in the ledger."""
-
-
-@final
-@dataclass(frozen=True)
-class Event:
-    """One touch of the private table.
-
-    Attributes:
-        label: Purpose: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
-        mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
-        target: The question, in words.
-        sensitivity: Largest change between neighbouring tables of the answer that noise was added to: L1 for Laplace
-            noise, L2 for Gaussian noise, of one score for a selection. In counts (selections: units of score).
-        scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of
-            e.
-        charge: Its cost, in ``unit``.
-        unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
-        neighbours: The neighbouring relation that the sensitivity refers to.
-        values: Number of values that were released: cells, draws, or fires of a sparse vector.
-        threshold_scale: Scale of a sparse vector's threshold noise, in counts; or the threshold of counts that are told
-            above one. 0 for all other mechanisms.
-
-    Example:
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
-        >>> Event.from_dict(event.to_dict()) == event
-        True
-        >>> Event("measure", "discrete Laplace", "sex", 1.0, 2.0, 0.5e-9, "epsilon", "add-remove", 2)
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.BudgetError: a discrete Laplace of sensitivity 1 and scale 2 costs 0.5 epsilon, not 5e-10
-    """
-
-    label: str
-    mechanism: str
-    target: str
-    sensitivity: float
-    scale: float
-    charge: float
-    unit: str
-    neighbours: str
-    values: int = 1
-    threshold_scale: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Check the numbers, and that the charge is at least what such a mechanism costs.
-
-        Raises:
-            BudgetError: A number is not finite or below 0, the unit or the relation is unknown, or the charge is less
-                than what follows from mechanism, sensitivity, scale and number of values.
-        """
-        for name in ("sensitivity", "scale", "charge", "threshold_scale"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int | float) or not 0.0 <= number < math.inf:
-                raise BudgetError(f"the {name} of a ledger event must be a finite number from 0 on, not {number!r}")
-        if isinstance(self.values, bool) or not isinstance(self.values, int) or self.values < 1:
-            raise BudgetError(f"a ledger event is about at least one value, not {self.values!r}")
-        if self.unit not in _UNITS:
-            raise BudgetError(f"a ledger counts {', '.join(_UNITS[:-1])} or {_UNITS[-1]}, not {self.unit!r}")
-        try:
-            relation = Neighbours.of(self.neighbours)
-        except (TypeError, ValueError):
-            raise BudgetError(f"there is no neighbouring relation {self.neighbours!r}") from None
-        if self.mechanism == PUBLIC:
-            self._check_public(relation)
-        else:
-            check_charge(self.of_mechanism, self.charge, self.unit)
-
-    def _check_public(self, relation: Neighbours) -> None:
-        if not relation.public_total:
-            raise BudgetError(f"under {self.neighbours!r} the number of records is not public")
-        if self.charge or self.sensitivity or self.scale or self.threshold_scale:
-            raise BudgetError("a public number has no noise, and costs nothing")
-        if self.target != RECORDS or self.values != 1:
-            raise BudgetError(f"the {RECORDS} is public, and nothing else is")
-
-    @property
-    def of_mechanism(self) -> Mechanism:
-        """The mechanism, made from the numbers of the event.
-
-        Raises:
-            BudgetError: There is none of that name that has these numbers.
-        """
-        return mechanism_of(
-            self.mechanism,
-            sensitivity=float(self.sensitivity),
-            scale=float(self.scale),
-            values=self.values,
-            threshold_scale=float(self.threshold_scale),
-        )
-
-    @property
-    def delta(self) -> float:
-        """The probability that it gives a table away, beside its charge: of counts above a threshold; else 0."""
-        if self.mechanism not in THRESHOLDED:
-            return 0.0
-        mechanism = self.of_mechanism
-        records = Neighbours.of(self.neighbours).records
-        return mechanism.delta(records) if isinstance(mechanism, ThresholdedCounts) else 0.0
-
-    @property
-    def noise(self) -> AdditiveNoise | None:
-        """The noise that was added to each value; None where none was, as in selections and in public numbers.
-
-        Example:
-            >>> event = Event("total", "discrete Laplace", "number of records", 1.0, 4.0, 0.26, "epsilon", "add-remove")
-            >>> event.noise.kind.value, round(event.noise.std, 2)
-            ('laplace', 5.64)
-        """
-        mechanism = None if self.mechanism == PUBLIC else self.of_mechanism
-        return mechanism if isinstance(mechanism, AdditiveNoise) else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return {  # `asdict` copies each value, which takes most of the time of saving a long ledger
-            "label": self.label,
-            "mechanism": self.mechanism,
-            "target": self.target,
-            "sensitivity": self.sensitivity,
-            "scale": self.scale,
-            "charge": self.charge,
-            "unit": self.unit,
-            "neighbours": self.neighbours,
-            "values": self.values,
-            "threshold_scale": self.threshold_scale,
-        }
-
-    @classmethod
-    def from_dict(cls, mapping: Mapping[str, Any]) -> Event:
-        """Read what `to_dict` wrote.
-
-        Raises:
-            BudgetError: A field is missing, unknown or out of its range.
-        """
-        if set(mapping) != {field.name for field in fields(cls)}:
-            raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
-        return cls(**mapping)
-
-    def __str__(self) -> str:
-        """One line for people."""
-        return f"{self.label}: {self.target} by {self.mechanism}, scale {self.scale:.6g}, {self.charge:.6g} {self.unit}"
 
 
 @final
@@ -190,8 +35,10 @@ class Ledger:
         thresholds: The amount that the deltas of counts above thresholds may add up to.
 
     Example:
+        >>> from hedgerow.privacy import MeasuredQuery
         >>> ledger = Ledger(1.0, "epsilon")
-        >>> ledger.charge(Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2))
+        >>> asked = MeasuredQuery("marginal", ("sex",))
+        >>> ledger.charge(Event("measure", "discrete Laplace", asked, 1.0, 4.0, 0.5, "epsilon", "add-remove", 2))
         >>> ledger.spent, ledger.remaining
         (0.5, 0.5)
     """
@@ -315,22 +162,17 @@ class Ledger:
         return {**self._limits, "events": events, "head": self.head}
 
     @classmethod
-    def from_dict(cls, mapping: Mapping[str, Any], *, version: int = 2) -> Ledger:
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Ledger:
         """Read what `to_dict` wrote.
-
-        Args:
-            mapping: The mapping.
-            version: Format version; events of version 1 are brought up to date, and have no head.
 
         Raises:
             BudgetError: A field is missing or out of its range, a charge is less than what its mechanism costs, the
                 events do not fit into the limit, or the head is not that of these events.
         """
         try:
-            listed = mapping["events"] if version > 1 else map(upgraded, mapping["events"])
-            events = [Event.from_dict(event) for event in listed]
+            events = [Event.from_dict(event) for event in mapping["events"]]
             found = cls(mapping["limit"], mapping["unit"], events, thresholds=mapping.get("thresholds", 0.0))
-            if version > 1 and mapping["head"] != found.head:
+            if mapping["head"] != found.head:
                 raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error

@@ -17,7 +17,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetError, UnpaidNoiseError
 from hedgerow.privacy.budgets import TOLERANCE, Budget
 from hedgerow.privacy.exact import GRID
-from hedgerow.privacy.ledger.ledger import Event, Ledger
+from hedgerow.privacy.ledger.events import Event
+from hedgerow.privacy.ledger.ledger import Ledger
 from hedgerow.privacy.mechanisms import (
     DRAWS,
     EXPONENTIAL,
@@ -49,9 +50,11 @@ class PaidNoise:
     Example:
         >>> import numpy as np
         >>> from hedgerow import SeededNoise
+        >>> from hedgerow.privacy import MeasuredQuery
         >>> ledger = Ledger(1.0, "epsilon")
         >>> noise = PaidNoise(SeededNoise(0), ledger)
-        >>> event = Event("measure", "discrete Laplace", "sex", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
+        >>> asked = MeasuredQuery("marginal", ("sex",))
+        >>> event = Event("measure", "discrete Laplace", asked, 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
         >>> noise.pay(event)
         >>> noise.added_to(np.array([10, 20]), event, step=1.0).shape, ledger.spent
         ((2,), 0.5)
@@ -283,7 +286,7 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
     for event in ledger.events:
         if event.neighbours != budget.neighbours.value:
             raise BudgetError(
-                f"{event.label} of {event.target!r} is charged between tables that are neighbours by "
+                f"{event.purpose} of {event.target!r} is charged between tables that are neighbours by "
                 f"{event.neighbours!r}, not by {budget.neighbours.value!r}"
             )
 

@@ -1,12 +1,10 @@
 from .additive_noise import AdditiveNoise as AdditiveNoise, GaussianNoise as GaussianNoise, LaplaceNoise as LaplaceNoise
 from .events import (
-    COSTS_AS_MUCH as COSTS_AS_MUCH,
     GAUSSIAN as GAUSSIAN,
     LAPLACE as LAPLACE,
     Mechanism as Mechanism,
     check_charge as check_charge,
     mechanism_of as mechanism_of,
-    upgraded as upgraded,
 )
 from .selection import (
     DRAWS as DRAWS,

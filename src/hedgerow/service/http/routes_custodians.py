@@ -22,7 +22,7 @@ def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Curso
     read = partial(here.store.events, data_set.id)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
     events = [
-        told.EventTold(**each.event.to_dict(), number=each.number, at=each.at, person=each.person) for each in found
+        told.EventTold(**each.event.described(), number=each.number, at=each.at, person=each.person) for each in found
     ]
     return told.LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
 

@@ -382,7 +382,9 @@ class EventTold(Told):
 
     label: str
     mechanism: str
-    target: str
+    target: str = Field(description="What was asked, in words.")
+    question: dict[str, Any] = Field(description="What was asked: its `kind`, and the fields of that kind.")
+    earlier: bool = Field(description="Whether it was charged for an earlier release.")
     sensitivity: float
     scale: float
     charge: float

@@ -6,9 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets.budget import budget_from_dict
-from hedgerow.privacy.mechanisms.events import upgraded
 from hedgerow.system.chain import link, start_of
 
 revision = "0002"
@@ -18,7 +16,7 @@ LINK = sa.String(length=64)
 
 
 def upgrade() -> None:
-    """Add the columns, bring events up to date, and link what is there."""
+    """Add the columns, and link what is there."""
     op.create_table(
         "chains",
         sa.Column("name", sa.Text(), nullable=False),
@@ -48,7 +46,7 @@ def _require(table: str, **columns: Any) -> None:
 
 
 def _link_ledgers(connection: sa.Connection) -> None:
-    """Events of earlier versions said less; they are written again as those of today, and linked as such."""
+    """Events are linked as they are; those of versions before 0.2 said less, and stop their data set."""
     data_sets = sa.table("data_sets", sa.column("id"), sa.column("registration", sa.JSON()))
     sessions = sa.table("sessions", sa.column("data_set"), sa.column("fixed", sa.JSON()), sa.column("head"))
     plain: list[Any] = [sa.column(name) for name in ("data_set", "number", "link")]
@@ -59,20 +57,11 @@ def _link_ledgers(connection: sa.Connection) -> None:
         head = start_of("ledger", fixed)
         wanted = sa.select(events.c.number, events.c.body).where(events.c.data_set == number)
         for place, body in connection.execute(wanted.order_by(events.c.number)).all():
-            told = _of_today(body)
-            head = link(head, told)
+            head = link(head, body)
             row = sa.update(events).where(events.c.data_set == number, events.c.number == place)
-            connection.execute(row.values(body=told, link=head))
+            connection.execute(row.values(link=head))
         of_it = sa.update(sessions).where(sessions.c.data_set == number)
         connection.execute(of_it.values(fixed=fixed, head=head))
-
-
-def _of_today(body: dict[str, Any]) -> dict[str, Any]:
-    """One that does not say what it was is left alone: its data set is refused when it is gone on with."""
-    try:
-        return upgraded(body)
-    except (BudgetError, KeyError, TypeError, ValueError):
-        return body
 
 
 def _link_audit(connection: sa.Connection) -> None:

@@ -1,0 +1,286 @@
+"""Checks that what a file shows of the data was paid for, at the sensitivities that it needs.
+
+Measurements, error estimates, the number of records, and what was learnt of the domain must each have an event with the
+same noise. A measurement tells its sensitivity exactly. The number of records and the error of a workload have one
+sensitivity each, and the scores of a selection are scaled so that one record moves them by about the weight of their
+family, or their width. A person with m records moves all of these m times as far. Other sensitivities are taken as
+stated, and counted.
+"""
+
+import math
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hedgerow.audit.costs import Entry
+from hedgerow.audit.exact import exact
+from hedgerow.audit.findings import Finding, Severity, gathered
+from hedgerow.audit.relations import (
+    is_public,
+    records_of_person,
+    squared_of_marginal,
+    squared_of_persons,
+    squared_of_values,
+    squared_of_width,
+)
+from hedgerow.audit.sizes import inner_edges, size_of
+
+_GRID = Fraction(1, 2**10)
+"""Errors are rounded to this before noise is added, which adds as much to their sensitivity."""
+
+_TEN_BITS = 1 - Fraction(1, 2**9)
+"""The worth of a count in a score is rounded down to 10 bits."""
+
+_OF_COUNTS = ("marginals", "cells", "prefixes", "ranges", "where")
+"""Families of a workload, as its text begins, whose queries count those that meet a condition."""
+
+MECHANISMS = {"laplace": "discrete Laplace", "gaussian": "discrete Gaussian"}
+TOTAL = "number of records"
+LEARN = "learn"
+"""Label of the events that the domain was learnt by."""
+Backed = dict[int, Mapping[str, Any]]
+"""Stored measurements, by the number of the event that paid for each."""
+
+
+def check_measurements(
+    measured: Sequence[Mapping[str, Any]], entries: Sequence[Entry], domain: Mapping[str, Any]
+) -> tuple[Backed, Finding]:
+    """Whether each noisy answer was paid for by an event of its own, with the same noise.
+
+    Hedgerow stores measurements as they were drawn; what it derives from them is in the model alone. Their kind, their
+    attributes and the name of a query are compared too; a condition is not written again. (An event of format 2 tells
+    its question in words, which hold no condition either.) A marginal over levels or a part of one tells its number of
+    cells, which the charge does not depend on.
+
+    Args:
+        measured: The measurements as the file holds them.
+        entries: The ledger's events.
+        domain: The attributes as the file holds them.
+
+    Returns:
+        The measurement that each event paid for, and the finding.
+    """
+    free: dict[tuple[Any, ...], deque[Entry]] = defaultdict(deque)
+    asked = [entry for entry in entries if entry.asks("query") and entry.label != LEARN]
+    for entry in asked:
+        for key in _keys_of_entry(entry):
+            free[key].append(entry)
+    backed: Backed = {}
+    wrong = []
+    for each in sorted(measured, key=lambda each: _is_conditional(each["target"])):
+        for key in _keys_of(each, domain):
+            while free[key] and free[key][0].number in backed:
+                free[key].popleft()
+            if free[key]:
+                backed[free[key][0].number] = each
+                break
+        else:
+            noise = f"{each['noise']} noise of scale {each['scale']:.6g}"
+            wrong.append(f"{_text_of(each['target'])}: no event of the ledger pays for {noise}")
+    text = (
+        f"each of {len(measured):,} is paid for by an event with the same noise" if measured else "none are in the file"
+    )
+    unused = len(asked) - len(backed)
+    text += f"; the ledger pays for {unused:,} more, which the file does not hold" if unused else ""
+    return backed, gathered("measurements", wrong, [], text)
+
+
+def _keys_of_entry(entry: Entry) -> Iterable[tuple[Any, ...]]:
+    """What a measurement must agree with to be the one that an event paid for."""
+    noise, fields = (entry.mechanism, entry.scale, entry.values), entry.question.fields
+    if fields:
+        yield *noise, fields["form"], tuple(fields["scope"]), _name(fields["form"], fields["words"])
+    else:
+        yield *noise, entry.question.text
+        yield *noise, None
+
+
+def _keys_of(measured: Mapping[str, Any], domain: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
+    target = measured["target"]
+    noise = MECHANISMS[measured["noise"]], exact(measured["scale"]), _values_of(target, domain)
+    words = target.get("name") or target.get("about") or ""
+    yield *noise, target["kind"], tuple(target["scope"]), _name(target["kind"], words)
+    yield *noise, None if _is_conditional(target) else _text_of(target)
+
+
+def _name(form: str, words: str) -> str:
+    """The words of a question as far as a measurement holds them too: a name, and not a condition."""
+    return words if form in ("explicit", "blocks") else ""
+
+
+def _is_conditional(target: Mapping[str, Any]) -> bool:
+    """Whether its text holds a condition."""
+    return target["kind"] == "conjunction" or "within" in target
+
+
+def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
+    """Number of values of a measurement."""
+    if target["kind"] not in ("marginal", "blocks"):
+        return 1
+    return int(target["cells"]) if "cells" in target else math.prod(size_of(domain[name]) for name in target["scope"])
+
+
+def _text_of(target: Mapping[str, Any]) -> str:
+    match target["kind"]:
+        case "marginal":
+            return " * ".join(target["scope"])
+        case "blocks":
+            return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
+        case "parity":
+            return f"parity({', '.join(target['scope'])})"
+        case "explicit":
+            return str(target["name"])
+        case "conjunction":
+            return f"a condition on {', '.join(target['scope']) or 'nothing'}"
+    raise ValueError(f"unknown kind of measurement {target['kind']!r}")
+
+
+def check_learnt(domain: Mapping[str, Any], entries: Sequence[Entry]) -> Finding | None:
+    """Whether bins and values that are marked as learnt have events that paid for them; None where there are none.
+
+    A domain that was learnt in one release may serve another, whose ledger then says nothing of it. Where it does say
+    something, each learnt edge has a cut of its own; the edges on both sides of a bin of one step may be public points.
+
+    Args:
+        domain: The attributes as the file holds them.
+        entries: The ledger's events.
+    """
+    learnt = {str(name): entry for name, entry in domain.items() if isinstance(entry, Mapping) and entry.get("learnt")}
+    if not learnt:
+        return None
+    wrong, strange, listed = list[str](), list[str](), list[str]()
+    for name, attribute in learnt.items():
+        paying = [entry for entry in entries if _learns(entry, name) and entry.charge]
+        cuts = sum(entry.values for entry in paying if entry.question.kind == "quantiles")
+        needed = inner_edges(attribute) if "edges" in attribute else 0
+        if not paying:
+            text = "no event of this ledger pays for what was learnt of it; audit the release that learnt it as well"
+            strange.append(f"{name}: {text}")
+        elif needed > cuts:
+            wrong.append(f"{name}: {needed:,} edges are learnt, and {cuts:,} cuts are paid for")
+        elif "values" in attribute and all(entry.question.kind == "query" for entry in paying):
+            listed.append(name)
+    rest = f"; that the values of {', '.join(listed)} are some of a public list is not in the file" if listed else ""
+    return gathered("learnt domain", wrong, strange, f"paid for, in {len(learnt):,} columns{rest}")
+
+
+def _learns(entry: Entry, name: str) -> bool:
+    """Whether an event is about cuts, labels, or listed values of a column."""
+    question = entry.question
+    if question.kind in ("quantiles", "labels"):
+        return bool(question.fields["attribute"] == name)
+    if question.kind != "query" or entry.label != LEARN:
+        return False
+    told = question.fields or {"form": "marginal", "scope": [question.text]}
+    return (told["form"], told["scope"]) == ("marginal", [name])
+
+
+def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:
+    """Whether both figures of the error estimate were paid for, with the noise that they are told to have.
+
+    Args:
+        error: The estimate as the file holds it; None if there is none.
+        entries: The ledger's events.
+    """
+    if error is None:
+        return None
+    wrong = []
+    for name, figure in (("mean", "mean"), ("maximum", "largest")):
+        noise, over = error[f"{name}_noise"], error["n_candidates"]
+        wanted = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
+        asked = {"figure": figure, "candidates": over}
+        if not any(
+            entry.asks("error")
+            and entry.question.fields == asked
+            and (entry.mechanism, entry.scale, entry.sensitivity) == wanted
+            for entry in entries
+        ):
+            told = f"{noise['kind']} noise of scale {noise['scale']:.6g}"
+            wrong.append(f"the {figure} error of {over} candidates: no event pays for {told}")
+    return gathered("error estimate", wrong, [], "both figures are paid for by events with the same noise")
+
+
+def check_total(entries: Sequence[Entry], relation: str, *, released: bool) -> Finding:
+    """Whether the number of records was paid for, unless it is public.
+
+    Args:
+        entries: The ledger's events.
+        relation: The neighbouring relation.
+        released: Whether the file holds a number of records; a ledger alone does not.
+    """
+    if is_public(relation):
+        return Finding(TOTAL, Severity.HOLDS, 'public under "replace"')
+    paid = [entry for entry in entries if entry.asks("records")]
+    if paid:
+        noise = f"{paid[-1].mechanism} noise of scale {float(paid[-1].scale):.6g}"
+        return Finding(TOTAL, Severity.HOLDS, f"paid for, with {noise}")
+    if released:
+        return Finding(TOTAL, Severity.FAILS, f"the file states it, and no event pays for it under {relation!r}")
+    return Finding(TOTAL, Severity.NOTE, "no event asks for it")
+
+
+def check_sensitivities(
+    entries: Sequence[Entry], backed: Backed, *, families: Sequence[Mapping[str, Any]], bounds: Sequence[float] | None
+) -> Finding:
+    """Whether sensitivities are at least what their targets need, as far as the file tells what these are.
+
+    Args:
+        entries: The ledger's events.
+        backed: Stored measurements, by the number of the event that paid for each.
+        families: The workload's families; none if there is no workload.
+        bounds: Bounds of the queries that a session takes; None if there is no session.
+    """
+    wrong, told = list[str](), 0
+    for entry in entries:
+        least = _of_measured(entry, backed[entry.number]) if entry.number in backed else None
+        if least is None:
+            least = _of_target(entry, families, bounds)
+        if least is None:
+            continue
+        told += 1
+        if entry.sensitivity**2 < least:
+            stated, needed = f"{float(entry.sensitivity):.6g}", f"{math.sqrt(least):.6g}"
+            wrong.append(f"{entry.name}: a sensitivity of {stated} is stated, at least {needed} is needed")
+    noisy = sum(entry.mechanism != "public" for entry in entries)
+    rest = "; what the rest need is not in the file" if noisy > told else ""
+    return gathered("sensitivities", wrong, [], f"at least what their targets need, in {told:,} of {noisy:,}{rest}")
+
+
+def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
+    target, relation = measured["target"], entry.neighbours
+    match target["kind"]:
+        case "marginal" | "blocks":
+            return squared_of_marginal(relation, gaussian=measured["noise"] == "gaussian")
+        case "parity":
+            return squared_of_values(relation, Fraction(-1), Fraction(1))
+        case "explicit":
+            low, high = map(exact, target["limits"])
+            return squared_of_values(relation, low, high)
+    return squared_of_persons(relation)
+
+
+def _of_target(entry: Entry, families: Sequence[Mapping[str, Any]], bounds: Sequence[float] | None) -> Fraction | None:
+    """The square of the least sensitivity that the question of an event needs; None where nothing tells it."""
+    relation, kind = entry.neighbours, entry.question.kind
+    needed: Fraction | None = None
+    if kind in ("records", "interrupted") and entry.mechanism != "public":
+        needed = squared_of_persons(relation)
+    elif kind == "error":  # in units of what one record can change
+        needed = (records_of_person(relation) + _GRID) ** 2
+    elif kind in ("labels", "quantiles"):  # quantiles: times a number of bins, at least 1
+        needed = squared_of_marginal(relation, gaussian="Gaussian" in entry.mechanism)
+    elif kind == "tests" and bounds is not None:
+        needed = squared_of_values(relation, *map(exact, bounds))
+    elif kind == "draws":
+        needed = _TEN_BITS**2 * squared_of_width(relation, counts=any(map(_is_of_counts, families)))
+    elif kind == "candidate" and families:
+        needed = (min(exact(family["weight"]) for family in families) * _TEN_BITS) ** 2 * squared_of_persons(relation)
+    elif kind == "database" and families and all(family["kind"] != "explicit" for family in families):
+        needed = squared_of_persons(relation)
+    return needed
+
+
+def _is_of_counts(family: Mapping[str, Any]) -> bool:
+    """Whether the values of its queries are known to be 0 and 1."""
+    return family["kind"] == "text" and str(family["text"]).partition(":")[0] in _OF_COUNTS

@@ -1,0 +1,108 @@
+"""Checks that what a run left in a file has the events that paid for it, counted.
+
+A run leaves more than noisy answers: rounds, draws, tests, epochs, a record for each best response. Each such number
+stands in the file, and the ledger must hold as many events of its kind. A file that leaves them out with their events
+tells of a shorter run, which is what then was paid for.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hedgerow.audit.costs import Entry
+from hedgerow.audit.exact import exact
+from hedgerow.audit.findings import Finding, gathered
+
+
+def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Finding | None:
+    """Whether rounds, draws, tests and epochs that a file tells of were paid for; None where it tells of none.
+
+    Args:
+        content: Values of a release or a session.
+        entries: The ledger's events.
+    """
+    if "epochs" in content:
+        wrong = _of_session(content, entries)
+    else:
+        parameters = content["provenance"]["parameters"]
+        check = _OF_ALGORITHM.get(content["provenance"]["algorithm"])
+        if check is None:
+            return None
+        wrong = check(content, parameters, entries)
+    return gathered("run", wrong, [], "rounds, draws and tests that the file tells of are paid for, each by an event")
+
+
+def _counted(entries: Sequence[Entry], kind: str) -> int:
+    return sum(entry.asks(kind) for entry in entries)
+
+
+def _fewer(what: str, told: int, paid: int) -> list[str]:
+    return [f"{told:,} {what} are told, and {paid:,} are paid for"] if told > paid else []
+
+
+def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    tests, watch = [entry for entry in entries if entry.asks("tests")], content["watch"]
+    wrong = _fewer("epochs", content["epochs"], len(tests))
+    if content["tests"] and not tests:
+        wrong.append(f"{content['tests']:,} tests are told, and no sparse vector is paid for")
+    if content["tests"] < content["known"]:
+        wrong.append(f"{content['known']:,} answers are known, from {content['tests']:,} tests")
+    left = 0
+    if watch is not None:
+        left, fires = watch["fires_left"], watch["fires"]
+        running = [exact(watch[name]) for name in ("threshold_scale", "test_scale", "sensitivity")]
+        if not tests or _numbers(tests[-1]) != [*running, fires]:
+            wrong.append("the running sparse vector is not the newest that is paid for")
+        if not 0 <= left <= fires:
+            wrong.append(f"{left} of {fires} fires cannot be left")
+    return wrong + _of_fires(content["measurements"], left, content["rules"], entries)
+
+
+def _of_online(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    return _of_fires(len(content["measurements"]), 0, parameters["rules"], entries)
+
+
+def _of_fires(answers: int, left: int, rules: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    """Each answer, and each interrupted look, is a test that fired; all sparse vectors are that of the rules."""
+    tests = [entry for entry in entries if entry.asks("tests")]
+    lost = sum(entry.asks("interrupted") and entry.question.fields["purpose"] == "question" for entry in entries)
+    wrong = _fewer("fires", answers + lost + left, sum(entry.values for entry in tests))
+    *scales, fires = rules["watch"]
+    planned = [*map(exact, scales), fires]
+    return wrong + [f"{entry.name}: is not the one of the rules" for entry in tests if _numbers(entry) != planned]
+
+
+def _numbers(entry: Entry) -> list[Any]:
+    return [entry.threshold_scale, entry.scale, entry.sensitivity, entry.values]
+
+
+def _of_dual_query(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    """The first round looks at no data; each of the others draws as many queries, and all add a record."""
+    rounds, samples = parameters["chosen"]["rounds"], parameters["chosen"]["samples"]
+    draws = [entry for entry in entries if entry.asks("draws")]
+    wrong = _fewer("rounds with draws", rounds - 1, len(draws))
+    wrong += [f"{entry.name}: {samples:,} draws are told" for entry in draws if entry.values != samples]
+    return wrong + _fewer("records", content["model"]["records"], rounds)
+
+
+def _of_small_db(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    return _fewer("choices of a database", 1, _counted(entries, "database"))
+
+
+def _of_offline(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    """Each round chooses a query and measures it; the last may find that nothing is to be updated."""
+    rounds, paid = parameters["updates"] + parameters["stopped"], _counted(entries, "candidate")
+    return _fewer("rounds", rounds, paid) + _fewer("measurements", len(content["measurements"]), paid)
+
+
+def _of_mwem(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+    """A file of format 2 does not say how many of its measurements were selected."""
+    return _fewer("selections", parameters.get("selected", 0), _counted(entries, "candidate"))
+
+
+_OF_ALGORITHM = {
+    "DualQuery": _of_dual_query,
+    "MWEM": _of_mwem,
+    "OfflinePMW": _of_offline,
+    "OnlinePMW": _of_online,
+    "SmallDB": _of_small_db,
+}

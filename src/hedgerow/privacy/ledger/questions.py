@@ -1,0 +1,322 @@
+"""What was asked of the private table: a frozen class for each kind of question, with fields for its parts.
+
+Texts are made from a question and the numbers of its event, for people; no code reads them. How many values were
+released, and at which scale, stands in the event alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Self, final, get_args
+
+from hedgerow.errors import BudgetError
+from hedgerow.privacy.mechanisms import (
+    DRAWS,
+    EXPONENTIAL,
+    GAUSSIAN,
+    LAPLACE,
+    ONE_DRAW,
+    PERMUTE_AND_FLIP,
+    SPARSE_VECTOR,
+    THRESHOLDED,
+)
+from hedgerow.queries import Blocks, Conjunction, Explicit, Marginal, Measurable, Parity
+
+PUBLIC = "public"
+"""Name of the mechanism that gives a number which is public between neighbours."""
+_ADDITIVE = frozenset({LAPLACE, GAUSSIAN})
+
+Figure = Literal["mean", "largest"]
+Purpose = Literal["opening", "question"]
+_CHOICES: Mapping[str, tuple[str, ...]] = {"figure": get_args(Figure), "purpose": get_args(Purpose)}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked of the table; each kind is a class of its own.
+
+    Attributes:
+        kind: Name of the kind in files.
+        mechanisms: Names of the mechanisms that can answer it.
+        many: Whether one event can release several values of it.
+    """
+
+    kind: ClassVar[str]
+    mechanisms: ClassVar[frozenset[str]] = _ADDITIVE
+    many: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the fields.
+
+        Raises:
+            BudgetError: A text is no text or not one of a few, or a number is no whole number from 1 on.
+        """
+        for each in fields(self):
+            value = getattr(self, each.name)
+            parts = value if isinstance(value, tuple) else (value,)
+            texts = all(isinstance(part, str) for part in parts)
+            whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+            if not (texts or whole) or value not in _CHOICES.get(each.name, (value,)):
+                raise BudgetError(f"the {each.name} of what was asked cannot be {value!r}")
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """The question in words, for people.
+
+        Args:
+            values: Number of values of its event.
+            threshold_scale: Scale of a sparse vector's threshold noise.
+        """
+        raise NotImplementedError(self.kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        parts = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {"kind": self.kind} | {
+            name: list(part) if isinstance(part, tuple) else part for name, part in parts.items()
+        }
+
+    @staticmethod
+    def from_dict(mapping: Mapping[str, Any]) -> Question:
+        """Read what `to_dict` wrote.
+
+        Raises:
+            BudgetError: There is no such kind, or it has other fields.
+
+        Example:
+            >>> Question.from_dict({"kind": "draws", "queries": 36})
+            QueryDraws(queries=36)
+        """
+        parts = {name: tuple(part) if isinstance(part, list) else part for name, part in mapping.items()}
+        of_kind = _QUESTIONS.get(str(parts.pop("kind", "")))
+        if of_kind is None or {each.name for each in fields(of_kind)} != set(parts):
+            raise BudgetError(f"a ledger has no question {dict(mapping)!r}")
+        return of_kind(**parts)
+
+
+@final
+@dataclass(frozen=True)
+class RecordCount(Question):
+    """The number of records."""
+
+    kind = "records"
+    mechanisms = _ADDITIVE | {PUBLIC}
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """The same words always."""
+        return "number of records"
+
+
+@final
+@dataclass(frozen=True)
+class MeasuredQuery(Question):
+    """The answer of a query, or all cells of a marginal; the event says how many values.
+
+    Attributes:
+        form: ``"marginal"``, ``"blocks"``, ``"parity"``, ``"conjunction"``, ``"explicit"`` or ``"query"`` for others;
+            empty in events of format 2, which do not say it.
+        scope: Names of the attributes.
+        words: The condition of a conjunction or of a part of a marginal, the name of a query, or what blocks tell
+            apart.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
+        >>> MeasuredQuery.of(Marginal(domain, ("a", "b")))
+        MeasuredQuery(form='marginal', scope=('a', 'b'), words='')
+    """
+
+    kind = "query"
+    many = True
+    form: str
+    scope: tuple[str, ...] = ()
+    words: str = ""
+
+    @classmethod
+    def of(cls, target: Measurable) -> Self:
+        """The question of a query or marginal."""
+        match target:
+            case Marginal():
+                return cls("marginal", target.scope, "" if target.within is None else target.within.text)
+            case Blocks():
+                return cls("blocks", target.scope, target.about)
+            case Parity():
+                return cls("parity", target.scope)
+            case Conjunction():
+                return cls("conjunction", target.scope, target.text)
+            case Explicit():
+                return cls("explicit", target.scope, target.name)
+        return cls("query", target.scope, target.text)
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """As the query itself tells it."""
+        names = " * ".join(self.scope)
+        match self.form:
+            case "marginal":
+                return f"{names} where {self.words}" if self.words else names
+            case "blocks":
+                return f"{self.words or names} in {values} blocks"
+            case "parity":
+                return f"parity({', '.join(self.scope)})"
+        return self.words
+
+
+@final
+@dataclass(frozen=True)
+class ErrorFigure(Question):
+    """One figure of the error of a workload.
+
+    Attributes:
+        figure: ``"mean"`` or ``"largest"``.
+        candidates: Number of candidates that it is over.
+    """
+
+    kind = "error"
+    figure: Figure
+    candidates: int
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``mean error of 3 candidates``."""
+        return f"{self.figure} error of {self.candidates:,} candidate{'s' if self.candidates != 1 else ''}"
+
+
+@final
+@dataclass(frozen=True)
+class WorstCandidate(Question):
+    """The candidate on which a hypothesis errs most.
+
+    Attributes:
+        candidates: Number of candidates to choose from.
+    """
+
+    kind = "candidate"
+    mechanisms = frozenset({EXPONENTIAL, PERMUTE_AND_FLIP, ONE_DRAW})
+    candidates: int
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``worst of 3 candidates``."""
+        return f"worst of {self.candidates:,} candidates"
+
+
+@final
+@dataclass(frozen=True)
+class BestDatabase(Question):
+    """The database that answers its worst query best.
+
+    Attributes:
+        databases: Number of databases to choose from.
+    """
+
+    kind = "database"
+    mechanisms = WorstCandidate.mechanisms
+    databases: int
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``best of 120 databases``."""
+        return f"best of {self.databases:,} databases"
+
+
+@final
+@dataclass(frozen=True)
+class QuantileCuts(Question):
+    """Cuts of disjoint runs of an ordered attribute near quantiles; the event says how many.
+
+    Attributes:
+        attribute: Name of the attribute.
+    """
+
+    kind = "quantiles"
+    mechanisms = frozenset({EXPONENTIAL})
+    many = True
+    attribute: str
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``quantiles of age in 3 disjoint parts``."""
+        parts = f"{values:,} disjoint parts" if values > 1 else "all records"
+        return f"quantiles of {self.attribute} in {parts}"
+
+
+@final
+@dataclass(frozen=True)
+class FrequentLabels(Question):
+    """The labels of a column that many records have.
+
+    Attributes:
+        attribute: Name of the column.
+    """
+
+    kind = "labels"
+    mechanisms = frozenset(THRESHOLDED)
+    attribute: str
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``labels of job``."""
+        return f"labels of {self.attribute}"
+
+
+@final
+@dataclass(frozen=True)
+class QueryDraws(Question):
+    """Queries and complements that a hypothesis answers too low; the event says how many were drawn.
+
+    Attributes:
+        queries: Number of queries; each has a complement.
+    """
+
+    kind = "draws"
+    mechanisms = frozenset({DRAWS, ONE_DRAW})
+    many = True
+    queries: int
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``3 of 12 queries and their complements``."""
+        return f"{values:,} of {self.queries:,} queries and their complements"
+
+
+@final
+@dataclass(frozen=True)
+class ThresholdTests(Question):
+    """Whether values pass a noisy threshold; the event says how often they may, and the scale of its noise."""
+
+    kind = "tests"
+    mechanisms = frozenset({SPARSE_VECTOR})
+    many = True
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``whether answers pass a threshold with noise of scale 4, up to 3 times``."""
+        fires = f"{values} time{'s' if values != 1 else ''}"
+        return f"whether answers pass a threshold with noise of scale {threshold_scale:.6g}, up to {fires}"
+
+
+@final
+@dataclass(frozen=True)
+class InterruptedLook(Question):
+    """Something that was paid for when its process died; it may have been drawn or not.
+
+    Attributes:
+        purpose: ``"opening"``, the number of records with which a session begins, or ``"question"``.
+    """
+
+    kind = "interrupted"
+    purpose: Purpose
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``the most that an interrupted question can have cost``."""
+        return f"the most that an interrupted {self.purpose} can have cost"
+
+
+_QUESTIONS: Mapping[str, type[Question]] = {
+    each.kind: each
+    for each in (
+        RecordCount,
+        MeasuredQuery,
+        ErrorFigure,
+        WorstCandidate,
+        BestDatabase,
+        QuantileCuts,
+        FrequentLabels,
+        QueryDraws,
+        ThresholdTests,
+        InterruptedLook,
+    )
+}
