@@ -141,7 +141,7 @@ MISTAKES = [
     Mistake("ledger_checks", "if stated != found:", "if stated is None:"),
     Mistake("ledger_checks", 'if entry.unit != ledger["unit"]:', "if not entry.unit:"),
     Mistake("ledger_checks", "if entry.neighbours != (relation or found[0].neighbours):", "if not entry.neighbours:"),
-    Mistake("ledger_checks", "if not is_public(entry.neighbours) or entry.target", "if entry.target"),
+    Mistake("ledger_checks", "if not is_public(entry.neighbours)", "if not entry.neighbours"),
     Mistake("ledger_checks", '*ledger["events"]):', '*ledger["events"][1:]):'),
     Mistake("relations", "return (2 if gaussian else 4) *", "return 2 *"),
     Mistake("relations", "return (2 if gaussian else 4) *", "return (1 if gaussian else 4) *"),
@@ -160,19 +160,24 @@ MISTAKES = [
     Mistake("relations", "halved = _parts(relation).change == ADD_REMOVE and not counts", "halved = True"),
     Mistake("relations", "return squared_of_persons(relation) / (4 if", "return Fraction(1) / (4 if"),
     Mistake("relations", 'f"{whole} of persons ({column})"', "whole"),
-    Mistake("looks", "return squared_of_persons(entry.neighbours) if entry", "return Fraction(1) if entry"),
-    Mistake("looks", "counts=any(map(_is_of_counts, families))", "counts=False"),
-    Mistake("looks", "counts=any(map(_is_of_counts, families))", "counts=True"),
-    Mistake("looks", "* _TEN_BITS) ** 2 * persons", "* _TEN_BITS) ** 2"),
-    Mistake("looks", "return squared_of_marginal(entry.neighbours, gaussian=False)", "return Fraction(1)"),
-    Mistake("looks", "return (records_of_person(entry.neighbours) + _GRID) ** 2", "return (1 + _GRID) ** 2"),
-    Mistake("looks", " and not entry.about_earlier:", ":"),
-    Mistake("looks", "while free[key] and free[key][0].number in backed:", "while False:"),
-    Mistake("looks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
+    Mistake(
+        "measurement_checks",
+        '        needed = squared_of_persons(relation)\n    elif kind == "error"',
+        '        needed = Fraction(1)\n    elif kind == "error"',
+    ),
+    Mistake("measurement_checks", "counts=any(map(_is_of_counts, families))", "counts=False"),
+    Mistake("measurement_checks", "counts=any(map(_is_of_counts, families))", "counts=True"),
+    Mistake("measurement_checks", "* _TEN_BITS) ** 2 * squared_of_persons(relation)", "* _TEN_BITS) ** 2"),
+    Mistake(
+        "measurement_checks", 'squared_of_marginal(relation, gaussian="Gaussian" in entry.mechanism)', "Fraction(1)"
+    ),
+    Mistake("measurement_checks", "(records_of_person(relation) + _GRID) ** 2", "(1 + _GRID) ** 2"),
+    Mistake("measurement_checks", "while free[key] and free[key][0].number in backed:", "while False:"),
+    Mistake("measurement_checks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
     Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
     Mistake("origin", "if not secure:", "if secure is None:"),
-    Mistake("looks", "return (records_of_person(entry.neighbours) + _GRID) ** 2", "return Fraction(0)"),
-    Mistake("looks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
+    Mistake("measurement_checks", "(records_of_person(relation) + _GRID) ** 2", "Fraction(0)"),
+    Mistake("measurement_checks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
     Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
     Mistake("totals", "epsilon + epsilon_of_rho(rest, left)", "epsilon_of_rho(rest, left)"),
     Mistake("totals", "else delta - thresholds", "else delta"),
@@ -197,13 +202,48 @@ MISTAKES = [
     Mistake("ledger_checks", "kept and kept == delta and", "kept > delta and"),
     Mistake("ledger_checks", "sorted(set(each) - known)", "sorted(set())"),
     Mistake("ledger_checks", "for each in (budget, inner):", "for each in (inner,):"),
-    Mistake("looks", 'entry.label.endswith("learn") and entry.charge', 'entry.label.endswith("learn")'),
-    Mistake("looks", "and entry.mechanism not in THRESHOLDED", "and not entry.mechanism"),
-    Mistake("looks", "if name in paid and f", "if f"),
-    Mistake("looks", 'entry.label.endswith("learn") and entry.charge', "entry.charge"),
-    Mistake("looks", "told in (name, f", "name in told or told in (name, f"),
-    Mistake("looks", 'entry.get("learnt")]', 'entry.get("learned")]'),
-    Mistake("looks", "if entry.mechanism in THRESHOLDED:", "if not entry.mechanism:"),
+    Mistake("measurement_checks", "_learns(entry, name) and entry.charge", "_learns(entry, name)"),
+    Mistake("measurement_checks", 'and all(entry.question.kind == "query" for entry in paying)', ""),
+    Mistake("measurement_checks", 'question.kind != "query" or entry.label != LEARN', 'question.kind != "query"'),
+    Mistake(
+        "measurement_checks", 'question.fields["attribute"] == name', 'question.fields["attribute"] in (name, "jobs")'
+    ),
+    Mistake("measurement_checks", 'entry.get("learnt")}', 'entry.get("learned")}'),
+    Mistake("measurement_checks", 'elif kind in ("labels", "quantiles"):', 'elif kind == "quantiles":'),
+    Mistake("measurement_checks", "elif needed > cuts:", "elif needed > 2 * cuts:"),
+    Mistake("measurement_checks", "cuts = sum(entry.values for", "cuts = sum(9 for"),
+    Mistake("measurement_checks", "entry.question.fields == asked", 'entry.question.fields["figure"] == figure'),
+    Mistake("measurement_checks", 'entry.asks("error")', 'entry.question.kind == "error"'),
+    Mistake("measurement_checks", 'entry.asks("query") and entry.label != LEARN', 'entry.asks("query")'),
+    Mistake("measurement_checks", 'words if form in ("explicit", "blocks") else ""', '""'),
+    Mistake("sizes", "high - low <= 1 for", "high - low <= 5 for"),
+    Mistake("sizes", "not (before or after)", "not (before and after)"),
+    Mistake("questions", "if mechanism not in kind.mechanisms:", "if not mechanism:"),
+    Mistake("questions", "if values > 1 and not kind.many:", "if not values:"),
+    Mistake("questions", "if told(matched) != values:", "if told(matched) < values:"),
+    Mistake("questions", 'if kind == "tests" and matched[1] != f"{event[\'threshold_scale\']:.6g}":', "if not kind:"),
+    Mistake("questions", "if set(fields) != set(wanted):", "if set(fields) > set(wanted):"),
+    Mistake("trace_checks", '_fewer("epochs", content["epochs"], len(tests))', "[]"),
+    Mistake("trace_checks", 'if content["tests"] and not tests:', "if not content:"),
+    Mistake("trace_checks", 'if content["tests"] < content["known"]:', "if not content:"),
+    Mistake("trace_checks", "_numbers(tests[-1]) != [*running, fires]", "_numbers(tests[-1])[:3] != running"),
+    Mistake("trace_checks", "if not 0 <= left <= fires:", "if not 0 <= left:"),
+    Mistake("trace_checks", "answers + lost + left, sum(", "answers + left, sum("),
+    Mistake("trace_checks", "answers + lost + left, sum(", "answers + lost, sum("),
+    Mistake("trace_checks", "answers + lost + left, sum(", "lost + left, sum("),
+    Mistake("trace_checks", "if _numbers(entry) != planned]", "if _numbers(entry)[:3] != planned[:3]]"),
+    Mistake("trace_checks", "rounds - 1, len(draws)", "rounds - 2, len(draws)"),
+    Mistake(
+        "trace_checks", "for entry in draws if entry.values != samples]", "for entry in draws if not entry.values]"
+    ),
+    Mistake("trace_checks", '_fewer("records", content["model"]["records"], rounds)', "[]"),
+    Mistake("trace_checks", '_fewer("choices of a database", 1, _counted(entries, "database"))', "[]"),
+    Mistake(
+        "trace_checks", 'parameters["updates"] + parameters["stopped"], _counted', 'parameters["updates"], _counted'
+    ),
+    Mistake("trace_checks", '+ _fewer("measurements", len(content["measurements"]), paid)', ""),
+    Mistake("trace_checks", 'parameters.get("selected", 0), _counted', "0, _counted"),
+    Mistake("costs", "question.kind in kinds and not self.earlier", "question.kind in kinds"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
     Mistake(
         "totals",
@@ -213,18 +253,44 @@ MISTAKES = [
 ]
 
 
+def asked(kind: str, **fields: object) -> dict[str, Any]:
+    """What was asked, as a file holds it."""
+    return {"kind": kind, **fields}
+
+
+def marginal_of(*scope: str) -> dict[str, Any]:
+    return asked("query", form="marginal", scope=list(scope), words="")
+
+
+MEAN = asked("error", figure="mean", candidates=3)
+QUESTIONS = {
+    "public": asked("records"),
+    "exponential mechanism": asked("candidate", candidates=8),
+    "permute-and-flip": asked("candidate", candidates=8),
+    "exponential mechanism, one draw": asked("candidate", candidates=8),
+    "exponential mechanism, independent draws": asked("draws", queries=8),
+    "sparse vector": asked("tests"),
+    "discrete Laplace above a threshold": asked("labels", attribute="job"),
+    "discrete Gaussian above a threshold": asked("labels", attribute="job"),
+}
+
+
 def event(**changes: object) -> dict[str, Any]:
-    """One of a ledger, as a file holds it."""
+    """One of a ledger, as a file holds it: by default a marginal, or what else its mechanism answers."""
+    question = QUESTIONS.get(str(changes.get("mechanism")), marginal_of("sex"))
+    told = changes.get("question", question)
+    many = isinstance(told, dict) and told["kind"] in ("query", "draws", "tests", "quantiles")
     return {
         "label": "measure",
         "mechanism": "discrete Laplace",
-        "target": "sex",
+        "question": question,
+        "earlier": False,
         "sensitivity": 1.0,
         "scale": 2.0,
         "charge": 0.5,
         "unit": "epsilon",
         "neighbours": "replace",
-        "values": 2,
+        "values": 2 if many else 1,
         "threshold_scale": 0.0,
         **changes,
     }
@@ -318,12 +384,23 @@ def ledgers_are_right(load: Load) -> None:
     def says(finding: Any, wanted: str) -> None:
         assert finding.severity.value == wanted, finding
 
-    ledger = {"limit": 1.0, "unit": "epsilon", "events": [event(), event(target="age")]}
+    ledger = {"limit": 1.0, "unit": "epsilon", "events": [event(), event(question=marginal_of("age"))]}
     ledger["head"] = "0" * 64
-    says(checks.check_head(ledger, 2), "fails")
-    ledger["head"] = "20e678a882f226d7341f8617c7f8931c563189af491e2a2bd2e16951351ad9e2"  # pinned: files hold such heads
-    says(checks.check_head(ledger, 2), "holds")
-    says(checks.check_head(ledger | {"events": [event(target="job"), event(target="age")]}, 2), "fails")
+    says(checks.check_head(ledger), "fails")
+    ledger["head"] = "110ad2000e38ab39c87e3c9344a7907b1c462e045911706641eca4720c723cdc"  # pinned: files hold such heads
+    says(checks.check_head(ledger), "holds")
+    told = [{**event(), "target": name} for name in ("sex", "age")]
+    of_format_2 = [
+        {name: value for name, value in each.items() if name not in ("question", "earlier")} for each in told
+    ]
+    head = "20e678a882f226d7341f8617c7f8931c563189af491e2a2bd2e16951351ad9e2"  # likewise, of format 2
+    says(checks.check_head({"limit": 1.0, "unit": "epsilon", "events": of_format_2, "head": head}), "holds")
+    says(
+        checks.check_head(
+            ledger | {"events": [event(question=marginal_of("job")), event(question=marginal_of("age"))]}
+        ),
+        "fails",
+    )
     says(checks.check_charges(read({"charge": 0.4})), "fails")
     says(checks.check_charges(read({})), "holds")
     says(checks.check_sum(read({}, {}), ledger), "holds")
@@ -341,9 +418,9 @@ def ledgers_are_right(load: Load) -> None:
     says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 1.0, "unit": "epsilon"}), "holds")
     says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 1.01, "unit": "epsilon"}), "fails")
     says(checks.check_limit(approximate | {"regime": "pure"}, {"limit": 0.01, "unit": "rho"}), "fails")
-    says(checks.entries_of(ledger | {"unit": "rho"}, "replace", 2)[1], "fails")
-    says(checks.entries_of(ledger, "add-remove", 2)[1], "fails")
-    free = {"mechanism": "public", "target": "number of records", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
+    says(checks.entries_of(ledger | {"unit": "rho"}, "replace")[1], "fails")
+    says(checks.entries_of(ledger, "add-remove")[1], "fails")
+    free = {"mechanism": "public", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
     says(checks.check_public(read(free)), "holds")
     says(checks.check_public(read({**free, "neighbours": "add-remove"})), "fails")
 
@@ -382,26 +459,133 @@ def relations_are_right(load: Load) -> None:
     assert relations.of_whole_tables(five.format("replace-then-filter")) == "replace of persons (id)"
 
 
-def looks_are_right(load: Load) -> None:
+def measurements_are_right(load: Load) -> None:
     """One event pays for one measurement, with the same noise, and none for that of an earlier release."""
-    looks, costs = load("looks"), load("costs")
+    module, costs = load("measurement_checks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
     condition = {"target": {"kind": "conjunction", "scope": ["sex"]}, "noise": "laplace", "scale": 2.0}
     domain = {"sex": {"values": ["F", "M"]}}
 
     def says(measured: list[dict[str, Any]], events: list[dict[str, Any]], wanted: str) -> None:
         read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(events, start=1)]
-        assert looks.check_measurements(measured, read, domain)[1].severity.value == wanted
+        assert module.check_measurements(measured, read, domain)[1].severity.value == wanted
 
     says([marginal], [{}], "holds")
     says([marginal, marginal], [{}, {}], "holds")
     says([marginal, marginal], [{}], "fails")
-    says([marginal], [{"label": "earlier: measure"}], "fails")
+    says([marginal], [{"earlier": True}], "fails")
+    says([marginal], [{"label": "learn"}], "fails")
     says([marginal | {"scale": 1.0}], [{}], "fails")
-    says([condition], [{"values": 1, "target": "sex = 'F'"}], "holds")
-    says([condition, condition], [{"values": 1, "target": "sex = 'F'"}], "fails")
+    one = {"values": 1, "question": asked("query", form="conjunction", scope=["sex"], words="sex = 'F'")}
+    says([condition], [one], "holds")
+    says([condition, condition], [one], "fails")
     single = {**marginal, "target": {"kind": "parity", "scope": ["sex"]}}
-    says([single, condition], [{"values": 1, "target": "parity(sex)"}], "fails")
+    parity = {"values": 1, "question": asked("query", form="parity", scope=["sex"], words="")}
+    says([single], [parity], "holds")
+    says([single, condition], [parity], "fails")
+    own, named = ({**marginal, "target": {"kind": "explicit", "scope": ["sex"], "name": name}} for name in ("q", "r"))
+    query = {"values": 1, "question": asked("query", form="explicit", scope=["sex"], words="q")}
+    says([own], [query], "holds")
+    says([named], [query], "fails")
+    error = {"n_candidates": 3}
+    error |= {name: {"kind": "laplace", "scale": 2.0, "sensitivity": 1.0} for name in ("mean_noise", "maximum_noise")}
+    figures = [{"question": {**MEAN, "figure": figure}} for figure in ("mean", "largest")]
+    for over, changes, wanted in ((3, {}, "holds"), (4, {}, "fails"), (3, {"earlier": True}, "fails")):
+        read = [costs.Entry.of(i, event(**each, **changes)) for i, each in enumerate(figures, start=1)]
+        assert module.check_error({**error, "n_candidates": over}, read).severity.value == wanted
+
+
+def questions_are_right(load: Load) -> None:
+    """A mechanism answers its own questions, one value is one value, and what is told twice agrees."""
+    questions = load("questions")
+    plain = {"mechanism": "discrete Laplace", "values": 1, "threshold_scale": 0.0}
+    draws = {**plain, "mechanism": "exponential mechanism, independent draws"}
+    tests = {**plain, "mechanism": "sparse vector", "threshold_scale": 4.0}
+    test = "whether answers pass a threshold with noise of scale 4, up to {} times"
+    for told, kind in (
+        ({**plain, "question": MEAN}, "error"),
+        ({**draws, "question": asked("draws", queries=8), "values": 3}, "draws"),
+        ({**draws, "target": "3 of 36 queries and their complements", "values": 3}, "draws"),
+        ({**tests, "target": test.format(3), "values": 3}, "tests"),
+        ({**plain, "target": "worst of 3 candidates"}, "query"),
+    ):
+        assert questions.question_of(told).kind == kind
+    for told in (
+        {**plain, "question": asked("draws", queries=8)},
+        {**plain, "question": asked("labels", attribute="job")},
+        {**plain, "question": MEAN, "values": 2},
+        {**plain, "question": asked("error", figure="mean")},
+        {**plain, "question": asked("error", figure="middle", candidates=3)},
+        {**plain, "question": asked("weather")},
+        {**draws, "target": "19 of 36 queries and their complements"},
+        {**draws, "target": "1 of 36 queries and their complements", "values": 3},
+        {**tests, "target": test.format(30)},
+        {**tests, "target": test.format(3), "values": 3, "threshold_scale": 2.0},
+        {**draws, "mechanism": "exponential mechanism", "target": "a look at the weather"},
+    ):
+        try:
+            questions.question_of(told)
+        except ValueError:
+            continue
+        raise AssertionError(told)
+
+
+def traces_are_right(load: Load) -> None:
+    """What a run leaves in a file, and the events that paid for it."""
+    module, costs = load("trace_checks"), load("costs")
+
+    def says(content: dict[str, Any], events: list[dict[str, Any]], wanted: str) -> None:
+        read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(events, start=1)]
+        found = module.check_traces(content, read)
+        assert found.severity.value == wanted, (content, found)
+
+    tests = {"mechanism": "sparse vector", "threshold_scale": 4.0, "scale": 8.0, "values": 3}
+    lost = {"question": asked("interrupted", purpose="question")}
+    watch = {"threshold_scale": 4.0, "test_scale": 8.0, "sensitivity": 1.0, "fires": 3, "fires_left": 2}
+    session = {"epochs": 1, "tests": 5, "known": 4, "measurements": 1, "watch": watch}
+    session["rules"] = {"watch": [4.0, 8.0, 1.0, 3]}
+    quiet = {**session, "epochs": 0, "known": 0, "measurements": 0, "watch": None}
+    for change, events, wanted in (
+        ({}, [tests], "holds"),
+        ({}, [], "fails"),
+        ({}, [{**tests, "earlier": True}], "fails"),
+        ({"epochs": 2}, [tests], "fails"),
+        ({"known": 6}, [tests], "fails"),
+        ({"measurements": 2}, [tests], "fails"),
+        ({"measurements": 4, "watch": None}, [tests], "fails"),
+        ({"watch": {**watch, "fires_left": 1}}, [tests, lost], "holds"),
+        ({}, [tests, lost], "fails"),
+        ({"watch": {**watch, "fires_left": 4}, "measurements": -1}, [tests], "fails"),
+        ({"watch": {**watch, "fires": 30}}, [tests], "fails"),
+        ({"rules": {"watch": [4.0, 8.0, 1.0, 30]}}, [tests], "fails"),
+        ({"rules": {"watch": [8.0, 8.0, 1.0, 3]}}, [tests], "fails"),
+    ):
+        says({**session, **change}, events, wanted)
+    says(quiet, [], "fails")
+    says({**quiet, "tests": 0}, [], "holds")
+
+    def run(algorithm: str, parameters: dict[str, Any], measured: int = 0, **more: Any) -> dict[str, Any]:
+        made = {"algorithm": algorithm, "parameters": parameters}
+        return {"provenance": made, "measurements": [{}] * measured, **more}
+
+    draw = {"mechanism": "exponential mechanism, independent draws", "values": 5}
+    dual = run("DualQuery", {"chosen": {"rounds": 3, "samples": 5}}, model={"records": 3})
+    says(dual, [draw, draw], "holds")
+    says(dual, [draw], "fails")
+    says(dual, [draw, {**draw, "values": 4}], "fails")
+    says({**dual, "model": {"records": 4}}, [draw, draw], "fails")
+    chosen = {"mechanism": "exponential mechanism"}
+    says(run("MWEM", {"selected": 2}), [chosen, chosen], "holds")
+    says(run("MWEM", {"selected": 2}), [chosen], "fails")
+    says(run("MWEM", {}), [], "holds")
+    says(run("OfflinePMW", {"updates": 1, "stopped": True}, 2), [chosen, chosen], "holds")
+    says(run("OfflinePMW", {"updates": 1, "stopped": True}, 1), [chosen], "fails")
+    says(run("OfflinePMW", {"updates": 1, "stopped": False}, 2), [chosen], "fails")
+    says(run("SmallDB", {}), [{**chosen, "question": asked("database", databases=9)}], "holds")
+    says(run("SmallDB", {}), [chosen], "fails")
+    says(run("OnlinePMW", {"rules": session["rules"]}, 3), [tests], "holds")
+    says(run("OnlinePMW", {"rules": session["rules"]}, 1), [], "fails")
+    assert module.check_traces(run("IndependentNoise", {}), []) is None
 
 
 def origins_are_right(load: Load) -> None:
@@ -410,21 +594,18 @@ def origins_are_right(load: Load) -> None:
     secure_source = origin.SECURE_SOURCE
     wanted = {(True, secure_source): "holds", (True, "mine.Noise"): "fails", (False, secure_source): "fails"}
     for (secure, noise), severity in wanted.items():
-        assert origin.check_noise(secure, noise, 2).severity.value == severity
-
-
-DRAWN = "3 of 8 queries and their complements"
+        assert origin.check_noise(secure, noise).severity.value == severity
 
 
 def sensitivities_are_right(load: Load) -> None:
     """Figures just large enough, and a little too small."""
-    module, costs = load("looks"), load("costs")
+    module, costs = load("measurement_checks"), load("costs")
     marginal = {"target": {"kind": "marginal", "scope": ["sex"]}, "noise": "gaussian", "scale": 2.0}
     of_five = {"neighbours": "add-remove of persons (id), at most 5 records"}
     weighted = {"neighbours": "add-remove of records of weight (w) up to 40"}
-    draws = {"mechanism": "exponential mechanism, independent draws", "values": 3, "target": DRAWN}
-    chosen = {"mechanism": "exponential mechanism", "values": 1, "target": "worst of 8 candidates"}
-    cut = {"mechanism": "exponential mechanism", "values": 1, "target": "quantiles of age in all records"}
+    draws = {"mechanism": "exponential mechanism, independent draws", "values": 3}
+    chosen = {"mechanism": "exponential mechanism"}
+    cut = {"mechanism": "exponential mechanism", "question": asked("quantiles", attribute="age")}
     halves, counts = ([{"weight": 1.0, "kind": "text", "text": each}] for each in ("parities:2", "cells:2"))
     for changes, families, wanted in (
         ({"sensitivity": 2.5, **of_five, **draws}, halves, "holds"),
@@ -443,14 +624,14 @@ def sensitivities_are_right(load: Load) -> None:
         read = [costs.Entry.of(1, event(**changes))]
         assert module.check_sensitivities(read, {}, families=families, bounds=None).severity.value == wanted, changes
     for changes, backed, wanted in (
-        ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
-        ({"target": "mean error of 3 candidates", "sensitivity": 1.0}, {}, "fails"),
+        ({"question": MEAN, "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
+        ({"question": MEAN, "sensitivity": 1.0}, {}, "fails"),
         ({"sensitivity": 2.0**0.5}, {1: marginal}, "holds"),
         ({"sensitivity": 1.4}, {1: marginal}, "fails"),
-        ({"target": "number of records", "sensitivity": 5.0, **of_five}, {}, "holds"),
-        ({"target": "number of records", "sensitivity": 4.9, **of_five}, {}, "fails"),
-        ({"target": "mean error of 3 candidates", "sensitivity": 5.0 + 2.0**-10, **of_five}, {}, "holds"),
-        ({"target": "mean error of 3 candidates", "sensitivity": 1.0 + 2.0**-10, **of_five}, {}, "fails"),
+        ({"question": asked("records"), "sensitivity": 5.0, **of_five}, {}, "holds"),
+        ({"question": asked("records"), "sensitivity": 4.9, **of_five}, {}, "fails"),
+        ({"question": MEAN, "sensitivity": 5.0 + 2.0**-10, **of_five}, {}, "holds"),
+        ({"question": MEAN, "sensitivity": 1.0 + 2.0**-10, **of_five}, {}, "fails"),
     ):
         read = [costs.Entry.of(1, event(**changes))]
         found = module.check_sensitivities(read, backed, families=[], bounds=None)
@@ -459,12 +640,12 @@ def sensitivities_are_right(load: Load) -> None:
 
 def thresholds_are_right(load: Load) -> None:
     """Deltas of counts above thresholds, worked out by hand for noise of scale 1; what a budget and a ledger keep."""
-    checks, costs, looks = load("ledger_checks"), load("costs"), load("looks")
+    checks, costs, module = load("ledger_checks"), load("costs"), load("measurement_checks")
     laplace, gaussian = (f"discrete {kind} above a threshold" for kind in ("Laplace", "Gaussian"))
     of_two = "add-remove of persons (id), at most 2 records"
 
     def read(threshold: float, mechanism: str = laplace, **changes: object) -> Any:
-        told = {"mechanism": mechanism, "target": "labels of job", "scale": 1.0, "charge": 2.0, "sensitivity": 2.0}
+        told = {"mechanism": mechanism, "scale": 1.0, "charge": 2.0, "sensitivity": 2.0}
         return costs.Entry.of(1, event(**{**told, "threshold_scale": threshold, **changes}))
 
     def near(found: Fraction, wanted: Any) -> bool:
@@ -506,7 +687,7 @@ def thresholds_are_right(load: Load) -> None:
     assert len(heads) == 2
     for sensitivity, wanted in ((2.0, "holds"), (1.9, "fails")):
         found = [read(20.0, sensitivity=sensitivity)]
-        assert looks.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
+        assert module.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
 
 
 def budgets_hold_what_their_kind_has(load: Load) -> None:
@@ -527,39 +708,39 @@ def budgets_hold_what_their_kind_has(load: Load) -> None:
 
 
 def what_was_learnt_is_paid_for(load: Load) -> None:
-    """Bins, labels and values of a list, each by an event of its own words."""
-    looks, costs = load("looks"), load("costs")
+    """Bins, labels and values of a list, each by an event of its own kind, and each edge by a cut."""
+    module, costs = load("measurement_checks"), load("costs")
     domain = {"age": {"edges": [0, 9], "learnt": True}, "job": {"values": ["a"], "learnt": True}, "sex": ["F", "M"]}
-
+    cut = {"mechanism": "exponential mechanism", "question": asked("quantiles", attribute="age"), "values": 1}
     told = {"mechanism": "discrete Laplace above a threshold", "threshold_scale": 20.0}
+    listed = {"question": marginal_of("job"), "label": "learn"}
 
-    def severity(*targets: str, **changes: object) -> str:
-        read = [
-            costs.Entry.of(
-                i, event(**{"label": "learn", "target": each, **(told if "labels" in each else {}), **changes})
-            )
-            for i, each in enumerate(targets, 1)
-        ]
-        return str(looks.check_learnt(domain, read).severity.value)
+    def finding(*events: dict[str, Any], of: dict[str, Any] = domain, **changes: object) -> Any:
+        read = [costs.Entry.of(i, event(**{"label": "learn", **each, **changes})) for i, each in enumerate(events, 1)]
+        return module.check_learnt(of, read)
 
-    assert severity("quantiles of age in all records", "labels of job") == "holds"
-    assert severity("quantiles of age in all records", "job") == "holds"
-    assert severity("quantiles of age in all records", "job", label="earlier: learn") == "holds"
-    assert severity("quantiles of age in all records", "job", label="measure") == "unknown"
-    assert severity("quantiles of age in all records", "labels of jobs") == "unknown"
-    assert severity("quantiles of agent in all records", "job") == "unknown"
-    assert severity("quantiles of age in all records") == "unknown"
-    assert severity("quantiles of age in all records", "labels of job", mechanism="discrete Laplace") == "fails"
-    age = costs.Entry.of(1, event(label="learn", target="quantiles of age in all records"))
-    for words, tail in (
-        ({"target": "job"}, "; that the values of job are some of a public list is not in the file"),
-        ({"target": "labels of job", **told}, ""),
-    ):
-        job = costs.Entry.of(2, event(**{"label": "learn", **words}))
-        assert looks.check_learnt(domain, [age, job]).text == f"paid for, in 2 columns{tail}"
-    free = {"mechanism": "public", "sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
-    assert severity("quantiles of age in all records", "job", **free) == "unknown"
-    assert looks.check_learnt({"sex": ["F", "M"]}, []) is None
+    def severity(*events: dict[str, Any], of: dict[str, Any] = domain, **changes: object) -> str:
+        return str(finding(*events, of=of, **changes).severity.value)
+
+    assert severity(cut, told) == "holds"
+    assert severity(cut, listed) == "holds"
+    assert severity(cut, listed, earlier=True) == "holds"
+    assert severity(cut, listed, label="measure") == "unknown"
+    assert severity(cut, {**told, "question": asked("labels", attribute="jobs")}) == "unknown"
+    assert severity({**cut, "question": asked("quantiles", attribute="agent")}, listed) == "unknown"
+    assert severity(cut) == "unknown"
+    rest = "; that the values of job are some of a public list is not in the file"
+    assert finding(cut, listed).text == f"paid for, in 2 columns{rest}"
+    assert finding(cut, told).text == "paid for, in 2 columns"
+    assert severity(cut, told, charge=0.0) == "unknown"
+    three = {"age": {"edges": [0, 20, 40, 60, 99], "whole": True, "learnt": True}}
+    assert severity(cut, {**cut, "values": 2}, of=three) == "holds"
+    assert severity({**cut, "values": 2}, of=three) == "fails"
+    assert severity({**cut, "question": asked("quantiles", attribute="job"), "values": 9}, cut, of=three) == "fails"
+    points = {"age": {"edges": [0, 1, 20, 24, 99, 99], "whole": True, "learnt": True}}
+    assert severity({**cut, "values": 2}, of=points) == "holds"
+    assert severity(cut, of=points) == "fails"
+    assert module.check_learnt({"sex": ["F", "M"]}, []) is None
 
 
 def totals_are_right(load: Load) -> None:
@@ -596,7 +777,9 @@ CHECKS = [
     the_conversion_is_right,
     ledgers_are_right,
     relations_are_right,
-    looks_are_right,
+    measurements_are_right,
+    questions_are_right,
+    traces_are_right,
     origins_are_right,
     sensitivities_are_right,
     thresholds_are_right,

@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.privacy import InterruptedLook, RecordCount
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event, LedgerView
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
@@ -46,8 +47,6 @@ MECHANISMS = {
     "secret": ("sparse vector",),
     "exceeds": ("sparse vector",),
 }
-UNDRAWN = ("earlier", "lost")
-"""Labels of events that were drawn in another run, or perhaps never."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +194,7 @@ def settle(calls: Sequence[Call], events: Sequence[Event], limit: float) -> list
 
 def _check(event: Event) -> None:
     if event.mechanism == "public":
-        assert (event.charge, event.target) == (0.0, "number of records"), event
+        assert (event.charge, event.question) == (0.0, RecordCount()), event
         assert event.neighbours == "replace", "a private number is called public"
         return
     assert event.charge > 0.0, event
@@ -204,7 +203,7 @@ def _check(event: Event) -> None:
 
 
 def _is_to_be_drawn(event: Event) -> bool:
-    return event.mechanism != "public" and not event.label.startswith(UNDRAWN)
+    return event.mechanism != "public" and not event.earlier and not isinstance(event.question, InterruptedLook)
 
 
 def _parts(call: Call, books: list[_Open]) -> list[Part]:

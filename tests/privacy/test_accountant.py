@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow.privacy import MeasuredQuery, RecordCount, WorstCandidate
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event
@@ -135,13 +136,13 @@ def unpaid(calls: list[Call], at: int, **change: Any) -> list[Call]:
     return [*calls[:at], replace(calls[at], **change), *calls[at + 1 :]]
 
 
-FREE = Event("total", "public", "number of records", 0.0, 0.0, 0.0, "epsilon", "replace")
+FREE = Event("total", "public", RecordCount(), 0.0, 0.0, 0.0, "epsilon", "replace")
 
 
 def forged(event: Event, **change: Any) -> Event:
     """An event that no check has seen."""
     made = object.__new__(Event)
-    for name, value in {**event.to_dict(), **change}.items():
+    for name, value in {**vars(event), **change}.items():
         object.__setattr__(made, name, value)
     return made
 
@@ -173,7 +174,7 @@ SPOILT: dict[str, Callable[[list[Call], tuple[Event, ...]], tuple[list[Call], tu
     ),
     "an event that was drawn elsewhere": lambda calls, events: (
         calls,
-        (events[0], replace(events[1], label="earlier: measure"), *events[2:]),
+        (events[0], replace(events[1], earlier=True), *events[2:]),
     ),
     "a private number called public": lambda calls, events: (
         calls,
@@ -185,7 +186,7 @@ SPOILT: dict[str, Callable[[list[Call], tuple[Event, ...]], tuple[list[Call], tu
     ),
     "another number called public": lambda calls, events: (
         calls,
-        (*events, forged(FREE, target="the answer")),
+        (*events, forged(FREE, question=MeasuredQuery("explicit", (), "the answer"))),
     ),
 }
 
@@ -228,7 +229,9 @@ def test_another_course_is_found() -> None:
 
 
 def test_a_common_shift_of_scores_costs_nothing_but_for_permute_and_flip() -> None:
-    event = Event("select", "exponential mechanism", "x", 1.0, 4.0, 0.5 * (1 + 2.0**-50), "epsilon", "add-remove")
+    event = Event(
+        "select", "exponential mechanism", WorstCandidate(3), 1.0, 4.0, 0.5 * (1 + 2.0**-50), "epsilon", "add-remove"
+    )
     flip = replace(event, mechanism="permute-and-flip")
     here, there = (Call("choose", 4.0, np.array([shift, 5.0 + shift]), 0, 1) for shift in (0.0, 1.0))
     moved_within([here], [there], [[Part(forged(event, charge=1e-9), slice(0, 1))]])

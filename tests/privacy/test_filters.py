@@ -23,6 +23,7 @@ from hedgerow.data.reading.columns import check_apart
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived
 from hedgerow.errors import BudgetError, ConfigError
+from hedgerow.privacy import RecordCount
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, budget_of_filtered
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
@@ -103,7 +104,7 @@ def test_a_table_that_was_filtered_elsewhere_can_say_so() -> None:
 
 def test_what_was_charged_before_another_relation_is_refused(tmp_path: Path) -> None:
     """A session that was begun when the number was taken for public cannot go on as if it had not been told."""
-    event = Event("total", "public", "number of records", 0.0, 0.0, 0.0, "epsilon", "replace")
+    event = Event("total", "public", RecordCount(), 0.0, 0.0, 0.0, "epsilon", "replace")
     with pytest.raises(BudgetError, match="neighbours by replace-then-filter"):
         Curator(filtered(3, tmp_path), PureDP(1.0, REPLACE), events=[event])
 
@@ -193,8 +194,8 @@ def test_sessions_measure_it_too_and_start_from_releases_of_the_same_rows(tmp_pa
     warm = hedgerow.MWEM(rounds=1).run(filtered(60, tmp_path), workload, PureDP(1.0, REPLACE))
     session = hedgerow.OnlinePMW(updates=2, threshold=0.5).start(filtered(60, tmp_path), budget, warm=warm)
     assert session.budget.neighbours is FILTERED
-    totals = [event for event in session.release().events if event.label.endswith("total")]
-    assert [event.label for event in totals] == ["earlier: total", "total"]
+    totals = [event for event in session.release().events if event.label == "total"]
+    assert [event.purpose for event in totals] == ["earlier: total", "total"]
     assert all(event.charge > 0.0 for event in totals)
     session.save(tmp_path / "s.session")
     assert hedgerow.OnlineSession.restore(tmp_path / "s.session", filtered(60, tmp_path)).budget == session.budget

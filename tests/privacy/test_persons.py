@@ -14,7 +14,7 @@ import pytest
 
 from hedgerow.audit import relations
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, Subsampled
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, MeasuredQuery, PureDP, Regime, Subsampled
 from hedgerow.privacy.budgets.budget import budget_for, budget_from_dict
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
@@ -197,7 +197,9 @@ def test_a_secret_sample_of_records_is_refused() -> None:
 
 
 def test_events_of_records_are_none_of_persons() -> None:
-    event = Event("measure", "discrete Laplace", "a", 1.0, 4.0, 0.5, "epsilon", "add-remove", 2)
+    event = Event(
+        "measure", "discrete Laplace", MeasuredQuery("marginal", ("a",)), 1.0, 4.0, 0.5, "epsilon", "add-remove", 2
+    )
     with pytest.raises(BudgetError, match="an event was not charged between tables"):
         Curator(DenseCounts(DOMAIN, [2, 1, 0, 1], FIVE), PureDP(1.0), events=[event])
 
@@ -258,7 +260,7 @@ def test_other_texts_are_no_relations(text: str) -> None:
     with pytest.raises(ConfigError, match="there is no neighbouring relation"):
         PureDP(1.0, text)
     with pytest.raises(BudgetError, match="there is no neighbouring relation"):
-        Event("measure", "discrete Laplace", "a", 1.0, 4.0, 0.5, "epsilon", text, 2)
+        Event("measure", "discrete Laplace", MeasuredQuery("marginal", ("a",)), 1.0, 4.0, 0.5, "epsilon", text, 2)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "3", 2**20 + 1])

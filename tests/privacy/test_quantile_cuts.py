@@ -15,7 +15,7 @@ from hedgerow.algorithms.learning import learn_domain
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import BudgetExceededError, QueryError, UnpaidNoiseError
-from hedgerow.privacy import ZCDP, Curator, PureDP, Run, SeededNoise
+from hedgerow.privacy import ZCDP, Curator, PureDP, QuantileCuts, Run, SeededNoise
 from hedgerow.privacy.budgets.budget import GDP
 from hedgerow.privacy.exact import quantile_scores, quantile_sensitivity
 from hedgerow.privacy.ledger import PaidNoise
@@ -179,7 +179,7 @@ def test_listed_values_have_no_quantiles() -> None:
 
 def test_an_event_pays_for_as_many_parts_as_it_says() -> None:
     noise = PaidNoise(SeededNoise(0), Ledger(1.0, "epsilon"))
-    event = Event("learn", "exponential mechanism", "x", 1.0, 4.0, 0.6, "epsilon", "add-remove", 2)
+    event = Event("learn", "exponential mechanism", QuantileCuts("x"), 1.0, 4.0, 0.6, "epsilon", "add-remove", 2)
     noise.pay(event)
     with pytest.raises(UnpaidNoiseError, match="2 disjoint parts"):
         noise.choices([np.zeros(2)] * 3, event)

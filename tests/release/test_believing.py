@@ -1,4 +1,4 @@
-"""Files are not believed: every charge is recomputed when a release or a session is read, those of version 1 too."""
+"""Files are not believed: every charge is recomputed when a release or a session is read, those of format 2 too."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from hedgerow.errors import DamagedReleaseError, DamagedSessionError
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
 from hedgerow.system.chain import head_of, start_of
 
-OLD = Path(__file__).parent / "version1"
-"""Written before this format: a pure release, one by draws, and a session that started from the first."""
+OLD = Path(__file__).parent / "version2"
+"""Written before this format, by every kind of mechanism."""
 
 DOMAIN = hedgerow.Domain((hedgerow.IntegerRange("a", 0, 1), hedgerow.IntegerRange("b", 0, 3)))
 
@@ -182,7 +183,7 @@ def test_a_warm_start_is_charged_each_event_of_the_release(release: Path) -> Non
     earlier = hedgerow.Release.load(release)
     for budget in (hedgerow.PureDP(8.0), hedgerow.ZCDP(4.0)):
         session = hedgerow.OnlinePMW(updates=2, threshold=0.5).start(table(), budget, warm=earlier)
-        events = [event for event in session.release().events if event.label.startswith("earlier: ")]
+        events = [event for event in session.release().events if event.earlier]
         assert [event.mechanism for event in events] == [event.mechanism for event in earlier.events]
         if budget.unit == "epsilon":
             assert sum(event.charge for event in events) == pytest.approx(5.0)
@@ -190,58 +191,85 @@ def test_a_warm_start_is_charged_each_event_of_the_release(release: Path) -> Non
             assert sum(event.charge for event in events) < 5.0
 
 
-# ---- the first format ------------------------------------------------------------------------------------------------
+# ---- earlier formats --------------------------------------------------------------------------------------------
 
 
-def test_releases_of_version_1_are_read(tmp_path: Path) -> None:
-    for name, unit in (("pure", "epsilon"), ("draws", "rho")):
-        release = hedgerow.Release.load(OLD / f"{name}.release")
-        assert release.provenance.secure
-        assert release.provenance.noise == ""
-        assert {event.unit for event in release.events} == {unit}
-        assert 0.0 < release.spent <= release.budget.limit
-        release.save(tmp_path / "again.release")
-        assert hedgerow.Release.load(tmp_path / "again.release").events == release.events
+@pytest.mark.parametrize("name", ["draws", "learnt", "rounds", "database", "parities"])
+def test_releases_of_format_2_are_read_and_written_anew_with_their_events(tmp_path: Path, name: str) -> None:
+    """Their events stay as they are, for the head of their chain."""
+    release = hedgerow.Release.load(OLD / f"{name}.release")
+    release.save(tmp_path / "again.release")
+    again = hedgerow.Release.load(tmp_path / "again.release")
+    assert (again.events, again.provenance) == (release.events, release.provenance)
+    assert {event.format for event in again.events} == {2}
 
 
-def test_a_session_of_version_1_goes_on(tmp_path: Path) -> None:
-    big = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000}), DOMAIN)
-    session = hedgerow.OnlineSession.restore(OLD / "warm.session", big)
+def test_a_session_of_format_2_goes_on_in_events_of_both_formats(tmp_path: Path) -> None:
+    binary = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 1) for name in "abc")
+    big = hedgerow.read_table(pa.table({name: [0, 1, 1, 1] * 500 for name in "abc"}), binary)
+    session = hedgerow.OnlineSession.restore(OLD / "started.session", big)
     before = session.spent
-    assert session.ask("a = 0").source == "cache"
-    assert session.ask("b = 3").source in ("hypothesis", "data")
-    (earlier, *_, watch) = session.release().events[:3]
-    assert earlier.label == "earlier release"
-    assert earlier.target.endswith("(noise that costs as much)")
-    assert (watch.mechanism, round(watch.threshold_scale, 4)) == ("sparse vector", 4.7664)
+    assert session.ask("a = 1 and b = 1").source == "data"  # far from what it knows: fails with probability below 1e-9
     session.save(tmp_path / "again.session")
     again = hedgerow.OnlineSession.restore(tmp_path / "again.session", big)
-    assert again.spent == session.spent >= before
-    assert again.ask("a = 0").source == "cache"
+    assert again.spent == session.spent > before
+    earlier = [event for event in again.release().events if event.earlier]
+    assert {event.format for event in earlier} == {2}
+    assert {event.format for event in again.release().events} == {2, 3}
 
 
-def test_what_a_session_of_version_1_spent_has_no_price_in_gaussian_privacy() -> None:
-    """Its first event is any mechanism of some rho; noise that costs as much in rho may cost less in mu^2/2."""
-    big = hedgerow.read_table(pa.table({"a": [0, 1, 1, 1] * 5_000, "b": [0, 1, 2, 2] * 5_000}), DOMAIN)
-    earlier = hedgerow.OnlineSession.restore(OLD / "warm.session", big).release()
-    with pytest.raises(hedgerow.errors.ConfigError, match="cannot be charged in mu"):
-        hedgerow.OnlinePMW(updates=3, threshold=0.1).start(big, hedgerow.GDP(2.0), warm=earlier)
-    hedgerow.OnlinePMW(updates=3, threshold=0.1).start(big, hedgerow.ZCDP(2.0), warm=earlier)
+def other_number(content: dict[str, Any]) -> None:
+    """As an attacker did: 19 draws are told, and one is paid for."""
+    event = next(each for each in content["ledger"]["events"] if each["label"] == "draw")
+    event |= {"target": "19 of 12 queries and their complements", "mechanism": "exponential mechanism, one draw"}
+    event |= {"values": 1, "charge": event["charge"] / event["values"]}
 
 
 def quieter_threshold(content: dict[str, Any]) -> None:
-    for event in content["ledger"]["events"]:
-        event["target"] = event["target"].replace("scale 4.76637", "scale 9.53274")
+    event = next(each for each in content["ledger"]["events"] if each["label"] == "watch")
+    event["target"] = event["target"].replace("scale 0.", "scale 1.")
 
 
-def nameless_for_nothing(content: dict[str, Any]) -> None:
-    content["ledger"]["events"][0]["charge"] = 0.0
+def more_fires(content: dict[str, Any]) -> None:
+    event = next(each for each in content["ledger"]["events"] if each["label"] == "watch")
+    event["target"] = event["target"].replace("up to 3", "up to 30")
 
 
-@pytest.mark.parametrize("change", [scaled, louder, quieter_threshold, nameless_for_nothing])
-def test_a_session_of_version_1_is_not_believed_either(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None]
+def unheard_of(content: dict[str, Any]) -> None:
+    event = next(each for each in content["ledger"]["events"] if "worst of" in each["target"])
+    event["target"] = "a look at the weather"
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("draws.release", other_number),
+        ("started.session", quieter_threshold),
+        ("started.session", more_fires),
+        ("rounds.release", unheard_of),
+    ],
+)
+def test_words_of_format_2_that_tell_other_numbers_are_not_believed(
+    tmp_path: Path, name: str, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    shutil.copy(OLD / "warm.session", tmp_path / "old.session")
-    with pytest.raises(DamagedSessionError):
-        hedgerow.OnlineSession.restore(forged(tmp_path / "old.session", change, relinked=False), table())
+    shutil.copy(OLD / name, tmp_path / name)
+    binary = hedgerow.Domain(hedgerow.IntegerRange(each, 0, 1) for each in "abc")
+    path = forged(tmp_path / name, change)
+    read = hedgerow.Release.load
+    if name.endswith("session"):
+        one = hedgerow.read_table(pa.table({each: [0] for each in "abc"}), binary)
+        read = partial(hedgerow.OnlineSession.restore, source=one)
+    with pytest.raises((DamagedReleaseError, DamagedSessionError), match=r"numbers are others|does not answer"):
+        read(path)
+
+
+def test_files_of_format_1_are_refused_with_a_remedy(release: Path) -> None:
+    with zipfile.ZipFile(release) as archive:
+        members = {info: archive.read(info) for info in archive.infolist()}
+    path = release.with_name("first.release")
+    with zipfile.ZipFile(path, "w") as archive:
+        for info, data in members.items():
+            text = json.dumps({**json.loads(data), "version": 1}).encode() if info.filename == "release.json" else data
+            archive.writestr(info, text)
+    with pytest.raises(hedgerow.errors.ReleaseVersionError, match="read no more"):
+        hedgerow.Release.load(path)

@@ -15,6 +15,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
 from hedgerow.models.core.terms import Potentials
 from hedgerow.models.dense.histogram import Histogram
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.randomness.source import SECURE_SOURCE
@@ -95,7 +96,17 @@ def test_every_kind_of_measurement_comes_back(tmp_path: Path) -> None:
         workload=Workload.explicit(binary, ["a", "b"], np.arange(8.0).reshape(2, 4)),
         budget=ZCDP(9.0),
         events=tuple(
-            Event("measure", "discrete Gaussian", "by hand", l2, 2.0, l2**2 / 7.9, "rho", "add-remove", values=size)
+            Event(
+                "measure",
+                "discrete Gaussian",
+                MeasuredQuery("query", (), "by hand"),
+                l2,
+                2.0,
+                l2**2 / 7.9,
+                "rho",
+                "add-remove",
+                values=size,
+            )
             for l2, size in paid
         ),
         measurements=measured,
@@ -211,7 +222,7 @@ def test_the_file_is_json_and_plain_arrays(release: Release, tmp_path: Path) -> 
         names = archive.namelist()
         head = json.loads(archive.read("release.json"))
     assert {Path(name).suffix for name in names} == {".json", ".npy"}
-    assert (head["format"], head["version"]) == ("hedgerow-release", 2)
+    assert (head["format"], head["version"]) == ("hedgerow-release", 3)
     assert head["content"]["guarantee"] == release.guarantee()
 
 

@@ -13,6 +13,7 @@ import pytest
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.models.classes.value_classes import ValueClasses
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.queries.core.noise import NoiseKind
@@ -34,7 +35,7 @@ def release() -> Release:
     model.update(Conjunction.where(HUGE, {"ip": range(2**30), "hour": [3, 4]}), -1.0)
     made = make_release(PureDP(1.0), 0, error=False)
     measured = Measurement(LOW, np.array([410.0]), NoiseKind.LAPLACE, 2.0)
-    event = Event("measure", "discrete Laplace", LOW.text, 1.0, 2.0, 0.75, "epsilon", "add-remove")
+    event = Event("measure", "discrete Laplace", MeasuredQuery.of(LOW), 1.0, 2.0, 0.75, "epsilon", "add-remove")
     changes = {"workload": Workload.ranges(HUGE, ["ip"], 20), "measurements": (measured,), "events": (event,)}
     return dataclasses.replace(made, model=model, total=500.0, **changes)
 

@@ -447,7 +447,7 @@ def test_what_the_release_spent_is_converted(regime: str) -> None:
     assert session.spent == pytest.approx(expected, rel=1e-12)
     assert regime != "pure" or session.spent < pure_rho(release.spent)  # of the sum, which is what has no better bound
     assert session.rules.spending(Regime.ZCDP) <= 0.3 - session.spent
-    assert session.release().events[0].label == "earlier: select"
+    assert session.release().events[0].purpose == "earlier: select"
 
 
 def test_releases_that_do_not_fit_are_refused() -> None:

@@ -25,6 +25,7 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.models.records.empirical import Empirical
+from hedgerow.privacy import QueryDraws
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, budget_from_dict
 from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.budgets.subsampling import Subsampled, amplified, secret_positions
@@ -154,7 +155,9 @@ def test_what_cannot_be_sampled_is_refused() -> None:
         Curator(DenseCounts(BIT, [200, 200]), budget)
     with pytest.raises(ConfigError, match="another number"):
         Curator(table_of([0, 1] * 100), budget)
-    event = Event("draw", "exponential mechanism, independent draws", "q", 1.0, 90.0, 0.1, "epsilon", REPLACE)
+    event = Event(
+        "draw", "exponential mechanism, independent draws", QueryDraws(12), 1.0, 90.0, 0.1, "epsilon", REPLACE
+    )
     with pytest.raises(BudgetError, match="another sample"):
         Curator(table_of([0, 1] * 200), budget, events=[event])
     with pytest.raises(ConfigError, match="DualQuery"):

@@ -11,12 +11,15 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.errors import BudgetError, BudgetExceededError
+from hedgerow.privacy import MeasuredQuery, RecordCount, WorstCandidate
 from hedgerow.privacy.ledger.ledger import Event, Ledger, LedgerView
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 
 
 def event(charge: float = 0.25, **changes: Any) -> Event:
-    made = Event("measure", "discrete Laplace", "sex", 1.0, 8.0, 0.25, "epsilon", "add-remove", 2)
+    made = Event(
+        "measure", "discrete Laplace", MeasuredQuery("marginal", ("sex",)), 1.0, 8.0, 0.25, "epsilon", "add-remove", 2
+    )
     scale = 2.0 / charge if charge is not True and 0.0 < charge < math.inf else 4.0
     return replace(made, **{"charge": charge, "scale": scale, **changes})
 
@@ -150,10 +153,10 @@ def test_senseless_events_are_refused(changes: dict[str, Any]) -> None:
 def test_only_public_numbers_are_free() -> None:
     ledger = Ledger(1.0, "epsilon")
     public = {"mechanism": "public", "scale": 0.0, "sensitivity": 0.0, "neighbours": "replace"}
-    ledger.charge(event(0.0, **public, target="number of records", values=1))
+    ledger.charge(event(0.0, **public, question=RecordCount(), values=1))
     assert ledger.spent == 0.0
-    for other in ({"target": "sex", "values": 1}, {"target": "number of records", "values": 2}):
-        with pytest.raises(BudgetError, match="and nothing else is"):
+    for other in ({"values": 1}, {"question": RecordCount(), "values": 2}):
+        with pytest.raises(BudgetError, match=r"does not answer 'sex'|is one value, not 2"):
             event(0.0, **public, **other)
     for relation in ("add-remove", "replace-then-filter"):
         with pytest.raises(BudgetError, match="not public"):
@@ -161,10 +164,10 @@ def test_only_public_numbers_are_free() -> None:
 
 
 def test_events_know_the_noise_that_they_are_about() -> None:
-    laplace = Event("total", "discrete Laplace", "number of records", 1.0, 8.0, 0.26, "epsilon", "add-remove")
-    gaussian = Event("total", "discrete Gaussian", "number of records", 1.0, 8.0, 0.25, "rho", "add-remove")
-    chosen = Event("total", "exponential mechanism", "marginals", 1.0, 8.0, 0.26, "epsilon", "add-remove")
-    public = Event("total", "public", "number of records", 0.0, 0.0, 0.0, "epsilon", "replace")
+    laplace = Event("total", "discrete Laplace", RecordCount(), 1.0, 8.0, 0.26, "epsilon", "add-remove")
+    gaussian = Event("total", "discrete Gaussian", RecordCount(), 1.0, 8.0, 0.25, "rho", "add-remove")
+    chosen = Event("total", "exponential mechanism", WorstCandidate(3), 1.0, 8.0, 0.26, "epsilon", "add-remove")
+    public = Event("total", "public", RecordCount(), 0.0, 0.0, 0.0, "epsilon", "replace")
     assert laplace.noise == LaplaceNoise(8.0)
     assert gaussian.noise == GaussianNoise(8.0)
     assert [chosen.noise, public.noise] == [None, None]
@@ -193,14 +196,16 @@ def test_a_ledger_whose_charges_were_scaled_down_is_refused() -> None:
 
 @pytest.mark.parametrize("change", ["left out", "moved", "retold", "limit", "head"])
 def test_a_ledger_whose_events_were_changed_is_refused(change: str) -> None:
-    mapping = Ledger(1.0, "epsilon", [event(0.25), event(0.125, target="age"), event(0.5)]).to_dict()
+    mapping = Ledger(
+        1.0, "epsilon", [event(0.25), event(0.125, question=MeasuredQuery("marginal", ("age",))), event(0.5)]
+    ).to_dict()
     assert Ledger.from_dict(mapping).head == mapping["head"]
     if change == "left out":
         del mapping["events"][1]
     elif change == "moved":
         mapping["events"].reverse()
     elif change == "retold":
-        mapping["events"][1]["target"] = "height"
+        mapping["events"][1]["question"]["scope"] = ["height"]
     elif change == "limit":
         mapping["limit"] = 2.0
     else:
@@ -254,6 +259,8 @@ def test_the_view_shows_everything_and_changes_nothing() -> None:
 
 
 def test_ledgers_print_one_line_per_event() -> None:
-    lines = str(Ledger(1.0, "epsilon", [event(0.25), event(0.5, target="age")])).splitlines()
+    lines = str(
+        Ledger(1.0, "epsilon", [event(0.25), event(0.5, question=MeasuredQuery("marginal", ("age",)))])
+    ).splitlines()
     assert lines[0] == "0.75 of 1 epsilon spent in 2 events"
     assert lines[2] == "  measure: age by discrete Laplace, scale 4, 0.5 epsilon"

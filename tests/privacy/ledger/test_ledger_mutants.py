@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetError
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger import paid
 from hedgerow.privacy.ledger.ledger import Event, Ledger
@@ -33,7 +34,17 @@ def is_refused(make: Any) -> bool:
 
 
 def event(charge: float, sensitivity: float = 2.0) -> Event:
-    return Event("measure", "discrete Laplace", "a", sensitivity, 8.0, charge, "epsilon", "replace", 2)
+    return Event(
+        "measure",
+        "discrete Laplace",
+        MeasuredQuery("marginal", ("a",)),
+        sensitivity,
+        8.0,
+        charge,
+        "epsilon",
+        "replace",
+        2,
+    )
 
 
 def no_charge_is_below_the_cost() -> None:

@@ -13,6 +13,15 @@ import pytest
 
 import hedgerow
 from hedgerow.errors import QueryError, UnpaidNoiseError
+from hedgerow.privacy import (
+    FrequentLabels,
+    MeasuredQuery,
+    QuantileCuts,
+    QueryDraws,
+    Question,
+    ThresholdTests,
+    WorstCandidate,
+)
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.exact.scores import GRID
@@ -81,10 +90,21 @@ def test_samplers_get_the_scale_that_was_charged(name: str, budget: Budget) -> N
         assert scale * GRID == curator.ledger.events[-1].scale
 
 
+QUESTIONS: dict[str, Question] = {
+    "discrete Laplace": MeasuredQuery("marginal", ("x",)),
+    "exponential mechanism": QuantileCuts("x"),
+    "permute-and-flip": WorstCandidate(3),
+    "exponential mechanism, one draw": WorstCandidate(3),
+    "exponential mechanism, independent draws": QueryDraws(12),
+    "sparse vector": ThresholdTests(),
+    "discrete Laplace above a threshold": FrequentLabels("x"),
+}
+
+
 def paid(mechanism: str = "discrete Laplace", **changes: Any) -> tuple[PaidNoise, Event]:
     ledger = Ledger(100.0, "epsilon")
     noise = PaidNoise(SeededNoise(0), ledger)
-    event = Event("x", mechanism, "x", 1.0, 4.0, 5.0, "epsilon", "replace", **changes)
+    event = Event("x", mechanism, QUESTIONS[mechanism], 1.0, 4.0, 5.0, "epsilon", "replace", **changes)
     noise.pay(event)
     return noise, event
 
@@ -113,7 +133,7 @@ def test_an_event_that_was_never_charged_pays_for_nothing() -> None:
     assert alike == event
     with pytest.raises(UnpaidNoiseError):
         noise.added_to(np.zeros(1, dtype=np.int64), alike, 1.0)
-    watch = Event("w", "sparse vector", "w", 1.0, 4.0, 5.0, "epsilon", "replace", 1, 4.0)
+    watch = Event("w", "sparse vector", ThresholdTests(), 1.0, 4.0, 5.0, "epsilon", "replace", 1, 4.0)
     with pytest.raises(UnpaidNoiseError):
         noise.exceeds(0, watch)
 

@@ -16,7 +16,6 @@ from hedgerow.algorithms.online_pmw import start
 from hedgerow.algorithms.online_pmw.hold import LOST, Hold
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.algorithms.online_pmw.start import EARLIER
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.errors import ConfigError
@@ -120,7 +119,7 @@ def test_a_session_is_that_of_the_library(budget: Budget, tmp_path: Path) -> Non
                 answer.value, answer.low, answer.high, answer.source
             )  # fmt: skip
         assert [each.event for each in ledger(here.store, here.data_set.id)] == list(session.release().events)
-        earlier = [each for each in here.events() if each.event.label.startswith(EARLIER)]
+        earlier = [each for each in here.events() if each.event.earlier]
         assert len(earlier) == sum(event.charge > 0.0 for event in release.events)
         spent = sum(Fraction(each.event.charge) for each in earlier)
         assert 0.24 * budget.limit < spent <= Fraction(0.25) * Fraction(budget.limit)
@@ -171,7 +170,7 @@ def test_what_a_first_release_can_cost_is_held_before_it(budget: Budget, step: s
         lost = [each.event.charge for each in here.events() if each.event.label == LOST]
         assert lost == [hold]
         left = Fraction(budget.limit) - Fraction(hold)
-        earlier = [Fraction(each.event.charge) for each in here.events() if each.event.label.startswith(EARLIER)]
+        earlier = [Fraction(each.event.charge) for each in here.events() if each.event.earlier]
         assert sum(earlier) <= Fraction(0.25) * left * (1 + Fraction(1, 2**40))
         assert charges(here.store, here.data_set.id) <= Fraction(budget.limit)
         assert transcript(here.store, here.data_set.id).begun

@@ -8,13 +8,16 @@ from typing import Any
 from sqlalchemy import select
 
 from hedgerow.algorithms.online_pmw.journal import Finding, Step
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Person, Registration
 from hedgerow.service.store.schema import METADATA
 from hedgerow.service.store.store import Store
 
-EVENT = Event("measure", "discrete Laplace", "sex", 1.0, 20.0, 0.1, "epsilon", "add-remove", 2)
+EVENT = Event(
+    "measure", "discrete Laplace", MeasuredQuery("marginal", ("sex",)), 1.0, 20.0, 0.1, "epsilon", "add-remove", 2
+)
 CLOSE = Finding({"query": {"sex": [1]}}, measured=False, value=12.5)
 MEASURED = Finding({"query": {"age": [[0, 3]]}, "noise": {"scale": 0.1}}, measured=True, value=7.25, vector=b"\0\1")
 OPENING = Step(opening={"rules": {"threshold": 0.3}}, state={"asked": 0}, events=(EVENT,), model=b"model 0")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlalchemy import delete, insert, select, update
 
 from hedgerow.algorithms.online_pmw.journal import Mark, Step
 from hedgerow.errors import DamagedStoreError
-from hedgerow.privacy.ledger.ledger import Event
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.service.store.schema import AUDIT, CHAINS, EVENTS, SESSIONS
 from hedgerow.service.store.store import Store
 from hedgerow.system.chain import head_of, link, start_of
@@ -84,7 +85,9 @@ CHANGES: dict[str, list[Any]] = {
     "all left out": [delete(EVENTS), update(SESSIONS).values(events=0)],
     "another limit": [update(SESSIONS).values(fixed={"limit": 2.0, "unit": "epsilon"})],
     "another link": [update(EVENTS).where(EVENTS.c.number == 2).values(link="0" * 64)],
-    "all linked anew": rechained([body(target="age"), *[EVENT.to_dict()] * 4]),
+    "all linked anew": rechained(
+        [body(question={"kind": "query", "form": "marginal", "scope": ["age"], "words": ""}), *[EVENT.to_dict()] * 4]
+    ),
 }
 
 
@@ -92,7 +95,7 @@ def told_apart(store: Store) -> None:
     """Events of this test are told apart by their targets."""
     _, data_set = opened(store)
     for number in range(4):
-        event = Event(**{**EVENT.to_dict(), "target": f"age {number}"})
+        event = replace(EVENT, question=MeasuredQuery("marginal", (f"age {number}",)))
         store.settle(data_set.id, store.data_set("adult").version, Step(events=(event,)))
 
 
