@@ -44,11 +44,3 @@ def rewritten(path: Path, change: Change, *, chain: bool = True, version: int | 
             archive.writestr(each, content)
         archive.comment = b"hedgerow release sha256=" + hashlib.sha256(parts[name]).hexdigest().encode()
     return target
-
-
-def as_old(content: dict[str, Any]) -> None:
-    """What the last version would have written: no head, no threshold scales, no source of noise."""
-    content["ledger"].pop("head", None)
-    for event in content["ledger"]["events"]:
-        event.pop("threshold_scale", None)
-    content["provenance"].pop("noise", None)

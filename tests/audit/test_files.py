@@ -23,7 +23,7 @@ from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
 from hedgerow.release.container import write_container
 from hedgerow.system.signing import SigningKey
-from tests.audit.changed import as_old, chained, rewritten
+from tests.audit.changed import chained, rewritten
 from tests.audit.made import ALGORITHMS, BINARY, BUDGETS, MIXED, WORKLOADS, run, sampled, saved, table_of
 
 
@@ -124,14 +124,13 @@ def test_a_session_that_starts_from_a_release_holds(budget: Budget, tmp_path: Pa
     def cheaper(content: dict[str, Any]) -> None:
         events_of(content)[0]["charge"] *= 0.5
 
-    assert events_label(path, 0).startswith("earlier")
+    assert first_event(path)["earlier"]
     assert "charges" in bad(audited(rewritten(path, cheaper)))
 
 
-def events_label(path: Path, number: int) -> str:
+def first_event(path: Path) -> dict[str, Any]:
     with zipfile.ZipFile(path) as archive:
-        label: str = json.loads(archive.read("release.json"))["content"]["ledger"]["events"][number]["label"]
-    return label
+        return events_of(json.loads(archive.read("release.json"))["content"])[0]
 
 
 def test_a_charged_session_shows_no_secret(session: Path) -> None:
@@ -192,17 +191,18 @@ def test_a_smaller_sensitivity_is_found(release: Path) -> None:
     assert len(finding_of(found, "sensitivities").details) == found.facts["events"]
 
 
-def test_a_selection_in_other_words_is_not_taken_on_trust(release: Path) -> None:
-    def renamed(content: dict[str, Any]) -> None:
-        for event in events_of(content):
-            if event["label"] == "select":
-                event["target"] = "a look at the weather"
-                for number in ("sensitivity", "charge"):
-                    event[number] /= 4.0
+def test_a_selection_that_asks_something_else_is_found(release: Path) -> None:
+    """Its scores would have no sensitivity that anything bounds."""
+    for question in ({"kind": "weather"}, {"kind": "query", "form": "query", "scope": [], "words": "the weather"}):
 
-    found = audited(rewritten(release, renamed))
-    assert found.verdict is Severity.UNKNOWN
-    assert bad(found, Severity.UNKNOWN) == {"sensitivities"}
+        def renamed(content: dict[str, Any], question: dict[str, Any] = question) -> None:
+            for event in events_of(content):
+                if event["label"] == "select":
+                    event["question"] = question
+                    for number in ("sensitivity", "charge"):
+                        event[number] /= 4.0
+
+        assert "ledger" in bad(audited(rewritten(release, renamed)))
 
 
 @pytest.mark.parametrize("label", ["total", "measure", "error"])
@@ -224,8 +224,9 @@ def test_a_selection_that_is_left_out_or_moved_breaks_the_chain(release: Path) -
         events = events_of(content)
         events.remove(next(event for event in events if event["label"] == "select"))
 
-    for change in (moved, removed):
-        assert bad(audited(rewritten(release, change, chain=False))) == {"hash chain"}
+    for change, found in ((moved, {"hash chain"}), (removed, {"hash chain", "run"})):
+        assert bad(audited(rewritten(release, change, chain=False))) == found
+    assert bad(audited(rewritten(release, removed))) == {"run"}
 
 
 def test_a_ledger_without_head_is_found(release: Path) -> None:
@@ -337,33 +338,6 @@ def test_a_changed_text_and_a_part_too_many_or_too_few_are_found(release: Path) 
     )
 
 
-def test_an_old_file_is_audited_as_far_as_it_goes(release: Path) -> None:
-    audit = audited(rewritten(release, as_old, chain=False, version=1))
-    assert audit.verdict is Severity.UNKNOWN
-    assert bad(audit, Severity.UNKNOWN) == {"hash chain", "noise"}
-
-
-def test_old_events_that_cannot_be_computed_are_unknown(release: Path) -> None:
-    def warm(content: dict[str, Any]) -> None:
-        as_old(content)
-        event = {**events_of(content)[0], "sensitivity": 0.0, "scale": 0.0, "values": 1}
-        event["charge"] = content["ledger"]["limit"] / 2.0**60
-        for name in ("earlier release", "interrupted"):
-            events_of(content).append({**event, "label": name, "mechanism": name, "target": "something"})
-        content["ledger"]["limit"] *= 1.0  # what is left covers them or not: only their cost is asked for here
-
-    audit = audited(rewritten(release, warm, chain=False, version=1))
-    assert len(finding_of(audit, "charges").details) == 2
-    assert finding_of(audit, "charges").severity is Severity.UNKNOWN
-
-
-def test_the_number_of_records_under_replace_is_unknown_in_an_old_file(tmp_path: Path) -> None:
-    path = saved(run(MWEM(rounds=1), PureDP(1.0, "replace")), tmp_path)
-    assert finding_of(audited(path), "number of records").severity is Severity.HOLDS
-    audit = audited(rewritten(path, as_old, chain=False, version=1))
-    assert finding_of(audit, "number of records").severity is Severity.UNKNOWN
-
-
 SHAPES: list[Callable[[dict[str, Any]], object]] = [
     lambda content: content.pop("ledger"),
     lambda content: content.update(ledger=[]),
@@ -431,8 +405,8 @@ def test_what_is_none_of_ours_is_refused(tmp_path: Path, release: Path) -> None:
 
 
 def test_a_newer_format_is_refused(release: Path) -> None:
-    with pytest.raises(AuditError, match="format 3 is unknown"):
-        audit_files([rewritten(release, lambda content: None, version=3)])
+    with pytest.raises(AuditError, match="format 4 is unknown"):
+        audit_files([rewritten(release, lambda content: None, version=4)])
 
 
 def test_a_name_that_stands_twice_is_refused(release: Path) -> None:

@@ -211,7 +211,7 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool) -> F
     """
     if is_public(relation):
         return Finding(TOTAL, Severity.HOLDS, 'public under "replace"')
-    paid = [entry for entry in entries if entry.asks("records")]
+    paid = [entry for entry in entries if entry.asks("records") and entry.mechanism != "public"]
     if paid:
         noise = f"{paid[-1].mechanism} noise of scale {float(paid[-1].scale):.6g}"
         return Finding(TOTAL, Severity.HOLDS, f"paid for, with {noise}")

@@ -17,26 +17,30 @@ _NUMBER = r"(\d{1,3}(?:,\d{3})*)"
 
 
 class _Kind(NamedTuple):
-    """The fields of a kind, the mechanisms that answer it, and whether an event of it releases several values."""
+    """A kind in words, its fields, the mechanisms that answer it, and whether an event releases several values."""
 
+    words: str
     fields: Mapping[str, type]
     mechanisms: tuple[str, ...] = NOISES
     many: bool = False
 
 
 _KINDS: Mapping[str, _Kind] = {
-    "records": _Kind({}, ("public", *NOISES)),
-    "query": _Kind({"form": str, "scope": list, "words": str}, many=True),
-    "error": _Kind({"figure": str, "candidates": int}),
-    "candidate": _Kind({"candidates": int}, _CHOICES),
-    "database": _Kind({"databases": int}, _CHOICES),
-    "quantiles": _Kind({"attribute": str}, ("exponential mechanism",), many=True),
-    "labels": _Kind({"attribute": str}, THRESHOLDED),
+    "records": _Kind("number of records", {}, ("public", *NOISES)),
+    "query": _Kind("", {"form": str, "scope": list, "words": str}, many=True),
+    "error": _Kind("{figure} error of {candidates:,} candidates", {"figure": str, "candidates": int}),
+    "candidate": _Kind("worst of {candidates:,} candidates", {"candidates": int}, _CHOICES),
+    "database": _Kind("best of {databases:,} databases", {"databases": int}, _CHOICES),
+    "quantiles": _Kind("quantiles of {attribute}", {"attribute": str}, ("exponential mechanism",), many=True),
+    "labels": _Kind("labels of {attribute}", {"attribute": str}, THRESHOLDED),
     "draws": _Kind(
-        {"queries": int}, ("exponential mechanism, one draw", "exponential mechanism, independent draws"), True
+        "draws of {queries:,} queries",
+        {"queries": int},
+        ("exponential mechanism, one draw", "exponential mechanism, independent draws"),
+        True,
     ),
-    "tests": _Kind({}, (SPARSE_VECTOR,), many=True),
-    "interrupted": _Kind({"purpose": str}),
+    "tests": _Kind("tests against a threshold", {}, (SPARSE_VECTOR,), many=True),
+    "interrupted": _Kind("an interrupted {purpose}", {"purpose": str}),
 }
 _TEXTS = {"figure": ("mean", "largest"), "purpose": ("opening", "question")}
 
@@ -68,7 +72,7 @@ def question_of(event: Mapping[str, Any]) -> Question:
     Example:
         >>> question_of({"question": {"kind": "draws", "queries": 36}, "values": 3,
         ...     "mechanism": "exponential mechanism, independent draws"}).text
-        'draws(queries=36)'
+        'draws of 36 queries'
         >>> question_of({"target": "19 of 36 queries and their complements", "values": 1,
         ...     "mechanism": "exponential mechanism, one draw"})
         Traceback (most recent call last):
@@ -99,8 +103,16 @@ def _of_fields(mapping: Any) -> Question:
             raise ValueError(f"the {name} of a question cannot be {value!r}")
     if set(fields) != set(wanted):
         raise ValueError(f"a question of the kind {mapping['kind']!r} has the fields {sorted(fields)}")
-    told = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value not in ("", []))
-    return Question(mapping["kind"], fields, f"{mapping['kind']}({told})")
+    return Question(mapping["kind"], fields, _text(mapping["kind"], fields))
+
+
+def _text(kind: str, fields: Mapping[str, Any]) -> str:
+    """A question in words."""
+    if kind != "query":
+        return _KINDS[kind].words.format(**fields)
+    names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
+    told = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
+    return str(told.get(fields["form"], fields["words"]))
 
 
 # Format 2
