@@ -243,6 +243,12 @@ MISTAKES = [
     ),
     Mistake("trace_checks", '+ _fewer("measurements", len(content["measurements"]), paid)', ""),
     Mistake("trace_checks", 'parameters.get("selected", 0), _counted', "0, _counted"),
+    Mistake("trace_checks", "not in noises:", "in () and noises:"),
+    Mistake("trace_checks", "and entry.charge > price", "and entry.charge > 2 * price"),
+    Mistake("trace_checks", 'entry.label == "answer" and', ""),
+    Mistake("trace_checks", "elif algorithm not in _LEAVE_ANSWERS_ALONE:", "elif not algorithm:"),
+    Mistake("measurement_checks", 'if exact(noise["step"]) != _GRID:', "if not noise:"),
+    Mistake("origin", "if stamp:", "if stamp is None:"),
     Mistake("costs", "question.kind in kinds and not self.earlier", "question.kind in kinds"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
     Mistake(
@@ -488,11 +494,14 @@ def measurements_are_right(load: Load) -> None:
     says([own], [query], "holds")
     says([named], [query], "fails")
     error = {"n_candidates": 3}
-    error |= {name: {"kind": "laplace", "scale": 2.0, "sensitivity": 1.0} for name in ("mean_noise", "maximum_noise")}
+    noise = {"kind": "laplace", "scale": 2.0, "sensitivity": 1.0, "step": 2.0**-10}
+    error |= {"mean_noise": noise, "maximum_noise": noise}
     figures = [{"question": {**MEAN, "figure": figure}} for figure in ("mean", "largest")]
     for over, changes, wanted in ((3, {}, "holds"), (4, {}, "fails"), (3, {"earlier": True}, "fails")):
         read = [costs.Entry.of(i, event(**each, **changes)) for i, each in enumerate(figures, start=1)]
         assert module.check_error({**error, "n_candidates": over}, read).severity.value == wanted
+    read = [costs.Entry.of(i, event(**each)) for i, each in enumerate(figures, start=1)]
+    assert module.check_error({**error, "mean_noise": {**noise, "step": 1.0}}, read).severity.value == "fails"
 
 
 def questions_are_right(load: Load) -> None:
@@ -543,7 +552,8 @@ def traces_are_right(load: Load) -> None:
     lost = {"question": asked("interrupted", purpose="question")}
     watch = {"threshold_scale": 4.0, "test_scale": 8.0, "sensitivity": 1.0, "fires": 3, "fires_left": 2}
     session = {"epochs": 1, "tests": 5, "known": 4, "measurements": 1, "watch": watch}
-    session["rules"] = {"watch": [4.0, 8.0, 1.0, 3]}
+    session |= {"rules": {"watch": [4.0, 8.0, 1.0, 3], "answer_charge": 0.6}, "total_noise": None}
+    answer, total = {"label": "answer"}, {"question": asked("records")}
     quiet = {**session, "epochs": 0, "known": 0, "measurements": 0, "watch": None}
     for change, events, wanted in (
         ({}, [tests], "holds"),
@@ -557,8 +567,14 @@ def traces_are_right(load: Load) -> None:
         ({}, [tests, lost], "fails"),
         ({"watch": {**watch, "fires_left": 4}, "measurements": -1}, [tests], "fails"),
         ({"watch": {**watch, "fires": 30}}, [tests], "fails"),
-        ({"rules": {"watch": [4.0, 8.0, 1.0, 30]}}, [tests], "fails"),
-        ({"rules": {"watch": [8.0, 8.0, 1.0, 3]}}, [tests], "fails"),
+        ({"rules": {"watch": [4.0, 8.0, 1.0, 30], "answer_charge": 0.6}}, [tests], "fails"),
+        ({"rules": {"watch": [8.0, 8.0, 1.0, 3], "answer_charge": 0.6}}, [tests], "fails"),
+        ({}, [tests, answer], "holds"),
+        ({}, [tests, {**answer, "charge": 0.7}], "fails"),
+        ({}, [tests, {"charge": 0.7}], "holds"),
+        ({"total_noise": {"kind": "laplace", "scale": 2.0}}, [tests, total], "holds"),
+        ({"total_noise": {"kind": "laplace", "scale": 2.0}}, [tests, {**total, "earlier": True}], "fails"),
+        ({"total_noise": {"kind": "laplace", "scale": 1.0}}, [tests, total], "fails"),
     ):
         says({**session, **change}, events, wanted)
     says(quiet, [], "fails")
@@ -585,7 +601,8 @@ def traces_are_right(load: Load) -> None:
     says(run("SmallDB", {}), [chosen], "fails")
     says(run("OnlinePMW", {"rules": session["rules"]}, 3), [tests], "holds")
     says(run("OnlinePMW", {"rules": session["rules"]}, 1), [], "fails")
-    assert module.check_traces(run("IndependentNoise", {}), []) is None
+    says(run("IndependentNoise", {}), [], "holds")
+    says(run("IndependentNoises", {}), [], "unknown")
 
 
 def origins_are_right(load: Load) -> None:
@@ -595,6 +612,7 @@ def origins_are_right(load: Load) -> None:
     wanted = {(True, secure_source): "holds", (True, "mine.Noise"): "fails", (False, secure_source): "fails"}
     for (secure, noise), severity in wanted.items():
         assert origin.check_noise(secure, noise).severity.value == severity
+    assert origin.check_noise(True, secure_source, "NOT PRIVATE").severity.value == "fails"
 
 
 def sensitivities_are_right(load: Load) -> None:

@@ -216,7 +216,7 @@ class _Checking:
         return check_learnt(domain.get("attributes", domain), self._entries)
 
     def _check_noise(self) -> Finding:
-        return check_noise(self._origin["secure"], self._origin.get("noise"))
+        return check_noise(self._origin["secure"], self._origin.get("noise"), self._origin.get("stamp", ""))
 
     @property
     def _origin(self) -> Mapping[str, Any]:

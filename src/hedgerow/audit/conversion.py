@@ -11,6 +11,7 @@ could amount to is added. (`hedgerow.privacy` bisects the logarithm of delta as 
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 
 from hedgerow.audit.gaussian import epsilon_of_half_square
 
@@ -24,6 +25,7 @@ _STEPS = 160
 _SPAN = 60
 
 
+@lru_cache(maxsize=256)
 def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon with which rho-zCDP is (epsilon, delta)-differentially private, rounded up.
 

@@ -78,6 +78,7 @@ def _square_root(number: Fraction, rounding: str) -> Fraction:
     return Fraction(context.next_minus(root) if rounding == ROUND_FLOOR and root else context.next_plus(root))
 
 
+@lru_cache(maxsize=256)
 def epsilon_of_half_square(amount: Fraction, delta: Fraction) -> Fraction:
     """An epsilon with which mu-GDP is (epsilon, delta)-differentially private, rounded up.
 

@@ -190,6 +190,8 @@ def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Fi
         noise, over = error[f"{name}_noise"], error["n_candidates"]
         wanted = MECHANISMS[noise["kind"]], exact(noise["scale"]), exact(noise["sensitivity"])
         asked = {"figure": figure, "candidates": over}
+        if exact(noise["step"]) != _GRID:
+            wrong.append(f"the {figure} error: it is rounded to {noise['step']!r}, and its sensitivity is for 2^-10")
         if not any(
             entry.asks("error")
             and entry.question.fields == asked

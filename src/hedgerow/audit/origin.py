@@ -18,12 +18,13 @@ KNOWN_BAD: Mapping[tuple[str, str], str] = {}
 """Reasons why a version of a library must not be trusted, by library and version; none is known."""
 
 
-def check_noise(secure: Any, noise: Any) -> Finding:
+def check_noise(secure: Any, noise: Any, stamp: Any = "") -> Finding:
     """Whether all noise came from the secure source.
 
     Args:
         secure: The file's own statement.
         noise: Full name of the class of the source; None in files that do not say it.
+        stamp: What a release says of noise that does not protect; empty where it does.
 
     Example:
         >>> print(check_noise(True, "mine.Noise"))
@@ -33,6 +34,8 @@ def check_noise(secure: Any, noise: Any) -> Finding:
         return Finding("noise", Severity.FAILS, "the file does not say whether its noise was secure")
     if not secure:
         return Finding("noise", Severity.FAILS, f"the noise was not secure ({noise or 'its source is not named'})")
+    if stamp:
+        return Finding("noise", Severity.FAILS, f"called secure, and stamped {stamp!r}")
     if noise != SECURE_SOURCE:
         return Finding("noise", Severity.FAILS, f"the file calls noise by {noise or 'an unnamed source'} secure")
     return Finding("noise", Severity.HOLDS, f"drawn by {noise}")

@@ -13,22 +13,25 @@ from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, gathered
 
 
-def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Finding | None:
-    """Whether rounds, draws, tests and epochs that a file tells of were paid for; None where it tells of none.
+def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Finding:
+    """Whether rounds, draws, tests and epochs that a file tells of were paid for.
 
     Args:
         content: Values of a release or a session.
         entries: The ledger's events.
     """
+    wrong, unknown = list[str](), list[str]()
     if "epochs" in content:
         wrong = _of_session(content, entries)
     else:
-        parameters = content["provenance"]["parameters"]
-        check = _OF_ALGORITHM.get(content["provenance"]["algorithm"])
-        if check is None:
-            return None
-        wrong = check(content, parameters, entries)
-    return gathered("run", wrong, [], "rounds, draws and tests that the file tells of are paid for, each by an event")
+        algorithm, parameters = content["provenance"]["algorithm"], content["provenance"]["parameters"]
+        if algorithm in _OF_ALGORITHM:
+            wrong = _OF_ALGORITHM[algorithm](content, parameters, entries)
+        elif algorithm not in _LEAVE_ANSWERS_ALONE:
+            unknown = [f"what rounds of {algorithm} leave behind: it is no algorithm of Hedgerow's"]
+    return gathered(
+        "run", wrong, unknown, "rounds, draws and tests that the file tells of are paid for, each by an event"
+    )
 
 
 def _counted(entries: Sequence[Entry], kind: str) -> int:
@@ -46,6 +49,10 @@ def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[st
         wrong.append(f"{content['tests']:,} tests are told, and no sparse vector is paid for")
     if content["tests"] < content["known"]:
         wrong.append(f"{content['known']:,} answers are known, from {content['tests']:,} tests")
+    told = content["total_noise"]
+    noises = [(entry.mechanism, entry.scale) for entry in entries if entry.asks("records")]
+    if told is not None and (f"discrete {told['kind'].capitalize()}", exact(told["scale"])) not in noises:
+        wrong.append("the number of records: no event pays for its noise")
     left = 0
     if watch is not None:
         left, fires = watch["fires_left"], watch["fires"]
@@ -66,6 +73,12 @@ def _of_fires(answers: int, left: int, rules: Mapping[str, Any], entries: Sequen
     tests = [entry for entry in entries if entry.asks("tests")]
     lost = sum(entry.asks("interrupted") and entry.question.fields["purpose"] == "question" for entry in entries)
     wrong = _fewer("fires", answers + lost + left, sum(entry.values for entry in tests))
+    price = exact(rules["answer_charge"])
+    wrong += [
+        f"{entry.name}: costs more than an answer by the rules"
+        for entry in entries
+        if entry.asks("query") and entry.label == "answer" and entry.charge > price
+    ]
     *scales, fires = rules["watch"]
     planned = [*map(exact, scales), fires]
     return wrong + [f"{entry.name}: is not the one of the rules" for entry in tests if _numbers(entry) != planned]
@@ -99,6 +112,8 @@ def _of_mwem(content: Mapping[str, Any], parameters: Mapping[str, Any], entries:
     return _fewer("selections", parameters.get("selected", 0), _counted(entries, "candidate"))
 
 
+_LEAVE_ANSWERS_ALONE = ("FourierMeasurement", "IndependentNoise")
+"""Algorithms of one round that chooses nothing."""
 _OF_ALGORITHM = {
     "DualQuery": _of_dual_query,
     "MWEM": _of_mwem,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy import MeasuredQuery
+from hedgerow.privacy import ErrorFigure, FrequentLabels, MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger import paid
 from hedgerow.privacy.ledger.ledger import Event, Ledger
@@ -64,6 +65,27 @@ def noisy_answers_are_paid_at_their_sensitivity() -> None:
     assert not is_refused(lambda: check(2.0))
 
 
+def a_mechanism_answers_its_own_questions() -> None:
+    """Counts that nobody listed are told above a threshold alone, and one figure is one value."""
+    assert is_refused(lambda: replace(event(1.0), question=FrequentLabels("a"), values=1))
+    assert is_refused(lambda: replace(event(1.0), question=ErrorFigure("mean", 3)))
+    assert not is_refused(lambda: replace(event(1.0), question=ErrorFigure("mean", 3), values=1))
+
+
+def words_of_format_2_tell_the_numbers_of_their_event() -> None:
+    """As an attacker did: 19 draws are told, and one is charged."""
+    numbers = {"sensitivity": 1.0, "scale": 40.0, "charge": 0.051, "values": 1, "threshold_scale": 0.0}
+    words = {
+        "label": "draw",
+        "mechanism": "exponential mechanism, one draw",
+        "unit": "epsilon",
+        "neighbours": "replace",
+    }
+    told = "{} of 36 queries and their complements"
+    assert is_refused(lambda: Event.from_dict({**numbers, **words, "target": told.format(19)}))
+    assert not is_refused(lambda: Event.from_dict({**numbers, **words, "target": told.format(1)}))
+
+
 def a_ledger_holds_no_more_than_its_budget() -> None:
     assert is_refused(lambda: paid.check_limit(Ledger(1.0 + 1e-9, "epsilon"), PureDP(1.0)))
     assert not is_refused(lambda: paid.check_limit(Ledger(1.0, "epsilon"), PureDP(1.0)))
@@ -74,6 +96,18 @@ def a_record_that_enters_is_covered() -> None:
     family = ExplicitMatrix(DOMAIN, ["a"], [[2.0, 3.0]])
     before, after = (family.answers(DenseCounts(DOMAIN, cells))[0] for cells in ([1, 0], [1, 1]))
     assert after - before <= family.sensitivities(Neighbours.REPLACE_FILTERED)[0]
+
+
+class AnyText(str):
+    """A text that is equal to every other."""
+
+    def __new__(cls, _: object = "") -> AnyText:
+        return super().__new__(cls, "any")
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    __hash__ = str.__hash__
 
 
 def as_if_nobody_could_enter(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
@@ -90,6 +124,16 @@ MUTANTS = (
         "noisy answers at half their sensitivity are accepted",
         lambda patch: patch.setattr(paid, "TOLERANCE", 0.5),
         noisy_answers_are_paid_at_their_sensitivity,
+    ),
+    Mutant(
+        "any mechanism answers any question",
+        lambda patch: patch.setattr(Event, "_check_question", lambda self: None),
+        a_mechanism_answers_its_own_questions,
+    ),
+    Mutant(
+        "words of format 2 are taken for the question, whatever numbers they tell",
+        lambda patch: patch.setattr(Event, "target", property(AnyText)),
+        words_of_format_2_tell_the_numbers_of_their_event,
     ),
     Mutant(
         "a ledger may hold a little more than its budget",
