@@ -157,7 +157,17 @@ def test_releases_of_every_mechanism_fit(
 
 
 def test_an_event_has_the_fields_that_are_written() -> None:
-    assert set(RELEASE["definitions"]["event"]["properties"]) == {each.name for each in fields(Event)}
+    now, of_format_2 = (set(each["properties"]) for each in RELEASE["definitions"]["event"]["oneOf"])
+    assert now == {each.name for each in fields(Event)} - {"format"}
+    assert of_format_2 == now - {"question", "earlier"} | {"target"}
+
+
+def test_a_question_has_the_fields_that_are_written() -> None:
+    told = {each["properties"]["kind"]["const"]: each for each in RELEASE["definitions"]["question"]["oneOf"]}
+    kinds = {each.kind: each for each in Question.__subclasses__()}
+    assert told.keys() == kinds.keys()
+    for kind, each in kinds.items():
+        assert set(told[kind]["properties"]) - {"kind"} == {field.name for field in fields(each)}
 
 
 @pytest.mark.parametrize("lost", ["guarantee", "ledger", "budget", "provenance", "total"])
