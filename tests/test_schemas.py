@@ -22,7 +22,7 @@ from hedgerow.domain.entries import parsed
 from hedgerow.domain.entries.attributes import _OPTIONS
 from hedgerow.domain.published import domain_schema
 from hedgerow.errors import DomainError
-from hedgerow.privacy import Event
+from hedgerow.privacy import Event, Question
 from tests.domain.strategies import rich_domains
 
 ROOT = Path(__file__).resolve().parent.parent

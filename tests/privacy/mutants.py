@@ -34,6 +34,7 @@ import hedgerow.queries.core.query as query_module
 import hedgerow.queries.families.marginal as marginal_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError
+from hedgerow.privacy import MeasuredQuery, RecordCount
 from hedgerow.privacy.budgets.budget import ZCDP, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.curator import Curator
@@ -400,7 +401,7 @@ def charge_after_noise(patch: pytest.MonkeyPatch) -> None:
 
     def measure(self: Any, target: Any, charge: float, **_: object) -> Measurement:
         noise = self.noise_for(target, charge)
-        event = self._event("measure", target.text, noise, target.size)
+        event = self._event("measure", MeasuredQuery.of(target), noise, target.size)
         with unpaid(self):
             self._Curator__noise.pay(event)
             values = self._perturb(curator_module.exact_units([target], self._Curator__source)[0], event, noise.step)
@@ -552,7 +553,7 @@ def total_of_one_record(patch: pytest.MonkeyPatch) -> None:
     """m forgotten for the number of records."""
 
     def total(self: Any, charge: float) -> float:
-        event = self._event("total", "number of records", noise := self._noise(1.0, 1.0, 1.0, charge, None))
+        event = self._event("total", RecordCount(), noise := self._noise(1.0, 1.0, 1.0, charge, None))
         self._Curator__noise.pay(event)
         return float(self._perturb(np.array([self._Curator__source.total()]), event, noise.step)[0])
 

@@ -160,7 +160,7 @@ def test_only_public_numbers_are_free() -> None:
             event(0.0, **public, **other)
     for relation in ("add-remove", "replace-then-filter"):
         with pytest.raises(BudgetError, match="not public"):
-            event(0.0, mechanism="public", scale=0.0, sensitivity=0.0, neighbours=relation)
+            event(0.0, **{**public, "neighbours": relation}, question=RecordCount(), values=1)
 
 
 def test_events_know_the_noise_that_they_are_about() -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.service.store.anchor import Anchor, Anchored, hold_to
 from hedgerow.service.store.entries import Hold, Point
 from hedgerow.service.store.store import Store
@@ -156,7 +157,7 @@ def test_an_older_copy_that_was_gone_on_with_is_refused(copied: tuple[Path, Path
     path = restored(copied)
     with closing(Store.open(path)) as store:
         for version in range(1, 4):
-            other = Step(events=(replace(EVENT, target="age"),))
+            other = Step(events=(replace(EVENT, question=MeasuredQuery("marginal", ("age",))),))
             store.settle(store.data_set("czech").id, version, other)
     assert "the first 2 events of its ledger differ from what they were" in refused(path, anchor).message
 

@@ -411,7 +411,7 @@ def _tell(
     told: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
     if tables:
         told["tables"] = [listed(text, table) for text, table in tables]
-    forfeited = [lost.to_dict() for lost in kept.forfeited]
+    forfeited = [lost.described() for lost in kept.forfeited]
     output.result(
         {"answers": answers, **told, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
     )
