@@ -112,7 +112,7 @@ def test_a_first_store_is_carried_forward_but_for_data_sets_with_events(address:
     """Their events are linked as they were found, and said less than a ledger of today must."""
     made_first(address, EVENTS)
     store = Store.open(address)
-    with pytest.raises(DamagedStoreError, match="event 1 cannot be: an event of a version of hedgerow before 0.2"):
+    with pytest.raises(DamagedStoreError, match=r"event 1 cannot be: an event of a version of hedgerow before 0\.2"):
         store.progress(1)
     limits = {"limit": ApproxDP(1.0, 1e-9).limit, "unit": "rho"}
     assert (store.progress(2).fixed, store.progress(2).head) == (limits, start_of("ledger", limits))
