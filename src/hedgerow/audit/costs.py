@@ -60,7 +60,7 @@ class Entry:
         number: Its place, from 1 on.
         label: Purpose of the event.
         mechanism: Name of the mechanism.
-        question: What was asked.
+        question: The question that it answers.
         sensitivity: Largest change by one record of the number that the noise was added to.
         scale: Scale of the noise.
         charge: Its charge, in the unit.

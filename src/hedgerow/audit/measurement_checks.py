@@ -87,7 +87,7 @@ def check_measurements(
 
 
 def _keys_of_entry(entry: Entry) -> Iterable[tuple[Any, ...]]:
-    """What a measurement must agree with to be the one that an event paid for."""
+    """The keys of measurements that an event can have paid for."""
     noise, fields = (entry.mechanism, entry.scale, entry.values), entry.question.fields
     if fields:
         yield *noise, fields["form"], tuple(fields["scope"]), _name(fields["form"], fields["words"])

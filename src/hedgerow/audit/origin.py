@@ -24,7 +24,7 @@ def check_noise(secure: Any, noise: Any, stamp: Any = "") -> Finding:
     Args:
         secure: The file's own statement.
         noise: Full name of the class of the source; None in files that do not say it.
-        stamp: What a release says of noise that does not protect; empty where it does.
+        stamp: The warning that a release carries if its noise does not protect; else empty.
 
     Example:
         >>> print(check_noise(True, "mine.Noise"))

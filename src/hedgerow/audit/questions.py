@@ -1,4 +1,4 @@
-"""What the events of a ledger asked, as an auditor reads it: a kind with its fields, in two formats.
+"""Questions that the events of a ledger answer, as an auditor reads them: a kind with its fields, in two formats.
 
 In events of format 3 a question stands with its fields. In those of format 2 it is a text, and every number of the text
 stands in the event once more: the two must agree.

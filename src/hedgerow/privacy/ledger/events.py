@@ -40,7 +40,7 @@ class Event:
     Attributes:
         label: Purpose: ``"total"``, ``"select"``, ``"measure"``, ``"error"`` or the caller's word.
         mechanism: Name of the mechanism; ``"public"`` for a number that is public under the neighbouring relation.
-        question: What was asked.
+        question: The question that it answers.
         sensitivity: Largest change between neighbouring tables of the answer that noise was added to: L1 for Laplace
             noise, L2 for Gaussian noise, of one score for a selection. In counts (selections: units of score).
         scale: Scale of the noise, in the same units; for selections the score that changes probabilities by a factor of

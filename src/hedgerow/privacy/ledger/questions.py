@@ -1,4 +1,4 @@
-"""What was asked of the private table: a frozen class for each kind of question, with fields for its parts.
+"""Questions that are asked of the private table: a frozen class for each kind, with fields for its parts.
 
 Texts are made from a question and the numbers of its event, for people; no code reads them. How many values were
 released, and at which scale, stands in the event alone.
@@ -34,7 +34,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {"figure": get_args(Figure), "purpose"
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked of the table; each kind is a class of its own.
+    """A question that is asked of the private table; each kind is a class of its own.
 
     Attributes:
         kind: Name of the kind in files.
@@ -149,7 +149,7 @@ class MeasuredQuery(Question):
         return cls("query", target.scope, target.text)
 
     def text(self, values: int, threshold_scale: float) -> str:
-        """As the query itself tells it."""
+        """The words of the query itself."""
         names = " * ".join(self.scope)
         match self.form:
             case "marginal":

@@ -382,8 +382,8 @@ class EventTold(Told):
 
     label: str
     mechanism: str
-    target: str = Field(description="What was asked, in words.")
-    question: dict[str, Any] = Field(description="What was asked: its `kind`, and the fields of that kind.")
+    target: str = Field(description="The question, in words.")
+    question: dict[str, Any] = Field(description="The question: its `kind`, and the fields of that kind.")
     earlier: bool = Field(description="Whether it was charged for an earlier release.")
     sensitivity: float
     scale: float
