@@ -52,13 +52,12 @@ class Question:
         Raises:
             BudgetError: A text is no text or not one of a few, or a number is no whole number from 1 on.
         """
-        for each in fields(self):
-            value = getattr(self, each.name)
+        for name, value in vars(self).items():
             parts = value if isinstance(value, tuple) else (value,)
             texts = all(isinstance(part, str) for part in parts)
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            if not (texts or whole) or value not in _CHOICES.get(each.name, (value,)):
-                raise BudgetError(f"the {each.name} of what was asked cannot be {value!r}")
+            if not (texts or whole) or value not in _CHOICES.get(name, (value,)):
+                raise BudgetError(f"the {name} of a question cannot be {value!r}")
 
     def text(self, values: int, threshold_scale: float) -> str:
         """The question in words, for people.
@@ -71,10 +70,8 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        parts = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {"kind": self.kind} | {
-            name: list(part) if isinstance(part, tuple) else part for name, part in parts.items()
-        }
+        parts = vars(self).items()
+        return {"kind": self.kind, **{name: list(part) if isinstance(part, tuple) else part for name, part in parts}}
 
     @staticmethod
     def from_dict(mapping: Mapping[str, Any]) -> Question:
