@@ -332,10 +332,14 @@ class ApproxDP(_OfTables):
         """The delta of the conversion: what thresholds leave, rounded down."""
         return math.nextafter(self.delta - self.thresholds, 0.0) if self.thresholds else self.delta
 
-    def statement(self) -> str:
-        """The guarantee in one plain sentence."""
+    def statement(self, *, accounted: bool = True) -> str:
+        """The guarantee in one plain sentence.
+
+        Args:
+            accounted: Whether to say how it is accounted, too.
+        """
         apart = f", and {self.thresholds:.3g} of delta kept for thresholds" if self.thresholds else ""
-        accounted = {
+        how = {
             Regime.PURE: f"pure differential privacy with epsilon = {self.limit:.6g}",
             Regime.ZCDP: f"zCDP with rho = {self.limit:.6g}",
             Regime.GDP: f"Gaussian differential privacy with mu = {math.sqrt(2.0 * self.limit):.6g}",
@@ -343,8 +347,8 @@ class ApproxDP(_OfTables):
         return (
             f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
             f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
-            f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
-            f"accounted as {accounted}{apart})."
+            f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}"
+            f"{f', accounted as {how}{apart}' if accounted else ''})."
         )
 
     def to_dict(self) -> dict[str, Any]:
