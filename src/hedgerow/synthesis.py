@@ -27,6 +27,7 @@ from hedgerow.domain import (
     parsed_text,
 )
 from hedgerow.errors import ConfigError, DomainError
+from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours, Workload, persons_of
 
 if TYPE_CHECKING:
@@ -362,7 +363,7 @@ class Synthesis:
         names = self.release.domain.names
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         budget, n = self.release.budget, len(self.assumptions)
-        limit = f"{budget.limit:.4g} {budget.unit}"
+        limit = f"{at_most(budget.limit, 4)} {budget.unit}"
         return f"Synthesis({self.n_records:,} records of {shown}; {limit}; {n} assumptions)"
 
     def _repr_html_(self) -> str:
