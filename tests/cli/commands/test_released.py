@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet
@@ -11,8 +12,10 @@ import pytest
 import yaml
 
 import hedgerow
+from hedgerow.cli.commands import preparing
 from hedgerow.cli.console import Output
 from tests.cli.conftest import Place
+from tests.privacy.mutants import Mutant, killed
 
 
 @pytest.fixture
@@ -171,6 +174,33 @@ def test_nothing_in_a_plan_depends_on_the_private_number_of_records(
     assert found[0] == found[1] == found[2]
     without = json.loads(place.call(call[0], *call[2:], "--total", 1_000, "--json").stdout)
     assert {name: without[name] for name in found[0][2]} == found[0][2], "the table is read, and says nothing"
+
+
+def a_private_number_is_refused() -> None:
+    with TemporaryDirectory() as made:
+        place = Place(Path(made))
+        (place / "people.csv").write_text("a\n0\n1\n")
+        (place / "people.yaml").write_text("a: {min: 0, max: 1}\n")
+        call = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1, "--json")
+        assert place.call(*call).exit_code == 1
+
+
+def of_the_table(shown: Any, reading: Any, data: str, _: Any) -> float:
+    return float(reading.read_data(shown, data).total())
+
+
+MUTANTS = [
+    Mutant(
+        "a plan uses the private number of records",
+        lambda patch: patch.setattr(preparing, "_public_total", of_the_table),
+        a_private_number_is_refused,
+    )
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_planted_bug_of_plans_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_a_plan_with_the_table_reads_it_and_says_whether_it_fits(place: Place) -> None:
