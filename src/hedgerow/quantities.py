@@ -28,7 +28,7 @@ def at_least(value: float, digits: int = 6) -> str:
 
 
 def spent_of(spent: float, limit: float, unit: str, digits: int = 6) -> str:
-    """What is spent of a budget, both rounded up.
+    """The spent part of a budget, and the budget, both rounded up.
 
     Example:
         >>> spent_of(0.2500001, 1.0, "epsilon", 4)

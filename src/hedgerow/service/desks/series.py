@@ -173,7 +173,7 @@ def check_partition(new: Registration, data_sets: Iterable[DataSet]) -> None:
 
 
 def _unlike(one: Registration, other: Registration) -> list[str]:
-    """What partitions of a series must have in common, and these two have not."""
+    """The properties that partitions of a series must have in common, and in which these two differ."""
     budget, beside = budget_from_dict(one.budget), budget_from_dict(other.budget)
     differs = {
         "domain": _described(one) != _described(other)
@@ -186,7 +186,7 @@ def _unlike(one: Registration, other: Registration) -> list[str]:
 
 
 def _described(one: Registration) -> str:
-    """What makes the domain, as text: the same text is the same domain, and reading that takes longer."""
+    """The description of the domain, as text: equal texts are equal domains, and reading those takes longer."""
     return to_json([one.domain, one.source.get("columns")])
 
 
@@ -229,5 +229,5 @@ def _sum(parts: tuple[GivenAnswer, ...], confidence: float) -> Joined:
 
 
 def _promised(budget: Budget) -> float:
-    """What budgets of one unit and one delta are compared by: thresholds make a rho smaller, and not this."""
+    """The number that budgets of one unit and one delta are compared by; thresholds leave it as it is, unlike a rho."""
     return budget.epsilon if isinstance(budget, ApproxDP) else budget.limit
