@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,12 @@ def test_no_domain_is_refused_with_the_way_to_one() -> None:
         hedgerow.synthesize("my people.csv")
     with pytest.raises(DomainError, match=r"draft_domain\(data\)"):
         hedgerow.synthesize(pa.table(COLUMNS))
+
+
+def test_a_draft_that_is_taken_as_it_stands_is_written_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds values of the table: a kill would leave them there."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    assert make(domain=None, accept_draft=True).release.domain.draft
 
 
 def test_a_draft_is_stamped() -> None:

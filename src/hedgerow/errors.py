@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import ClassVar, NoReturn
 
-from hedgerow.quantities import human, human_bytes
+from hedgerow.quantities import at_least, at_most, human, human_bytes, spent_of
 
 
 class HedgerowError(Exception):
@@ -169,8 +169,8 @@ class BudgetExceededError(BudgetError):
         self.limit = limit
         self.unit = unit
         super().__init__(
-            f"the privacy budget does not cover this: {requested:.6g} {unit} requested, "
-            f"{spent:.6g} of {limit:.6g} spent, {max(0.0, limit - spent):.6g} left",
+            f"the privacy budget does not cover this: {at_most(requested)} {unit} requested, "
+            f"{spent_of(spent, limit, 'spent')}, {at_least(max(0.0, limit - spent))} left",
             remedy="ask for less, or start a new release with its own budget",
         )
 
@@ -192,8 +192,8 @@ class RegisterExceededError(BudgetExceededError):
         self.place = place
         HedgerowError.__init__(
             self,
-            f"{place}: the register does not cover this: {requested:.6g} {unit} requested, {spent:.6g} of {limit:.6g} "
-            f"spent by what is in it, {max(0.0, limit - spent):.6g} left",
+            f"{place}: the register does not cover this: {at_most(requested)} {unit} requested, "
+            f"{spent_of(spent, limit, 'spent')} by what is in it, {at_least(max(0.0, limit - spent))} left",
             remedy="give this release a smaller budget; the limit of a register cannot be raised",
         )
 

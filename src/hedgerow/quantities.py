@@ -1,4 +1,49 @@
-"""Numbers as people read them, however large."""
+"""Numbers as people read them, however large, and figures that err to one side alone."""
+
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
+
+
+def at_most(value: float, digits: int = 6) -> str:
+    """A figure for what a promise or a charge is at most: rounded up, unless it reads as the number itself.
+
+    Args:
+        value: The number.
+        digits: Most digits of the figure.
+
+    Example:
+        >>> at_most(1.0000004), at_most(1.0049e-6, 3), at_most(1e-06, 3), at_most(0.5)
+        ('1.00001', '1.01e-06', '1e-06', '0.5')
+    """
+    return _figure(value, digits, ROUND_CEILING)
+
+
+def at_least(value: float, digits: int = 6) -> str:
+    """A figure for what is left at least: rounded down, unless it reads as the number itself.
+
+    Example:
+        >>> at_least(0.9999999), at_least(0.75)
+        ('0.999999', '0.75')
+    """
+    return _figure(value, digits, ROUND_FLOOR)
+
+
+def spent_of(spent: float, limit: float, unit: str, digits: int = 6) -> str:
+    """The spent part of a budget, and the budget, both rounded up.
+
+    Example:
+        >>> spent_of(0.2500001, 1.0, "epsilon", 4)
+        '0.2501 of 1 epsilon'
+    """
+    return f"{at_most(spent, digits)} of {at_most(limit, digits)} {unit}"
+
+
+def _figure(value: float, digits: int, rounding: str) -> str:
+    nearest = f"{value:.{digits}g}"
+    off = float(nearest) - value
+    if not (off < 0.0 if rounding == ROUND_CEILING else off > 0.0):
+        return nearest
+    cut = Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN).create_decimal_from_float(value)
+    return f"{float(cut):.{digits}g}"
 
 
 def human(number: int) -> str:

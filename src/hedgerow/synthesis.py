@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -18,8 +17,17 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
 from hedgerow.algorithms.registry import entry
 from hedgerow.cards import Drawing, card
-from hedgerow.domain import Domain, OpenDomain, check_public, ignored_in_words, open_domain, read_domain
+from hedgerow.domain import (
+    Domain,
+    OpenDomain,
+    check_public,
+    domain_from_mapping,
+    ignored_in_words,
+    open_domain,
+    parsed_text,
+)
 from hedgerow.errors import ConfigError, DomainError
+from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours, Workload, persons_of
 
 if TYPE_CHECKING:
@@ -355,7 +363,7 @@ class Synthesis:
         names = self.release.domain.names
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         budget, n = self.release.budget, len(self.assumptions)
-        limit = f"{budget.limit:.4g} {budget.unit}"
+        limit = f"{at_most(budget.limit, 4)} {budget.unit}"
         return f"Synthesis({self.n_records:,} records of {shown}; {limit}; {n} assumptions)"
 
     def _repr_html_(self) -> str:
@@ -401,7 +409,11 @@ def _domain_of(
             "and pass its path as domain; or take a draft as it stands, outside the guarantee: accept_draft=True",
         )
     if domain is None:
-        declared = _drafted(data, columns, [name for name in beside if name is not None])
+        from hedgerow.data import draft_domain
+
+        without = [name for name in beside if name is not None]
+        text = draft_domain(data, columns=columns, without=without, name="the table")
+        declared = domain_from_mapping(parsed_text(text))  # a draft that nobody has read: stamped as one
     elif isinstance(domain, str | os.PathLike):
         return open_domain(domain, columns, accept_draft=accept_draft)
     elif isinstance(domain, Mapping):
@@ -414,17 +426,6 @@ def _domain_of(
         if not accept_draft:
             check_public(declared)
     return declared if columns is None else declared.of_columns(columns)
-
-
-def _drafted(data: Any, columns: list[str] | None, beside: list[str]) -> Domain:
-    """The domain of a draft that nobody has read: stamped as one."""
-    from hedgerow.data import draft_domain
-
-    text = draft_domain(data, columns=columns, without=beside, name="the table")
-    with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
-        file = Path(folder, "domain.yaml")
-        file.write_text(text, encoding="utf-8")
-        return read_domain(file, accept_draft=True)
 
 
 def _opened(data: Any, domain: Domain, where: str | None, how: Mapping[str, Any]) -> Table | ScannedTable:

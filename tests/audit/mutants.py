@@ -256,6 +256,9 @@ MISTAKES = [
         "by_relation.setdefault(of_whole_tables(share.relation), {})",
         "by_relation.setdefault(share.relation, {})",
     ),
+    Mistake("sentences", "math.ceil(number / unit)", "math.floor(number / unit)"),
+    Mistake("sentences", "near if exact(float(near)) >= number else _above(number, digits)", "near"),
+    Mistake("sentences", "max(4, 2 - _exponent(growth - 1))", "4"),
 ]
 
 
@@ -788,6 +791,17 @@ def totals_are_right(load: Load) -> None:
     assert total.thresholds == Fraction(1, 2000)
 
 
+def sentences_are_rounded_up(load: Load) -> None:
+    sentences = load("sentences")
+    told = sentences.sentence_of({"kind": "pure", "epsilon": 1e-4, "neighbours": "add-remove"}, 1e-4)
+    assert "at most 1.00011 (" in told
+    assert told.endswith("with epsilon = 0.0001).")
+    budget = {"kind": "approximate", "epsilon": 1.0000004, "delta": 1.0049e-6, "neighbours": "replace"}
+    told = sentences.sentence_of(budget, 0.02)
+    assert "at most 2.719, apart from a probability of at most 1.01e-06 " in told
+    assert "epsilon = 1.00001 and delta = 1.01e-06, accounted as zCDP with rho = 0.02)" in told
+
+
 CHECKS = [
     costs_are_right,
     what_has_no_cost_is_refused,
@@ -804,4 +818,5 @@ CHECKS = [
     budgets_hold_what_their_kind_has,
     what_was_learnt_is_paid_for,
     totals_are_right,
+    sentences_are_rounded_up,
 ]

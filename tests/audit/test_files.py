@@ -16,7 +16,7 @@ from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.audit import Audit, Finding, Severity, audit_files
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.errors import AuditError, DamagedReleaseError
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries import Blocks
 from hedgerow.queries.workload import Workload
@@ -252,9 +252,37 @@ def test_charges_beyond_the_limit_are_found(release: Path) -> None:
 
 def test_a_changed_sentence_is_found(release: Path) -> None:
     def smoother(content: dict[str, Any]) -> None:
-        content["guarantee"] = content["guarantee"].replace("2.718", "1.718")
+        content["guarantee"] = content["guarantee"].replace("2.719", "1.719")
 
     assert bad(audited(rewritten(release, smoother))) == {"sentence"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "now", "before"), [(PureDP(1.0), "2.719", "2.718"), (ZCDP(0.10000004), "0.100001", "0.1")]
+)
+def test_a_sentence_that_an_earlier_version_rounded_to_the_nearest_is_noted(
+    budget: Budget, now: str, before: str, tmp_path: Path
+) -> None:
+    def earlier(content: dict[str, Any]) -> None:
+        assert now in content["guarantee"]
+        content["guarantee"] = content["guarantee"].replace(now, before)
+
+    made = run(MWEM(rounds=1), budget)
+    path = rewritten(saved(made, tmp_path), earlier)
+    audit = audited(path)
+    assert audit.verdict is Severity.HOLDS
+    (found,) = (each for each in audit.findings if each.check == "sentence")
+    assert found.severity is Severity.NOTE
+    assert found.details == (f"what is promised is: {made.guarantee()}",)
+    assert Release.load(path).guarantee() == made.guarantee() == audit.facts["guarantee"]
+
+
+@pytest.mark.parametrize("told", ["2.717", "2.72", "2.7182", "3"])
+def test_no_other_rounding_is_taken_for_that_of_an_earlier_version(release: Path, told: str) -> None:
+    def rounded(content: dict[str, Any]) -> None:
+        content["guarantee"] = content["guarantee"].replace("2.719", told)
+
+    assert bad(audited(rewritten(release, rounded))) == {"sentence"}
 
 
 def test_a_changed_budget_contradicts_the_limit_and_the_sentence(release: Path) -> None:

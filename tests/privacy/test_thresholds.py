@@ -36,6 +36,7 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.thresholds import ThresholdedCounts, tail_of
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.quantities import at_most
 from hedgerow.queries.core.persons import Persons, Weight
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
@@ -513,7 +514,7 @@ def test_a_session_that_starts_from_learnt_values_keeps_their_delta() -> None:
     assert with_learnt(ApproxDP(4.0, 1e-6), release).for_thresholds == float(kept) == spent
     assert [with_learnt(each, release) for each in (ZCDP(1.0), ApproxDP(4.0, 1e-9))] == [ZCDP(1.0), ApproxDP(4.0, 1e-9)]
     session = online.start(table, with_learnt(ApproxDP(4.0, 1e-6), release), warm=release, noise=SeededNoise(3))
-    assert f"{float(kept):.3g} of delta kept for thresholds" in session.budget.statement()
+    assert f"{at_most(float(kept), 3)} of delta kept for thresholds" in session.budget.statement()
 
 
 def test_what_is_missing_is_told() -> None:

@@ -304,7 +304,7 @@ def test_a_mean_stands_above_its_interval(release: Release) -> None:
 
 def test_the_guarantee_is_told_as_odds(release: Release) -> None:
     assert "gives even odds to this person being in it" in told(release)
-    assert "right with a probability of at most 73.1%" in told(make_release(PureDP(1.0), 0))
+    assert "right with a probability of at most 73.2%" in told(make_release(PureDP(1.0), 0))
     assert "even odds to two candidates for that one" in told(make_release(PureDP(1.0, "replace"), 0))
 
 

@@ -184,12 +184,15 @@ class _Checking:
         if self._budget is None:
             return Finding("sentence", Severity.UNKNOWN, "the file does not hold the budget that it is about")
         written = self._sentence()
-        if stated != written:
-            return Finding("sentence", Severity.FAILS, "it is not what the numbers say", (f"it should be: {written}",))
-        return Finding("sentence", Severity.HOLDS, "it is what the numbers say, word for word")
+        if stated == written:
+            return Finding("sentence", Severity.HOLDS, "it is what the numbers say, word for word")
+        if stated == self._sentence(nearest=True):
+            told = "it is what the numbers say, but for figures that an earlier version rounded to the nearest"
+            return Finding("sentence", Severity.NOTE, told, (f"what is promised is: {written}",))
+        return Finding("sentence", Severity.FAILS, "it is not what the numbers say", (f"it should be: {written}",))
 
-    def _sentence(self) -> str:
-        written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])))
+    def _sentence(self, *, nearest: bool = False) -> str:
+        written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])), nearest=nearest)
         if self._opened.kind == LEDGER or self._origin["secure"] is True:
             return written
         return stamped(written, self._origin.get("noise"))

@@ -1,23 +1,27 @@
 """The sentence of a guarantee, written again from its numbers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from hedgerow.audit.conversion import amplified, epsilon_of
-from hedgerow.audit.exact import exact
+from hedgerow.audit.exact import exact, exp_of_minus
 from hedgerow.audit.relations import check_relation, in_words
 
 _SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")
 """Those of Hedgerow; a session that was seeded once stays so, whatever draws its noise now."""
+Figure = Callable[[float, int], str]
+"""Writes a number with at most so many digits."""
 
 
-def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
-    """The guarantee of a budget in one sentence.
+def sentence_of(budget: Mapping[str, Any], limit: float, *, nearest: bool = False) -> str:
+    """The guarantee of a budget in one sentence, whose figures are rounded up: it says no more than is kept.
 
     Args:
         budget: Kind and numbers of the budget, as files hold them.
         limit: Limit of its ledger.
+        nearest: Whether figures are rounded to the nearest, as earlier versions wrote them.
 
     Raises:
         KeyError, TypeError, ValueError: The mapping is not a budget.
@@ -25,50 +29,53 @@ def sentence_of(budget: Mapping[str, Any], limit: float) -> str:
     Example:
         >>> print(sentence_of({"kind": "pure", "epsilon": 1.0, "neighbours": "add-remove"}, 1.0))
         When one person's record is added or left out, the probability of any outcome of this release changes by a
-        factor of at most 2.718 (pure differential privacy with epsilon = 1).
+        factor of at most 2.719 (pure differential privacy with epsilon = 1).
     """
-    relation = in_words(relation_of(budget))
+    relation, figure = in_words(relation_of(budget)), _nearest if nearest else _up
     match budget["kind"]:
         case "pure":
             epsilon = budget["epsilon"]
-            told = f"of at most {_factor(epsilon)} (pure differential privacy with epsilon = {epsilon:.6g})"
+            told = f"{_factor(epsilon, figure)} (pure differential privacy with epsilon = {figure(epsilon, 6)})"
         case "zcdp":
-            rho = budget["rho"]
+            rho = figure(budget["rho"], 6)
             return (
                 f"When {relation}, the Renyi divergence of every order alpha > 1 between the outcomes of this release "
-                f"is at most {rho:.6g} alpha (zero-concentrated differential privacy with rho = {rho:.6g})."
+                f"is at most {rho} alpha (zero-concentrated differential privacy with rho = {rho})."
             )
         case "gdp":
-            mu = budget["mu"]
+            mu = figure(budget["mu"], 6)
             return (
                 f"When {relation}, telling the outcomes of this release apart is no easier than telling a standard "
-                f"normal number from one whose mean is {mu:.6g} (Gaussian differential privacy with mu = {mu:.6g})."
+                f"normal number from one whose mean is {mu} (Gaussian differential privacy with mu = {mu})."
             )
         case "approximate":
-            epsilon, delta = budget["epsilon"], budget["delta"]
-            told = f"of at most {_factor(epsilon)}, apart from a probability of at most {delta:.3g} (differential "
-            told += f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, accounted as "
+            epsilon, delta = budget["epsilon"], figure(budget["delta"], 3)
+            told = f"{_factor(epsilon, figure)}, apart from a probability of at most {delta} (differential "
+            told += f"privacy with epsilon = {figure(epsilon, 6)} and delta = {delta}, accounted as "
             kept = budget.get("thresholds")
-            apart = f", and {kept:.3g} of delta kept for thresholds" if kept else ""
-            told += f"{_accounted(budget, limit)}{apart})"
+            apart = f", and {figure(kept, 3)} of delta kept for thresholds" if kept else ""
+            told += f"{_accounted(budget, limit, figure)}{apart})"
         case "subsampled":
-            epsilon, delta = of_a_sample(budget, limit)
-            apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
-            told = f"of at most {_factor(epsilon)}{apart} (differential privacy with epsilon = {epsilon:.6g} and delta "
-            told += f"= {delta:.3g}, amplified by a secret sample of {budget['sampled']:,} of "
+            epsilon, failure = of_a_sample(budget, limit)
+            delta = figure(failure, 3)
+            apart = f", apart from a probability of at most {delta}" if failure else ""
+            told = f"{_factor(epsilon, figure)}{apart} (differential privacy with epsilon = {figure(epsilon, 6)} and "
+            told += f"delta = {delta}, amplified by a secret sample of {budget['sampled']:,} of "
             told += f"{budget['population']:,} records)"
         case kind:
             raise ValueError(f"there is no budget of the kind {kind!r}")
-    return f"When {relation}, the probability of any outcome of this release changes by a factor {told}."
+    return f"When {relation}, the probability of any outcome of this release changes by a factor of at most {told}."
 
 
-def _accounted(budget: Mapping[str, Any], limit: float) -> str:
+def _accounted(budget: Mapping[str, Any], limit: float, figure: Figure) -> str:
     match unit_of(budget):
         case "epsilon":
-            return f"pure differential privacy with epsilon = {limit:.6g}"
+            return f"pure differential privacy with epsilon = {figure(limit, 6)}"
         case "mu^2/2":
-            return f"Gaussian differential privacy with mu = {math.sqrt(2.0 * limit):.6g}"
-    return f"zCDP with rho = {limit:.6g}"
+            mu = math.sqrt(2.0 * limit)
+            mu = mu if figure is _nearest or exact(mu) ** 2 >= 2 * exact(limit) else math.nextafter(mu, math.inf)
+            return f"Gaussian differential privacy with mu = {figure(mu, 6)}"
+    return f"zCDP with rho = {figure(limit, 6)}"
 
 
 def stamped(sentence: str, noise: str | None) -> str:
@@ -147,5 +154,46 @@ def unit_of(budget: Mapping[str, Any]) -> str:
     return units[regime]
 
 
-def _factor(epsilon: float) -> str:
-    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
+def _factor(epsilon: float, figure: Figure) -> str:
+    """``e^epsilon``; rounded up, it keeps two digits of what it is above 1."""
+    if figure is _nearest:
+        return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
+    if not 1e-6 <= epsilon < 20:
+        return f"e^{figure(epsilon, 6)}"
+    growth = 1 / exp_of_minus(exact(epsilon)).low
+    return _above(growth, max(4, 2 - _exponent(growth - 1)))
+
+
+def _nearest(number: float, digits: int) -> str:
+    return f"{number:.{digits}g}"
+
+
+def _up(number: float, digits: int) -> str:
+    return upwards(exact(number), digits)
+
+
+def upwards(number: Fraction, digits: int) -> str:
+    """The figure next to a number if that reads as the number, or as more; else the next larger one.
+
+    Args:
+        number: A number from 0 on.
+        digits: Most digits of the figure.
+
+    Example:
+        >>> upwards(exact(0.1), 3), upwards(exact(1.0004), 3)
+        ('0.1', '1.01')
+    """
+    near = _nearest(float(number), digits)
+    return near if exact(float(near)) >= number else _above(number, digits)
+
+
+def _above(number: Fraction, digits: int) -> str:
+    """The smallest figure that is no smaller than a positive number."""
+    unit = Fraction(10) ** (_exponent(number) - digits + 1)
+    return _nearest(float(math.ceil(number / unit) * unit), digits)
+
+
+def _exponent(number: Fraction) -> int:
+    """The power of ten that its first digit stands for."""
+    found = len(str(number.numerator)) - len(str(number.denominator))
+    return found if number >= Fraction(10) ** found else found - 1

@@ -9,6 +9,7 @@ from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
 from hedgerow.audit.gaussian import cost_of_pure, epsilon_of_half_square
 from hedgerow.audit.relations import REPLACE_FILTERED, of_whole_tables
+from hedgerow.audit.sentences import upwards
 
 
 @final
@@ -82,12 +83,12 @@ class Total:
 
     def __str__(self) -> str:
         """A line for people."""
-        amounts = [] if self.epsilon is None else [f"epsilon = {float(self.epsilon):.6g}"]
-        amounts.append(f"rho = {float(self.rho):.6g}")
+        amounts = [] if self.epsilon is None else [f"epsilon = {upwards(self.epsilon, 6)}"]
+        amounts.append(f"rho = {upwards(self.rho, 6)}")
         if self.converted is not None and self.delta is not None:
-            amounts.append(f"epsilon = {float(self.converted):.6g} at delta = {float(self.delta):.3g}")
+            amounts.append(f"epsilon = {upwards(self.converted, 6)} at delta = {upwards(self.delta, 3)}")
         if self.thresholds:
-            amounts.append(f"{float(self.thresholds):.3g} of delta for thresholds")
+            amounts.append(f"{upwards(self.thresholds, 3)} of delta for thresholds")
         counted = f"{len(self.files)} file{'' if len(self.files) == 1 else 's'}"
         return f"{counted} under {self.relation!r}: {', '.join(amounts)}"
 

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from hedgerow.errors import HedgerowError
+from hedgerow.quantities import spent_of
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
@@ -226,7 +227,7 @@ def showing_progress(output: Output) -> Iterator[ProgressCallback | None]:
     with _drawing(output, "round", *columns, spent="counting", chosen="") as update:
 
         def advance(report: RoundReport) -> None:
-            spent = f"{report.spent:.4g} of {report.limit:.4g} {report.unit}"
+            spent = spent_of(report.spent, report.limit, report.unit, 4)
             chosen = "last fit" if report.round == report.rounds else report.chosen[:40]
             update(completed=report.round, total=expected_rounds(report), spent=spent, chosen=chosen)
 

@@ -13,6 +13,7 @@ import typer
 from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_folder_of
 from hedgerow.errors import ConfigError, RegisterError
+from hedgerow.quantities import at_least, at_most, spent_of
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Budget, Curator, Entry, Limit, Register
@@ -100,7 +101,7 @@ class Registered:
             return None
         return (
             {"register": {"file": str(self.register.path), **_charged(self.entry)}},
-            f"the register was charged {self.entry.charge:.6g} {self.entry.unit} (entry {self.entry.number}) "
+            f"the register was charged {at_most(self.entry.charge)} {self.entry.unit} (entry {self.entry.number}) "
             "before it stopped, and stays so",
         )
 
@@ -114,8 +115,8 @@ class Registered:
             return {}
         contents = self.register.contents()
         where = str(self.register.path) if self.entry is None else f"entry {self.entry.number} of {self.register.path}"
-        spent = f"{contents.spent:.6g} of {contents.amount:.6g} {contents.unit} spent"
-        self.output.say(f"{'register':{width}} {spent}, {contents.remaining:.6g} left ({where})")
+        spent = f"{spent_of(contents.spent, contents.amount, contents.unit)} spent"
+        self.output.say(f"{'register':{width}} {spent}, {at_least(contents.remaining)} left ({where})")
         amounts = {"spent": contents.spent, "limit": contents.amount, "remaining": contents.remaining}
         charged = {} if self.entry is None else _charged(self.entry)
         return {"register": {"file": str(self.register.path), "unit": contents.unit, **charged, **amounts}}
@@ -167,6 +168,6 @@ def spent_sentence(spent: float, limit: float, unit: str) -> str:
     if spent == 0.0:
         return "nothing of the privacy budget was spent"
     return (
-        f"spent before it stopped: {spent:.6g} of {limit:.6g} {unit}. It stays spent: noisy answers were drawn from "
+        f"spent before it stopped: {spent_of(spent, limit, unit)}. It stays spent: noisy answers were drawn from "
         "the table."
     )

@@ -12,6 +12,7 @@ import typer
 
 from hedgerow.cli.console import Output, showing_steps
 from hedgerow.errors import ConfigError, QueryError
+from hedgerow.quantities import at_most
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
@@ -194,7 +195,7 @@ class Answers:
     def _line(self, each: Solved) -> str:
         if each.budget is None:
             return f"{each.name}: none up to 100 ({_BASES[each.basis]})"
-        return f"{each.name}: {_amount_of(each.budget, self.wish.amount):.3g} ({_BASES[each.basis]})"
+        return f"{each.name}: {at_most(_amount_of(each.budget, self.wish.amount), 3)} ({_BASES[each.basis]})"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

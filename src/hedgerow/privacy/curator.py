@@ -70,6 +70,7 @@ from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoi
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
+from hedgerow.quantities import spent_of
 from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, NoiseKind, Workload
 
 T = TypeVar("T")
@@ -610,7 +611,7 @@ class Curator:
     def __repr__(self) -> str:
         """Public facts only."""
         ledger = self.__ledger
-        return f"<Curator, {ledger.spent:.6g} of {ledger.limit:.6g} {ledger.unit} spent>"
+        return f"<Curator, {spent_of(ledger.spent, ledger.limit, ledger.unit)} spent>"
 
     def __reduce_ex__(self, protocol: object) -> Never:
         """Refuse to be copied or written: both would double the budget or carry exact answers away."""

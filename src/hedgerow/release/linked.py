@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.domain import IntegerRange, Linked
 from hedgerow.errors import ReleaseError
-from hedgerow.privacy import together
+from hedgerow.privacy import Budget, Subsampled, together
 from hedgerow.release.records import Records
 from hedgerow.release.release import DRAFT_ACCEPTED, Method, Release
 from hedgerow.system import Seed, generator
@@ -89,13 +89,22 @@ class LinkedRelease:
         linked = Linked(children.domain, str(told["key"]), str(told["number"]))
         return cls.of(parents, children, linked)
 
-    def guarantee(self) -> str:
-        """The promise about a parent with all children, from both releases together."""
-        whole = together(self.parents.budget, self.children.budget).statement()
+    def guarantee(self, budget: Budget | None = None) -> str:
+        """The promise about a parent with all children, from both releases together.
+
+        How many parents there are is public where their release says so; how many have children never is.
+
+        Args:
+            budget: The budget that was divided, which says more than the sum of its parts; by default that sum.
+        """
+        whole = together(self.parents.budget, self.children.budget)
+        divided = whole if budget is None or isinstance(budget, Subsampled) else budget  # a sample's is never divided
+        between = self.parents.budget.neighbours.between(self.children.budget.neighbours.persons)
+        promise = replace(divided, neighbours=between).statement()
         if self.children.domain.draft:
-            whole = f"{whole} {DRAFT_ACCEPTED}"
+            promise = f"{promise} {DRAFT_ACCEPTED}"
         stamp = self.parents.provenance.stamp or self.children.provenance.stamp
-        return f"{stamp}. With secure noise: {whole}" if stamp else whole
+        return f"{stamp}. With secure noise: {promise}" if stamp else promise
 
     def sample(self, n: int | None = None, seed: Seed = None, method: Method = "systematic") -> tuple[Records, Records]:
         """Draw parents, and the children of each.

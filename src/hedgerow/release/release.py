@@ -14,6 +14,7 @@ import numpy as np
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
+from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.content import StoredModel
@@ -116,7 +117,7 @@ class Release:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
         size, private = len(self.domain), "" if self.budget.neighbours.public_total else ", noisy"
         seeded = "" if self.provenance.secure else f", {self.provenance.stamp}"
-        spent = f"{self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit} spent"
+        spent = f"{spent_of(self.spent, self.budget.limit, self.budget.unit, 4)} spent"
         return (
             f"Release({self.provenance.algorithm}, {size} attribute{'s' if size != 1 else ''}, "
             f"{self.total:,.0f} records{private}, {spent}{seeded})"
@@ -128,7 +129,7 @@ class Release:
         noise = "no measurement" if not sizes else f"{min(sizes):,.4g} to {max(sizes):,.4g} counts"
         facts = [
             ("guarantee", self.guarantee()),
-            ("spent", f"{self.spent:.4g} of {self.budget.limit:.4g} {self.budget.unit}, by {len(self.events)} looks"),
+            ("spent", f"{spent_of(self.spent, self.budget.limit, self.budget.unit, 4)}, by {len(self.events)} looks"),
             ("records", f"{self.total:,.0f}{'' if self.budget.neighbours.public_total else ', noisy'}"),
             ("standard deviation of the noise", f"{noise} (measurements: {len(sizes)})"),
         ]

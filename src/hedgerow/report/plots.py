@@ -17,6 +17,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, IntegerRange, Scale
 from hedgerow.privacy import Event
+from hedgerow.quantities import at_most
 from hedgerow.queries import Conjunction
 from hedgerow.release import Answer, Knowledge, Release
 
@@ -156,12 +157,12 @@ def spending_plot(events: Sequence[Event], limit: float, unit: str) -> str:
         axes.stairs(spent, edges, fill=True, color=BAR, alpha=0.3)
         axes.stairs(spent, edges, baseline=None, color=BAR, linewidth=1.6)
         axes.axhline(limit, color=NOISE, linewidth=1.2, linestyle=(0, (5, 3)))
-        axes.set_title(f"dashed: the limit, {limit:.4g}", loc="right", fontsize=9, color=NOISE)
+        axes.set_title(f"dashed: the limit, {at_most(limit, 4)}", loc="right", fontsize=9, color=NOISE)
         axes.set(
             xlabel="looks at the data", ylabel=f"{unit} spent", xlim=(0.5, max(1.5, edges[-1])), ylim=(0, 1.08 * limit)
         )
         _few_ticks(axes, whole=True)
-        return svg_of(axes, f"{unit} spent after each of {len(events)} looks at the data, limit {limit:.4g}")
+        return svg_of(axes, f"{unit} spent after each of {len(events)} looks at the data, limit {at_most(limit, 4)}")
 
 
 def fit_plot(ratios: Sequence[float]) -> str:

@@ -9,6 +9,7 @@ from typing import final
 
 from hedgerow.domain import Categorical
 from hedgerow.privacy import membership_guess
+from hedgerow.quantities import at_most
 from hedgerow.queries import Relation
 from hedgerow.release import (
     DRAFT_ACCEPTED,
@@ -138,7 +139,7 @@ class Results:
             if release.budget.neighbours.relation is Relation.REPLACE
             else "who knows the whole table but for one person, and gives even odds to this person being in it"
         )
-        right = self.share(membership_guess(release.budget))
+        right = f"{at_most(100.0 * membership_guess(release.budget), 3)}%"
         found = (
             f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
             f"of at most {right}; without the release it is 50%."

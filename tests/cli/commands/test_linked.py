@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import duckdb
+import pyarrow
 import pyarrow.csv
 import pytest
 from click.testing import Result
@@ -13,7 +14,7 @@ from click.testing import Result
 import hedgerow.cli.commands.linked as linked_module
 from hedgerow.cli.running import run_accounted
 from hedgerow.errors import ModelTooLargeError
-from hedgerow.release import Release
+from hedgerow.release import LinkedRelease, Release
 from tests.cli.conftest import Place
 from tests.release.test_linked import tables
 
@@ -53,6 +54,37 @@ def test_two_releases_and_two_files_with_intact_keys(linked: Place) -> None:
     assert pyarrow.csv.read_csv(linked / "h2.csv").num_rows == 7
     assert linked.call("audit", linked / "h.release").exit_code == 0
     assert linked.call("audit", linked / "p.release").exit_code == 0
+
+
+RULED = {
+    "homes.yaml": "attributes: {a: {min: 0, max: 1}, c: {min: 0, max: 1}}\n"
+    "constraints: [{impossible: a = 0 and c = 1}]\n",
+    "people.yaml": "attributes: {b: {min: 0, max: 3}, d: {min: 0, max: 1}}\n"
+    "constraints: [{impossible: b = 0 and d = 1}]\n",
+}
+
+
+@pytest.mark.parametrize("ruled", [("homes.yaml", "people.yaml"), ("homes.yaml",), ("people.yaml",), ()])
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_the_relation_that_is_printed_is_that_of_the_releases(
+    linked: Place, ruled: tuple[str, ...], relation: str
+) -> None:
+    """Where parents are left out, how many are left is private; the table decides it, and not the option alone."""
+    for name, column in (("homes", "c"), ("people", "d")):
+        table = pyarrow.csv.read_csv(linked / f"{name}.csv")
+        zeros = pyarrow.array([0] * table.num_rows)
+        if f"{name}.yaml" in ruled:
+            pyarrow.csv.write_csv(table.append_column(column, zeros), linked / f"{name}.csv")
+            (linked / f"{name}.yaml").write_text(RULED[f"{name}.yaml"])
+    result = synth(linked, "--neighbours", relation, "--violations", "drop", "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)["guarantee"]
+    parents, children = (Release.load(linked / name) for name in ("h.release", "p.release"))
+    private = parents.budget.neighbours.value.startswith("replace-then-filter")
+    assert private == (relation == "replace" and "homes.yaml" in ruled)
+    assert ("before the filter chooses rows" in said) == private
+    assert ("(the number of persons is public)" in said) == (relation == "replace" and not private)
+    assert LinkedRelease.from_parts(parents, children).guarantee().split(",")[0] == said.split(",")[0]
 
 
 def test_a_register_is_charged_once_for_both(linked: Place) -> None:

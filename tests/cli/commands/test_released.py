@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow.parquet
 import pytest
 import yaml
 
 import hedgerow
+from hedgerow.cli.commands import preparing
 from hedgerow.cli.console import Output
 from tests.cli.conftest import Place
+from tests.privacy.mutants import Mutant, killed
 
 
 @pytest.fixture
@@ -142,11 +146,82 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
     best, *others = values["fixed"]
     assert f"{best['name']} {best['mean_error'] / 400:.3g}" in text.stdout
     assert all(best["mean_error"] <= each["mean_error"] for each in others)
-    warned = place.call("plan", place / "people.csv", *call[1:], "--json")
-    assert json.loads(warned.stdout)["total"] == 400
-    assert "keep it to yourself" in warned.stderr
     assert place.call(*call).exit_code == 2
     assert place.names() == ["people.csv", "people.yaml"]
+
+
+WANTED = [("--epsilon", 1), ("--target-error", 0.02), ("--target-interval", 30)]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-then-filter"])
+@pytest.mark.parametrize("wanted", WANTED, ids=lambda each: each[0])
+def test_nothing_in_a_plan_depends_on_the_private_number_of_records(
+    place: Place, wanted: tuple[Any, ...], relation: str
+) -> None:
+    """Not even a rounded one, which one record can change: it is given, or there is no plan."""
+    rows = (place / "people.csv").read_text().splitlines()
+    call = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--neighbours", relation, *wanted)
+    found = []
+    for n in (400, 399, 5):
+        (place / "people.csv").write_text("\n".join(rows[: n + 1]) + "\n")
+        refused = place.call(*call, "--json")
+        assert refused.exit_code == 1
+        assert "--total" in refused.stderr
+        told = json.loads(place.call(*call, "--total", 1_000, "--json").stdout)
+        del told["available_bytes"]  # of the machine
+        assert told["total"] == 1_000
+        found.append((refused.stdout, refused.stderr, told))
+    assert found[0] == found[1] == found[2]
+    without = json.loads(place.call(call[0], *call[2:], "--total", 1_000, "--json").stdout)
+    assert {name: without[name] for name in found[0][2]} == found[0][2], "the table is read, and says nothing"
+
+
+def a_private_number_is_refused() -> None:
+    with TemporaryDirectory() as made:
+        place = Place(Path(made))
+        (place / "people.csv").write_text("a\n0\n1\n")
+        (place / "people.yaml").write_text("a: {min: 0, max: 1}\n")
+        call = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1, "--json")
+        assert place.call(*call).exit_code == 1
+
+
+def of_the_table(shown: Any, reading: Any, data: str, _: Any) -> float:
+    return float(reading.read_data(shown, data).total())
+
+
+MUTANTS = [
+    Mutant(
+        "a plan uses the private number of records",
+        lambda patch: patch.setattr(preparing, "_public_total", of_the_table),
+        a_private_number_is_refused,
+    )
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_planted_bug_of_plans_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
+
+
+def test_a_plan_with_the_table_reads_it_and_says_whether_it_fits(place: Place) -> None:
+    call = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 1_000)
+    assert "fits its domain" in place.call(*call).stderr
+    (place / "people.csv").write_text((place / "people.csv").read_text() + "X,21,clerk\n")
+    refused = place.call(*call)
+    assert refused.exit_code == 1
+    assert "sex" in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_under_replace_the_number_of_records_is_public_and_a_plan_uses_it(place: Place) -> None:
+    call = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1, "--json")
+    told = place.call(*call, "--neighbours", "replace")
+    assert json.loads(told.stdout)["total"] == 400
+    assert "public under 'replace'" in told.stderr
+    for filtering in (("--where", "sex = 'F'"), ("--person", "age", "--at-most", 2)):
+        refused = place.call(*call, "--neighbours", "replace", *filtering)
+        assert refused.exit_code == 1, refused.output
+        assert "--total" in refused.stderr
 
 
 def test_answers_and_reports_have_estimates_that_say_what_they_are(place: Place, release: Path) -> None:

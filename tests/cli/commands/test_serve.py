@@ -17,6 +17,7 @@ from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow.parquet
 import pytest
@@ -38,6 +39,8 @@ from hedgerow.service.store.entries import Registration
 from hedgerow.service.store.store import Store
 from tests.cli.conftest import Place
 from tests.service.http.half_open import closed, half_open, mixed
+from tests.service.http.test_over_sockets import answer_of, comes_true, head
+from tests.service.http.test_uploads import begin, hidden
 
 Start = Callable[..., "subprocess.Popen[str]"]
 TOKEN = re.compile(r"hgr_[0-9a-f]{16}_[A-Za-z0-9_-]{43}")
@@ -111,6 +114,40 @@ def test_a_first_start_and_ctrl_c(start: Start, tmp_path: Path) -> None:
         assert program.returncode == 130
     assert (tmp_path / "hedgerow.db").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "tables").stat().st_mode & 0o777 == 0o700
+
+
+ROWS = b"name,diagnosis\n" + b"ada,none\n" * 300_000
+
+
+@contextmanager
+def half_sent(address: str, token: str) -> Iterator[socket.socket]:
+    """The connection of an upload that stands still in the middle."""
+    at = urlsplit(address)
+    with socket.create_connection((at.hostname, at.port), timeout=20) as connection:
+        connection.sendall(head("PUT", "/v1/files/half.csv", token, f"Content-Length: {len(ROWS)}"))
+        connection.sendall(ROWS[: len(ROWS) // 2])
+        yield connection
+
+
+@pytest.mark.slow
+def test_what_a_kill_cut_off_is_gone_after_the_next_start(start: Start, tmp_path: Path) -> None:
+    with started(start) as (program, told):
+        folder = tmp_path / told["data"]
+        with half_sent(told["address"], token := told["tokens"]["custodian"]):
+            assert comes_true(lambda: len(hidden(folder)) == 1)
+            program.send_signal(signal.SIGKILL)
+            program.wait(20)
+    assert len(hidden(folder)) == 1, "the kill left it there"
+    with started(start) as (_, told):
+        assert hidden(folder) == []
+        with half_sent(told["address"], token) as connection:
+            assert comes_true(lambda: len(hidden(folder)) == 1)
+            begin(folder, tmp_path / "other.db")  # of a second server on the same folder
+            assert len(hidden(folder)) == 1, "somebody is writing it"
+            connection.sendall(ROWS[len(ROWS) // 2 :])
+            assert answer_of(connection)[0] == 201
+    assert [each.name for each in folder.iterdir()] == ["half.csv"]
+    assert (folder / "half.csv").read_bytes() == ROWS
 
 
 @pytest.mark.slow

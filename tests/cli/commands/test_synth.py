@@ -279,7 +279,8 @@ def test_undeclared_columns_are_explained_in_options(place: Place) -> None:
     assert "extra_columns" not in result.stderr
     (place / "people.csv").write_text("\n".join([f"{text[0]},n", *(f"{line},1" for line in text[1:])]) + "\n")
     assert "--count-column n; else declare it" in place.synth().stderr
-    planned = place.call("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1)
+    plan = ("plan", place / "people.csv", "--domain", place / "people.yaml", "--epsilon", 1, "--total", 400)
+    planned = place.call(*plan)
     assert "--count-column n; else declare it" in planned.stderr
 
 

@@ -33,6 +33,7 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.ledger.ledger import Event
 from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
 from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.quantities import at_most
 from hedgerow.queries.core.query import Marginal
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
@@ -68,8 +69,9 @@ def test_the_guarantee_of_every_inner_budget() -> None:
     assert rho.approximate() == (amplified(epsilon_of(0.05, 1e-5), 0.3), pytest.approx(0.3e-5))
     for budget in (pure, approximate, rho):
         epsilon, delta = budget.approximate()
-        assert f"epsilon = {epsilon:.6g} and delta = {delta:.3g}, amplified by a secret sample of 30 of 100" in (
-            budget.statement()
+        assert (
+            f"epsilon = {at_most(epsilon)} and delta = {at_most(delta, 3)}, amplified by a secret sample of 30 of 100"
+            in (budget.statement())
         )
         assert budget_from_dict(budget.to_dict()) == budget
         assert (budget.limit, budget.unit, budget.regime) == (

@@ -65,9 +65,11 @@ def test_the_ledgers_sums_add_up_as_they_are_shown(server: Server, open_page: Ca
         (0.9999999, 0.01, "100% spent: 1 of 1 epsilon"),
         (0.9999999, None, "100% spent: 1 of 1 epsilon"),
         (1.0, 0.01, "100% spent: 1 of 1 epsilon"),
-        (0.9999999, 1e-8, "99.9% spent: 0.9999 of 1 epsilon"),  # ten more corrections can be paid
-        (0.99999, 0.01, "99.9% spent: 0.9999 of 1 epsilon"),
+        (0.9999999, 1e-8, "99.9% spent: 0.9999999 of 1 epsilon"),  # ten more corrections can be paid
+        (0.99999, 0.01, "99.9% spent: 0.99999 of 1 epsilon"),
         (0.98765, 0.01, "99% spent: 0.9877 of 1 epsilon"),
+        (0.12341, 0.01, "13% spent: 0.1235 of 1 epsilon"),  # up
+        (0.07, 0.01, "7% spent: 0.07 of 1 epsilon"),
         (0.0, 0.01, "0% spent: 0 of 1 epsilon"),
     ],
 )
@@ -103,7 +105,21 @@ def test_parts_add_up_as_they_are_shown(
     assert (shown["left"] > 0) == usable
     unit = 10.0 ** shown["left"].as_tuple().exponent
     for name, value in zip(names, account, strict=True):
-        assert abs(float(shown[name]) - value) <= 1.01 * unit
+        assert abs(float(shown[name]) - value) <= 2.01 * unit
+    assert float(told["limit"].replace(",", "")) >= limit * (1 - 1e-12)
+    assert float(shown["left"]) <= max(unit, account[-1] * (1 + 1e-12))
+    assert float(told["spent"].replace(",", "")) >= sum(account[:4]) - 1e-6 * limit
+
+
+@pytest.mark.parametrize(
+    ("value", "up", "down"),
+    [(1.00004, "1.001", "1"), (0.99999, "1", "0.9999"), (0.1, "0.1", "0.1"), (12345.6, "12,350", "12,340")],
+)
+def test_what_is_promised_is_rounded_up_and_what_is_left_down(
+    open_page: Callable[..., Page], value: float, up: str, down: str
+) -> None:
+    shown = "async (value) => { const f = await import('./format.js'); return [f.atMost(value), f.atLeast(value)]; }"
+    assert open_page().evaluate(shown, value) == [up, down]
 
 
 def test_nothing_spent_is_shown_as_nothing(server: Server, open_page: Callable[..., Page]) -> None:

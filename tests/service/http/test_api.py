@@ -371,7 +371,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:
     import anyio
     from starlette.requests import ClientDisconnect
 
-    from hedgerow.service.http.routes_data_sets import _taken
+    from hedgerow.service.http.uploads import taken
 
     async def pieces() -> Any:
         yield b"x" * (3 << 20)
@@ -379,7 +379,7 @@ def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:
         raise ClientDisconnect
 
     async def run() -> None:
-        await _taken(pieces(), fresh.folder / "half.csv")
+        await taken(pieces(), fresh.folder / "half.csv")
 
     with pytest.raises(ClientDisconnect):
         anyio.run(run)
@@ -390,7 +390,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
     import anyio
 
     from hedgerow.errors import ConflictError
-    from hedgerow.service.http.routes_data_sets import _taken
+    from hedgerow.service.http.uploads import taken
 
     async def slow(letter: bytes, other: anyio.Event, own: anyio.Event) -> Any:
         own.set()
@@ -401,7 +401,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
 
     async def one(letter: bytes, other: anyio.Event, own: anyio.Event) -> None:
         try:
-            await _taken(slow(letter, other, own), fresh.folder / "same.csv")
+            await taken(slow(letter, other, own), fresh.folder / "same.csv")
             outcome.append(letter.decode())
         except ConflictError:
             outcome.append("conflict")

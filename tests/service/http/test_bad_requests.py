@@ -299,12 +299,12 @@ def test_files_are_never_replaced_and_never_empty(here: Api, carol: str) -> None
 
 @pytest.mark.usefixtures("unchanged")
 def test_a_full_disk_keeps_no_part_of_an_upload(here: Api, carol: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.service.http import routes_data_sets
+    from hedgerow.service.http import uploads
 
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(routes_data_sets, "_to_disk", full)
+    monkeypatch.setattr(uploads, "_to_disk", full)
     found = problem(here.call("PUT", "/v1/files/large.csv", carol, content=b"a\n1\n"), 503, "store")
     assert "room" in found["remedy"]
 

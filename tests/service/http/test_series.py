@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
-from hedgerow.client import RemoteSeries
+from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow.client import RemoteSeries, connect
 from hedgerow.client.sending import Sending
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, ConflictError, HedgerowError
+from hedgerow.privacy import SeededNoise
 from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.service.desks import Desks, Series, desks, open_series, series as series_module
 from hedgerow.service.desks.series import all_series, check_partition, confidence_of_each
-from hedgerow.service.store.entries import DataSet, Registration
+from hedgerow.service.desks.tables import read_private
+from hedgerow.service.store import DataSet, Registration, Store
+from tests.privacy.mutants import Mutant, killed
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 from tests.service.serving import in_a_thread
 
@@ -209,3 +217,198 @@ def test_all_intervals_hold_together(count: int) -> None:
 
 def test_options_of_tests_are_the_usual_ones() -> None:
     assert OPTIONS["first_release"] == 0.0
+
+
+# Partitions that are unlike
+
+
+def together_at(address: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *others: dict[str, Any]) -> list[Any]:
+    """Register partitions at once, each at a desk of its own as of another process; the result or the error of each.
+
+    All have passed the check of what was registered before, and have read their tables, before one is written.
+    """
+    (folder / "a.csv").write_text("a\n" + "0\n1\n" * 50)
+    met = threading.Barrier(len(others))
+    monkeypatch.setattr(desks, "read_private", lambda *read, **how: (read_private(*read, **how), met.wait(20))[0])
+    stores = [Store.open(address) for _ in others]
+    ada = stores[0].add_person("ada", "custodian", by=None)
+
+    def register(place: int) -> Any:
+        made = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0, "replace").to_dict(), **others[place]}
+        source = {"place": "a.csv", "series": "visits", **made.pop("source", {})}
+        new = Registration(f"m{place}", "", source, config=OnlinePMW().parameters(), **made)
+        at = Desks(stores[place], folder, noise=lambda _: SeededNoise(1), tick=0.0)
+        try:
+            return at.register(new, by=ada)
+        except HedgerowError as error:
+            return error
+        finally:
+            at.close()
+
+    with ThreadPoolExecutor(len(others)) as pool:
+        found = list(pool.map(register, range(len(others))))
+    found.append(stores[0].data_sets())
+    for each in stores:
+        each.close()
+    return found
+
+
+UNLIKE = [
+    {"domain": {"a": {"min": 0, "max": 2}}},
+    {"source": {"in_partitions": 2}},
+    {"budget": PureDP(1.0).to_dict()},
+]
+
+
+@pytest.mark.parametrize("changed", UNLIKE, ids=["domain", "in_partitions", "neighbours"])
+def test_of_unlike_partitions_that_are_registered_at_once_one_is_refused(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
+) -> None:
+    *both, kept = together_at(address, tmp_path, monkeypatch, {}, changed)
+    (refused,) = [each for each in both if isinstance(each, HedgerowError)]
+    assert isinstance(refused, ConflictError), refused
+    assert "has another" in refused.message
+    assert refused.remedy
+    assert [each.name for each in kept] == [each.name for each in both if isinstance(each, DataSet)]
+
+
+def test_like_partitions_that_are_registered_at_once_are_all_kept(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *made, kept = together_at(address, tmp_path, monkeypatch, {}, {}, {})
+    assert {each.name for each in made} == {each.name for each in kept} == {"m0", "m1", "m2"}
+
+
+@pytest.mark.parametrize(
+    "changed", [{"domain": dict(reversed(DOMAIN.items()))}, {"source": {"columns": ["age", "sex"]}}]
+)
+def test_columns_that_are_others_or_in_another_order_are_another_domain(here: Api, changed: dict[str, Any]) -> None:
+    ada = register(here, "may")
+    found = here.call("POST", "/v1/datasets", ada, json=partition("june", **changed))
+    assert (found.status_code, "another domain" in found.text) == (409, True), found.text
+
+
+def planted(here: Api, **changed: Any) -> None:
+    """Write a partition into the store that a version without the check may have let in."""
+    told = partition("june", **changed)
+    budget = PureDP(told["budget"]["epsilon"], told["budget"]["neighbours"]).to_dict()
+    config = here.store.data_set("may").registration.config
+    here.store.register(Registration("june", "", told["source"], told["domain"], budget, config), by=None)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"domain": {**DOMAIN, "age": {"min": 0, "max": 10}}},
+        {"source": {"in_partitions": 2}},
+        {"budget": {**BUDGET, "neighbours": "add-remove"}},
+    ],
+)
+def test_a_series_of_unlike_partitions_states_nothing(here: Api, changed: dict[str, Any]) -> None:
+    ada = register(here, "may", "july")
+    planted(here, **changed)
+    for found in (here.call("GET", "/v1/series", ada), ask(here, ada, "age < 3"), ask(here, ada, "age < 3", key="k")):
+        assert found.status_code == 409, found.text
+        assert "do not have the same" in found.json()["detail"]
+        assert "one by one" in found.json()["remedy"]
+    assert spent(here, ada) == [0.0, 0.0, 0.0]
+    refused = here.call("POST", "/v1/datasets", ada, json=partition("new", source={"place": "may.csv"}))
+    assert refused.status_code == 409
+    alone = here.call("POST", "/v1/datasets/may/queries", ada, json={"queries": [{"where": "age < 3"}]})
+    assert alone.status_code == 200, "each data set has a guarantee of its own"
+    elsewhere = partition("new", source={"place": "may.csv", "series": "later"})
+    assert here.call("POST", "/v1/datasets", ada, json=elsewhere).status_code == 201
+
+
+def test_who_does_not_see_the_unlike_partition_is_refused_too_and_learns_no_name(here: Api) -> None:
+    register(here, "may", "july")
+    planted(here, source={"in_partitions": 2})
+    bob = here.token("bob", data_sets=("may", "july"))
+    for found in (here.call("GET", "/v1/series", bob), ask(here, bob, "age < 3")):
+        assert found.status_code == 409
+        assert "june" not in found.text
+    eve = here.token("eve", data_sets=("survey",))
+    assert here.call("GET", "/v1/series", eve).json() == {"series": []}
+
+
+def test_the_client_tells_of_unlike_partitions(here: Api) -> None:
+    ada = register(here, "may")
+    planted(here, source={"in_partitions": 2})
+    with in_a_thread(here.app) as port, pytest.raises(ConflictError, match="do not have the same"):
+        connect(f"http://127.0.0.1:{port}", token=ada).series()
+
+
+# The largest budgets, where some keep a part of delta for thresholds
+
+
+def test_the_largest_budget_is_the_one_that_promises_least() -> None:
+    learnt, listed = ApproxDP(1.0, 1e-6, thresholds=9e-7), ApproxDP(0.93, 1e-6)
+    assert learnt.limit < listed.limit, "by rho the second would be the larger"
+    for budgets in ((learnt, listed), (listed, learnt)):
+        told = series_of(1, *budgets)
+        assert "epsilon = 1 and delta = 1e-06" in told
+        assert "accounted" not in told, "neither's rho holds for the other"
+
+
+def test_where_all_keep_the_same_part_the_accounting_is_told() -> None:
+    learnt = ApproxDP(1.0, 1e-6, thresholds=9e-7), ApproxDP(0.93, 1e-6, thresholds=9e-7)
+    assert series_of(1, *learnt).endswith(learnt[0].statement())
+
+
+# Planted bugs
+
+
+def one_of_two_is_refused() -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        *both, _ = together_at(f"sqlite:///{folder}/store.db", Path(folder), patched, {}, UNLIKE[1])
+    assert {type(each) for each in both} == {ConflictError, DataSet}
+
+
+def unlike_partitions_are_not_asked() -> None:
+    def of(number: int, at_most: int) -> DataSet:
+        source = {"place": "a.csv", "series": "visits", "in_partitions": at_most}
+        made = Registration(f"m{number}", "", source, {"a": ["x"]}, PureDP(1.0).to_dict(), {})
+        return DataSet(number, made, "open", 1, datetime.now(UTC), None)
+
+    try:
+        open_series([of(0, 1), of(1, 2)], lambda _: True)
+    except ConflictError:
+        return
+    raise AssertionError("a series of unlike partitions is told")
+
+
+def without_the_check(original: Any) -> Any:
+    return lambda self, new, *, by, fits: original(self, new, by=by)
+
+
+def told_with_its_rho(original: Any) -> Any:
+    return lambda self, accounted=True: original(self)
+
+
+MUTANTS = [
+    Mutant(
+        "partitions are compared with those of a snapshot alone",
+        lambda patch: patch.setattr(Store, "register", without_the_check(Store.register)),
+        one_of_two_is_refused,
+    ),
+    Mutant(
+        "a series of unlike partitions states a guarantee",
+        lambda patch: patch.setattr(Series, "check", lambda self: None),
+        unlike_partitions_are_not_asked,
+    ),
+    Mutant(
+        "the largest budget of a series is the one with the largest rho",
+        lambda patch: patch.setattr(series_module, "_promised", lambda budget: budget.limit),
+        test_the_largest_budget_is_the_one_that_promises_least,
+    ),
+    Mutant(
+        "the rho of one partition is told for all",
+        lambda patch: patch.setattr(ApproxDP, "statement", told_with_its_rho(ApproxDP.statement)),
+        test_the_largest_budget_is_the_one_that_promises_least,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_planted_bug_of_series_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -29,7 +29,7 @@ from hedgerow.algorithms.dual_query.settings import DualQuerySettings
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain, memory_line
 from hedgerow.models import usable_bytes
 from hedgerow.privacy import Budget, Curator, Regime, Subsampled
-from hedgerow.quantities import human
+from hedgerow.quantities import at_most, human
 from hedgerow.queries import Workload
 from hedgerow.release import Release
 
@@ -152,15 +152,17 @@ def _sample(budget: Budget) -> list[tuple[str, str]]:
         return []
     epsilon, delta = budget.approximate()
     drawn = f"{budget.sampled:,} of {budget.population:,} records, kept secret"
-    return [("sample", f"{drawn}: for the whole table epsilon {epsilon:.4g} and delta {delta:.3g}")]
+    return [("sample", f"{drawn}: for the whole table epsilon {at_most(epsilon, 4)} and delta {at_most(delta, 3)}")]
 
 
 def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
     """The same rounds by every composition theorem."""
     found = cost.epsilons
-    others = ", ".join(f"{words} {found[name]:.4g}" for name, words in COMPOSITIONS.items() if name != cost.best)
-    best = f"the rounds alone: epsilon {found[cost.best]:.4g} with delta {cost.delta:.3g}, by {COMPOSITIONS[cost.best]}"
-    return ("costs", best), ("", f"by other compositions: {others}")
+    others = ", ".join(
+        f"{words} {at_most(found[name], 4)}" for name, words in COMPOSITIONS.items() if name != cost.best
+    )
+    best = f"epsilon {at_most(found[cost.best], 4)} with delta {at_most(cost.delta, 3)}, by {COMPOSITIONS[cost.best]}"
+    return ("costs", f"the rounds alone: {best}"), ("", f"by other compositions: {others}")
 
 
 def _promise(play: Parameters, game: Game, alpha: float, bound: float, beta: float) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, check_session, open_register
 from hedgerow.cli.statements import Questions, listed, tell_selected, write_selected
 from hedgerow.errors import ConfigError, SessionError, WeakGuaranteeWarning
+from hedgerow.quantities import at_most, spent_of
 from hedgerow.queries import Neighbours, Relation
 from hedgerow.system import replacing
 
@@ -400,11 +401,11 @@ def _tell(
     output.say(f"updates left  {left}{_because(summary['closed'])}")
     if not summary["closed"]:
         output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
-    output.say(f"spent         {summary['spent']:.6g} of {summary['limit']:.6g} {summary['unit']}")
+    output.say(f"spent         {spent_of(summary['spent'], summary['limit'], summary['unit'])}")
     in_register = registered.tell(13)
     output.say(f"session       {path}   (secret: keep it where the table is)")
     for lost in kept.forfeited:
-        output.warn(f"FORFEITED: {lost.charge:.6g} {lost.unit}, {lost.target}, of a call that did not end")
+        output.warn(f"FORFEITED: {at_most(lost.charge)} {lost.unit}, {lost.target}, of a call that did not end")
     options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: anyone who knows the seed can subtract the noise")

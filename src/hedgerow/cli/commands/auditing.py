@@ -12,6 +12,7 @@ from hedgerow.cli.console import Output
 from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
 from hedgerow.cli.outputs import check_outputs, check_report
 from hedgerow.errors import HedgerowError
+from hedgerow.quantities import at_least, at_most, spent_of
 
 if TYPE_CHECKING:
     from hedgerow.audit import Audits, Severity
@@ -150,14 +151,16 @@ def show_register(
             entry.kind,
             entry.name,
             _words(entry.budget.to_dict()),
-            f"{entry.charge:.5g}",
+            at_most(entry.charge, 5),
             "\n".join(digest[:_SHOWN_DIGEST] for digest in entry.digests),
         )
         for entry in contents.entries
     )
     headings = ("#", "when (UTC)", "what", "name", "budget", contents.unit, "SHA-256")
     shown.table(headings, entries, right=("#", contents.unit), title=f"Register of {contents.table}")
-    shown.say(f"spent    {contents.spent:.6g} of {contents.amount:.6g} {contents.unit}, {contents.remaining:.6g} left")
+    shown.say(
+        f"spent    {spent_of(contents.spent, contents.amount, contents.unit)}, {at_least(contents.remaining)} left"
+    )
     shown.tell(_sentence(opened, together))
     shown.say(f"head     {contents.head}")
     shown.result(
@@ -189,16 +192,16 @@ def _sentence(register: Register, together: dict[str, float] | None) -> str:
     who = f"All releases of {register.table} in this register, taken together, are"
     relation = f"between tables that are neighbours by {register.limit.neighbours.value}"
     if together is None:
-        amount = f"{register.spent:.6g}-zCDP"
+        amount = f"{at_most(register.spent)}-zCDP"
         if register.limit.regime is Regime.GDP:
-            amount = f"{math.sqrt(2.0 * register.spent):.6g}-GDP"
+            amount = f"{at_most(math.nextafter(math.sqrt(2.0 * register.spent), math.inf))}-GDP"
         return f"{who} {amount} {relation}; --delta shows them as an epsilon."
-    delta = f" and delta = {together['delta']:.3g}" if together["delta"] else ""
-    return f"{who} differentially private with epsilon = {together['epsilon']:.6g}{delta}, {relation}."
+    delta = f" and delta = {at_most(together['delta'], 3)}" if together["delta"] else ""
+    return f"{who} differentially private with epsilon = {at_most(together['epsilon'])}{delta}, {relation}."
 
 
 def _words(budget: dict[str, Any]) -> str:
     """A budget as it was said, in a few words."""
     if budget["kind"] == "subsampled":
         return f"{_words(budget['inner'])} on {budget['sampled']:,} of {budget['population']:,}"
-    return ", ".join(f"{name} {budget[name]:.6g}" for name in ("epsilon", "delta", "rho", "mu") if name in budget)
+    return ", ".join(f"{name} {at_most(budget[name])}" for name in ("epsilon", "delta", "rho", "mu") if name in budget)

@@ -194,7 +194,7 @@ def synth_linked(
     registered.add_digest(files["children_release"])
     with shown.busy("drawing records"):
         drawn = both.write_records(output, children_output, records)
-    _tell(shown, both, drawn, files=files, promise=budget.statement(), registered=registered)
+    _tell(shown, both, drawn, files=files, promise=both.guarantee(budget), registered=registered)
 
 
 def _checked_places(output: Path, children_output: Path, *, force: bool, inputs: list[Path | None]) -> dict[str, Path]:
@@ -231,14 +231,10 @@ def _tell(
     promise: str,
     registered: Registered,
 ) -> None:
-    from hedgerow.release import DRAFT_ACCEPTED
-
     paths = output.say_files(files)
     output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
-    promise = f"{promise} {DRAFT_ACCEPTED}" if both.children.domain.draft else promise
-    promise = f"{stamp}. With secure noise: {promise}" if stamp else promise
     output.tell(promise)
     if stamp:
         output.warn(f"{stamp}: anyone who knows the seed can subtract the noise")

@@ -20,7 +20,7 @@ from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Relation
+from hedgerow.queries import Neighbours, Relation
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -267,7 +267,11 @@ def plan(
     domain: options.DomainFile,
     data: Annotated[
         str | None,
-        typer.Argument(metavar="[DATA]", help="The private table; only its number of records is used."),
+        typer.Argument(
+            metavar="[DATA]",
+            help="The private table, read to see whether it fits its domain; its number of records is used where "
+            "'replace' makes it public.",
+        ),
     ] = None,
     total: Annotated[
         int | None,
@@ -324,9 +328,10 @@ def plan(
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
-    At the end come the errors of measurements that do not depend on the data, which are known before a run. With a
-    target the budget is found first: by exact errors, by simulation on records like those to come (--like), or else by
-    the formula that mwem chooses its rounds by.
+    All of it follows from --total, a public guess. The table itself may be named too: it is read once, to see whether
+    it fits its domain. At the end come the errors of measurements that do not depend on the data, which are known
+    before a run. With a target the budget is found first: by exact errors, by simulation on records like those to come
+    (--like), or else by the formula that mwem chooses its rounds by.
 
     Examples:
       hedgerow plan --domain people.yaml --epsilon 1 --total 50000
@@ -341,8 +346,8 @@ def plan(
     from hedgerow.domain import Domain, feasible_records
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    if (data is None) == (total is None):
-        raise typer.BadParameter("give either --total, a public guess of the number of records, or the table DATA")
+    if data is None and total is None:
+        raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     wanted = options.opened(domain, columns, accept_draft=True)
     asked = options.workload_over(outline_of(wanted, workload), workload)
@@ -363,28 +368,29 @@ def plan(
     known_budget = None if wish else budget_of(epsilon, rho, mu)
     if data is not None:
         options.check_public(like, inputs_of(data), "--like")
-    n = total if data is None else reading.read_data(shown, data).total()
+    n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
 
     def left(budget: Budget) -> Budget:
         return learning_of(wanted, algorithm.accounted(asked, budget))[1]
 
-    guess, learns = max(1.0, float(n or 0)), None if isinstance(wanted, Domain) else left
-    solved = wish.solved(shown, mechanism, algorithm, asked, guess, left=learns) if wish else None
+    learns = None if isinstance(wanted, Domain) else left
+    solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
     budget = algorithm.accounted(asked, budget)
     lines, budget_left = learning_of(wanted, budget)
-    planned = algorithm.plan(asked, budget_left, float(n or 0))
-    if data is not None:
-        shown.warn("this plan uses the exact number of records of the table: keep it to yourself")
+    planned = algorithm.plan(asked, budget_left, n)
+    if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
+        reading.read_data(shown, data)
+        shown.note(f"{data} fits its domain; nothing in this plan was read off it")
     options.warn_of_domain(shown, asked.domain)
-    options.warn_of_budget(shown, budget, float(n or 0))
+    options.warn_of_budget(shown, budget, n)
     shown.tell(budget.statement())
     shown.say()
     fixed = predicted(asked, budget_left)
     told = [
         *(solved.lines() if solved else []),
-        *planned.lines(float(n or 0)),
-        *prediction_lines(fixed, max(1.0, float(n or 0))),
+        *planned.lines(n),
+        *prediction_lines(fixed, max(1.0, n)),
     ]
     for word, sentence in [*_about(asked), *lines, *told]:
         shown.say(f"{word:8} {sentence}")
@@ -395,7 +401,23 @@ def plan(
         "fixed": [each.to_dict() for each in fixed],
         **({"target": solved.to_dict()} if solved else {}),
     }
-    shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": n})
+    shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": round(n)})
+
+
+def _public_total(shown: Output, reading: Reading, data: str, relation: Neighbours) -> float:
+    """The number of records of a table, where the relation makes it public.
+
+    Raises:
+        ConfigError: It does not: a plan, or a budget that is solved for, would publish it.
+    """
+    if not relation.public_total:
+        raise ConfigError(
+            f"the number of records is private under {relation.value!r}, and a plan would tell it",
+            remedy="give a public guess: --total. The table may stay beside it, to see whether it fits its domain",
+        )
+    found = reading.read_data(shown, data).total()
+    shown.note("the number of records is that of the table, which is public under 'replace'")
+    return found
 
 
 def _about(workload: Workload) -> list[tuple[str, str]]:

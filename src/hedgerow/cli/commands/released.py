@@ -15,6 +15,7 @@ from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
+from hedgerow.quantities import at_most, spent_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -260,14 +261,14 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
         shown.tell(levels_sentence(loaded))
     unit = loaded.budget.unit
     events = (
-        (str(number), event.purpose, event.target, event.mechanism, f"{event.scale:.5g}", f"{event.charge:.5g}")
+        (str(number), event.purpose, event.target, event.mechanism, f"{event.scale:.5g}", at_most(event.charge, 5))
         for number, event in enumerate(loaded.events, start=1)
     )
     shown.table(
         ("#", "for", "what", "mechanism", "noise scale", unit),
         events,
         right=("#", "noise scale", unit),
-        title=f"Ledger: {loaded.spent:.6g} of {loaded.budget.limit:.6g} {unit} spent",
+        title=f"Ledger: {spent_of(loaded.spent, loaded.budget.limit, unit)} spent",
     )
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)

@@ -17,6 +17,7 @@ from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register
 from hedgerow.errors import ConfigError
+from hedgerow.quantities import spent_of
 from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ def _tell(
     distinct = distinct_records(release)
     copies = "" if distinct is None else _copies(distinct)
     output.say(f"drawn    {n_records:,} synthetic records{copies}{_stands_for(release, n_records)}")
-    output.say(f"spent    {release.spent:.6g} of {release.budget.limit:.6g} {release.budget.unit}")
+    output.say(f"spent    {spent_of(release.spent, release.budget.limit, release.budget.unit)}")
     left = registered.tell()
     output.tell(release.guarantee())
     for sentence in filter(None, (release.provenance.left_out, ignored_in_words(release.domain))):

@@ -18,9 +18,10 @@ from typing import Any, ClassVar, final
 from hedgerow.data import CountSource, PersonSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
-from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of
+from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of, mu_of_half_square
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
+from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours, Persons, Relation, Weight
 
 _OF_RECORDS = {
@@ -130,7 +131,7 @@ class PureDP(_OfTables):
         """The guarantee in one plain sentence."""
         return (
             f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
-            f"of at most {in_words(self.epsilon)} (pure differential privacy with epsilon = {self.epsilon:.6g})."
+            f"of at most {in_words(self.epsilon)} (pure differential privacy with epsilon = {at_most(self.epsilon)})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -177,10 +178,10 @@ class ZCDP(_OfTables):
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
+        rho = at_most(self.rho)
         return (
             f"When {_change(self.neighbours)}, the Renyi divergence of every order alpha > 1 between the outcomes of "
-            f"this release is at most {self.rho:.6g} alpha (zero-concentrated differential privacy with "
-            f"rho = {self.rho:.6g})."
+            f"this release is at most {rho} alpha (zero-concentrated differential privacy with rho = {rho})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -238,10 +239,10 @@ class GDP(_OfTables):
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
+        mu = at_most(self.mu)
         return (
             f"When {_change(self.neighbours)}, telling the outcomes of this release apart is no easier than telling "
-            f"a standard normal number from one whose mean is {self.mu:.6g} (Gaussian differential privacy with "
-            f"mu = {self.mu:.6g})."
+            f"a standard normal number from one whose mean is {mu} (Gaussian differential privacy with mu = {mu})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -332,19 +333,24 @@ class ApproxDP(_OfTables):
         """The delta of the conversion: what thresholds leave, rounded down."""
         return math.nextafter(self.delta - self.thresholds, 0.0) if self.thresholds else self.delta
 
-    def statement(self) -> str:
-        """The guarantee in one plain sentence."""
-        apart = f", and {self.thresholds:.3g} of delta kept for thresholds" if self.thresholds else ""
-        accounted = {
-            Regime.PURE: f"pure differential privacy with epsilon = {self.limit:.6g}",
-            Regime.ZCDP: f"zCDP with rho = {self.limit:.6g}",
-            Regime.GDP: f"Gaussian differential privacy with mu = {math.sqrt(2.0 * self.limit):.6g}",
+    def statement(self, *, accounted: bool = True) -> str:
+        """The guarantee in one plain sentence.
+
+        Args:
+            accounted: Whether to say how it is accounted, too.
+        """
+        delta = at_most(self.delta, 3)
+        apart = f", and {at_most(self.thresholds, 3)} of delta kept for thresholds" if self.thresholds else ""
+        how = {
+            Regime.PURE: f"pure differential privacy with epsilon = {at_most(self.limit)}",
+            Regime.ZCDP: f"zCDP with rho = {at_most(self.limit)}",
+            Regime.GDP: f"Gaussian differential privacy with mu = {at_most(mu_of_half_square(self.limit))}",
         }[self.regime]
         return (
             f"When {_change(self.neighbours)}, the probability of any outcome of this release changes by a factor "
-            f"of at most {in_words(self.epsilon)}, apart from a probability of at most {self.delta:.3g} "
-            f"(differential privacy with epsilon = {self.epsilon:.6g} and delta = {self.delta:.3g}, "
-            f"accounted as {accounted}{apart})."
+            f"of at most {in_words(self.epsilon)}, apart from a probability of at most {delta} "
+            f"(differential privacy with epsilon = {at_most(self.epsilon)} and delta = {delta}"
+            f"{f', accounted as {how}{apart}' if accounted else ''})."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -466,14 +472,15 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
     if epsilon > WEAK_EPSILON:
         at = f" (at delta = {_USUAL_DELTA:g})" if curve else ""
         who = "one person's record" if budget.neighbours.unfiltered.persons is None else "one person"
+        figure = at_most(epsilon, 4)
         found.append(
-            f"epsilon = {epsilon:.4g}{at} is above {WEAK_EPSILON:g}: {who} may change probabilities by a "
-            f"factor of e^{epsilon:.4g}. Give a smaller epsilon: 1, or a few."
+            f"epsilon = {figure}{at} is above {WEAK_EPSILON:g}: {who} may change probabilities by a "
+            f"factor of e^{figure}. Give a smaller epsilon: 1, or a few."
         )
     if delta * total >= 1.0:
         found.append(
-            f"delta = {delta:.3g} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: such a "
-            "guarantee allows some people's records to be published as they are. Give a far smaller delta."
+            f"delta = {at_most(delta, 3)} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: "
+            "such a guarantee allows some people's records to be published as they are. Give a far smaller delta."
         )
     return tuple(found)
 

@@ -11,12 +11,17 @@ rounding is added on top. Everything is in ln delta: a delta of 1e-300 is as goo
 
 import math
 from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
 
 from hedgerow.errors import ConfigError
+from hedgerow.quantities import at_most
 
 _ROUNDING = 2.0**-48
 """Share of the terms' size that is added to ln delta for their rounding."""
+_CLOSELY = Context(prec=60)
+_SMALLEST = 1e-6
+"""From here on a factor is written out; its distance from 1 would be lost among zeros."""
 
 
 def log_delta(rho: float, epsilon: float) -> float:
@@ -107,13 +112,17 @@ def rho_of(epsilon: float, delta: float) -> float:
 
 
 def in_words(epsilon: float) -> str:
-    """The factor by which probabilities may change, ``e^epsilon``, as sentences show it.
+    """The factor by which probabilities may change, ``e^epsilon``, rounded up as sentences show it: never as 1.
 
     Example:
-        >>> in_words(1.0), in_words(20.0)
-        ('2.718', 'e^20')
+        >>> in_words(1.0), in_words(1e-4), in_words(20.0)
+        ('2.719', '1.00011', 'e^20')
     """
-    return f"{math.exp(epsilon):.4g}" if epsilon < 20 else f"e^{epsilon:.6g}"
+    if not _SMALLEST <= epsilon < 20.0:
+        return f"e^{at_most(epsilon)}"
+    factor = _CLOSELY.exp(Decimal(epsilon)).next_plus(_CLOSELY)  # what it gives is rounded to the nearest
+    digits = max(4, 2 - (factor - 1).adjusted())  # two digits of what it is above 1
+    return f"{float(Context(prec=digits, rounding=ROUND_CEILING).plus(factor)):.{digits}g}"
 
 
 def check_delta(delta: float) -> float:

@@ -112,6 +112,17 @@ def half_square(mu: float) -> float:
     return math.nextafter(mu * mu / 2.0, 0.0)
 
 
+def mu_of_half_square(amount: float) -> float:
+    """The mu of an amount ``mu^2 / 2``, rounded up.
+
+    Example:
+        >>> mu_of_half_square(0.5), mu_of_half_square(1.0) ** 2 >= 2.0
+        (1.0, True)
+    """
+    mu = math.sqrt(2.0 * amount)
+    return mu if Fraction(mu) ** 2 >= 2 * Fraction(amount) else math.nextafter(mu, math.inf)
+
+
 def epsilon_of_half_square(amount: float, delta: float) -> float:
     """The smallest epsilon that an amount ``mu^2 / 2`` means at a delta, rounded up.
 
@@ -121,10 +132,7 @@ def epsilon_of_half_square(amount: float, delta: float) -> float:
     """
     if amount == 0.0:
         return 0.0
-    mu = math.sqrt(2.0 * amount)
-    if Fraction(mu) ** 2 < 2 * Fraction(amount):
-        mu = math.nextafter(mu, math.inf)
-    return epsilon_of_mu(mu, check_delta(delta))
+    return epsilon_of_mu(mu_of_half_square(amount), check_delta(delta))
 
 
 @lru_cache(maxsize=1024)

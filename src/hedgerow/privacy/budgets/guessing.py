@@ -20,6 +20,9 @@ from hedgerow.privacy.budgets.gaussian import delta_of_mu
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 
+_ROUNDING = 2.0**-48
+"""More than what all steps are rounded by."""
+
 
 def membership_guess(budget: Budget) -> float:
     """Largest probability of guessing rightly whether one person is in the data, where 0.5 is a fair coin.
@@ -28,14 +31,14 @@ def membership_guess(budget: Budget) -> float:
         budget: The budget of a release, taken to be spent whole.
 
     Returns:
-        From 0.5 to 1.
+        From 0.5 to 1, rounded up.
 
     Example:
         >>> from hedgerow.privacy import GDP, ZCDP, PureDP
         >>> [round(membership_guess(each), 3) for each in (PureDP(1.0), ZCDP(0.1), GDP(0.2))]
         [0.731, 0.612, 0.54]
     """
-    return 0.5 + 0.5 * min(1.0, _distance(budget) + budget.for_thresholds)
+    return min(1.0, 0.5 + 0.5 * (_distance(budget) + budget.for_thresholds) + _ROUNDING)
 
 
 def _distance(budget: Budget) -> float:

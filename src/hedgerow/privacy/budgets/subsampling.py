@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -26,6 +27,7 @@ from hedgerow.data import CountSource, RecordSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import in_words
 from hedgerow.privacy.randomness import RandomBytes, uniform_below
+from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours
 
 if TYPE_CHECKING:
@@ -109,17 +111,18 @@ class Subsampled:
             delta: The delta of the inner budget, in place of the one that was given.
         """
         epsilon, inner_delta = self.inner.approximate(self.delta if delta is None else delta)
-        share = self.sampled / self.population
-        return amplified(epsilon, share), share * inner_delta
+        share = Fraction(self.sampled, self.population)
+        return amplified(epsilon, float(share)), float(share * Fraction(inner_delta))
 
     def statement(self) -> str:
         """The guarantee in one plain sentence."""
-        epsilon, delta = self.approximate()
-        apart = f", apart from a probability of at most {delta:.3g}" if delta else ""
+        epsilon, failure = self.approximate()
+        delta = at_most(failure, 3)
+        apart = f", apart from a probability of at most {delta}" if failure else ""
         return (
             "When one person's record is replaced by any other (the number of records is public), the probability of "
             f"any outcome of this release changes by a factor of at most {in_words(epsilon)}{apart} (differential "
-            f"privacy with epsilon = {epsilon:.6g} and delta = {delta:.3g}, amplified by a secret sample of "
+            f"privacy with epsilon = {at_most(epsilon)} and delta = {delta}, amplified by a secret sample of "
             f"{self.sampled:,} of {self.population:,} records)."
         )
 
@@ -138,9 +141,11 @@ def amplified(epsilon: float, share: float) -> float:
     """``ln(1 + share (e^epsilon - 1))``, rounded up.
 
     Example:
-        >>> round(amplified(1.0, 0.5), 6), amplified(1.0, 1.0) >= 1.0
-        (0.620115, True)
+        >>> round(amplified(1.0, 0.5), 6), amplified(1.0, 1.0)
+        (0.620115, 1.0)
     """
+    if share == 1.0:
+        return epsilon
     if epsilon < 30.0:
         return math.log1p(share * math.expm1(epsilon)) * _ABOVE
     return (epsilon + math.log(share + (1.0 - share) * math.exp(-epsilon))) * _ABOVE

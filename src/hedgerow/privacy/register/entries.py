@@ -26,6 +26,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
 from hedgerow.privacy.budgets.charging import TOLERANCE, check_amount
 from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
+from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours
 from hedgerow.system import link, start_of
 
@@ -100,7 +101,7 @@ class Entry:
 
     def __str__(self) -> str:
         """One line for people."""
-        return f"{self.number}: {self.kind} {self.name}, {self.charge:.6g} {self.unit}"
+        return f"{self.number}: {self.kind} {self.name}, {at_most(self.charge)} {self.unit}"
 
 
 def check_line(what: str, text: str) -> None:

@@ -22,6 +22,7 @@ from hedgerow.errors import ConfigError, RegisterError, RegisterExceededError
 from hedgerow.privacy.budgets import Budget, Limit
 from hedgerow.privacy.register.entries import Contents, Entry, charge_of, checked_limit, completion, fixed_of, now
 from hedgerow.privacy.register.file import RegisterFile
+from hedgerow.quantities import at_most
 
 
 @final
@@ -269,4 +270,4 @@ def shown_limit(limit: Limit) -> str:
         'epsilon 3, delta 1e-09, thresholds 4e-10 (add-remove)'
     """
     plain = {name: value for name, value in limit.to_dict().items() if name in _SHOWN}
-    return f"{', '.join(f'{name} {value:.6g}' for name, value in plain.items())} ({limit.neighbours.value})"
+    return f"{', '.join(f'{name} {at_most(value)}' for name, value in plain.items())} ({limit.neighbours.value})"

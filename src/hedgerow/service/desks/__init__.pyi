@@ -2,9 +2,9 @@ from .desks import MOST_CONFIDENCE as MOST_CONFIDENCE, Desks as Desks
 from .first import check_share as check_share, usual_share as usual_share
 from .series import (
     Series as Series,
-    all_series as all_series,
     confidence_of_each as confidence_of_each,
     joined as joined,
+    open_series as open_series,
 )
 from .spending import spending_of as spending_of
 from .summaries import ledger_file_of as ledger_file_of, ledger_of as ledger_of, summary_of as summary_of

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import final
 
@@ -114,7 +115,7 @@ class Desks:
             DataError: The table cannot be read, or does not fit the domain; nothing was kept.
             ReleaseError: The release to start from cannot be read; nothing was kept.
             ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
-            ConflictError: The name is taken.
+            ConflictError: The name is taken, or its series has partitions that are unlike this one.
             RegisterExceededError: The register does not cover the budget; nothing was kept.
             RegisterError: The register cannot be read or written; nothing was kept.
             StoreError: It could not be kept.
@@ -123,10 +124,11 @@ class Desks:
         domain, budget = check_registration(new, self.folder)
         if new.name in {known.name for known in self._store.data_sets()}:
             raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
-        check_partition(new, self._store.data_sets())
+        fits = partial(check_partition, new)
+        fits(self._store.data_sets())
         with charging(self._register, new.name, domain, budget) as charge:
             read = [read_private(new.source, domain, self.folder, before_rows=charge)]
-            made = self._store.register(new, by=by.id)
+            made = self._store.register(new, by=by.id, fits=fits)
             try:
                 self._desk(made, read).desk.look_at(lambda _: None)
             except (ServiceError, DataError):  # the first question tries again

@@ -6,14 +6,15 @@ pay nothing for it. Theory: theory.md section 18.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, final
 
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
-from hedgerow.privacy import Budget, budget_from_dict, together
-from hedgerow.service.store import DataSet, GivenAnswer, Registration
+from hedgerow.privacy import ApproxDP, Budget, budget_from_dict, together
+from hedgerow.service.desks.tables import domain_of
+from hedgerow.service.store import DataSet, GivenAnswer, Registration, to_json
 
 
 @final
@@ -35,14 +36,30 @@ class Series:
     def statement(self) -> str:
         """The guarantee of all partitions together: that of those with the largest budgets, as many as a person is in.
 
-        What other partitions say depends on no record of a person who is not in them.
+        What other partitions say depends on no record of a person who is not in them. How an (epsilon, delta) is
+        accounted is left out where partitions keep different parts of delta for thresholds: it would be true of some.
         """
-        budgets = sorted((budget_from_dict(each.registration.budget) for each in self.partitions), key=_limit)
+        budgets = sorted((budget_from_dict(each.registration.budget) for each in self.partitions), key=_promised)
         largest = budgets[-self.at_most :]
         whole: Budget = reduce(together, largest[1:], largest[0])
-        if self.at_most == 1:
-            return f"Where each person is in one partition: {whole.statement()}"
-        return f"Where each person is in at most {self.at_most} partitions: {whole.statement()}"
+        where = "one partition" if self.at_most == 1 else f"at most {self.at_most} partitions"
+        if isinstance(whole, ApproxDP) and len({each.for_thresholds for each in budgets}) > 1:
+            return f"Where each person is in {where}: {whole.statement(accounted=False)}"
+        return f"Where each person is in {where}: {whole.statement()}"
+
+    def check(self) -> None:
+        """Refuse to say or to ask anything of partitions that are unlike, as two that were registered at once could be.
+
+        Raises:
+            ConflictError: They have not the same domain, unit of budget, neighbours or number of partitions for a
+                person.
+        """
+        first, *others = (each.registration for each in self.partitions)
+        if wrong := dict.fromkeys(what for other in others for what in _unlike(first, other)):
+            raise ConflictError(
+                f"the series {self.name!r} has no guarantee: its partitions do not have the same {' and '.join(wrong)}",
+                remedy="ask its data sets one by one, each by its own guarantee; register new rows in another series",
+            )
 
     def of(self, names: Sequence[str] | None) -> tuple[DataSet, ...]:
         """Some partitions, or all.
@@ -109,6 +126,24 @@ def all_series(data_sets: Iterable[DataSet]) -> list[Series]:
     return [Series(name, at_most[name][1], tuple(found[name])) for name in sorted(found)]
 
 
+def open_series(data_sets: Iterable[DataSet], opens: Callable[[str], bool]) -> list[Series]:
+    """The series with partitions that a token opens, and these of them, in the order of their names.
+
+    Args:
+        data_sets: All data sets.
+        opens: Whether a data set is opened, by its name.
+
+    Raises:
+        ConflictError: The partitions of one of them, opened or not, are unlike; see `Series.check`.
+    """
+    found = []
+    for whole in all_series(data_sets):
+        if opened := tuple(each for each in whole.partitions if opens(each.name)):
+            whole.check()
+            found.append(replace(whole, partitions=opened))
+    return found
+
+
 def check_partition(new: Registration, data_sets: Iterable[DataSet]) -> None:
     """Refuse a partition that cannot be asked together with the earlier ones of its series.
 
@@ -128,21 +163,31 @@ def check_partition(new: Registration, data_sets: Iterable[DataSet]) -> None:
             remedy="start from a release with listed values, or register it outside the series",
         )
     series = next((each for each in all_series(data_sets) if part is not None and each.name == part[0]), None)
-    if part is None or series is None:
+    if series is None:
         return
-    first, budget = series.partitions[0].registration, budget_from_dict(new.budget)
-    before = budget_from_dict(first.budget)
-    differs = {
-        "domain": first.domain != new.domain,
-        "unit of budget": before.regime is not budget.regime or first.budget.get("delta") != new.budget.get("delta"),
-        "neighbours": before.neighbours != budget.neighbours,
-        "number of partitions for a person": series.at_most != part[1],
-    }
-    if wrong := [name for name, other in differs.items() if other]:
+    if wrong := dict.fromkeys(what for each in series.partitions for what in _unlike(each.registration, new)):
         raise ConflictError(
             f"the series {series.name!r} has another {' and another '.join(wrong)}",
             remedy=f"register it as {series.partitions[0].name!r} was registered, or in another series",
         )
+
+
+def _unlike(one: Registration, other: Registration) -> list[str]:
+    """The properties that partitions of a series must have in common, and in which these two differ."""
+    budget, beside = budget_from_dict(one.budget), budget_from_dict(other.budget)
+    differs = {
+        "domain": _described(one) != _described(other)
+        and domain_of(one.domain, one.source) != domain_of(other.domain, other.source),
+        "unit of budget": budget.regime is not beside.regime or one.budget.get("delta") != other.budget.get("delta"),
+        "neighbours": budget.neighbours != beside.neighbours,
+        "number of partitions for a person": part_of(one.source) != part_of(other.source),
+    }
+    return [name for name, other_than in differs.items() if other_than]
+
+
+def _described(one: Registration) -> str:
+    """The description of the domain, as text: equal texts are equal domains, and reading those takes longer."""
+    return to_json([one.domain, one.source.get("columns")])
 
 
 def confidence_of_each(confidence: float, partitions: int) -> float:
@@ -183,5 +228,6 @@ def _sum(parts: tuple[GivenAnswer, ...], confidence: float) -> Joined:
     )
 
 
-def _limit(budget: Budget) -> float:
-    return budget.limit
+def _promised(budget: Budget) -> float:
+    """The number that budgets of one unit and one delta are compared by; thresholds leave it as it is, unlike a rho."""
+    return budget.epsilon if isinstance(budget, ApproxDP) else budget.limit

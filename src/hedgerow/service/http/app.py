@@ -16,6 +16,7 @@ from hedgerow.service.http.gate import SECURITY, By, ForAnyone, ForTokens, Here,
 from hedgerow.service.http.guards import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
 from hedgerow.service.http.told import Health, Me, Problem, scope_of
+from hedgerow.service.http.uploads import sweep
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.version import __version__
@@ -116,7 +117,7 @@ def _application(**options: Any) -> Application:
 
 
 def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
-    """The server as an ASGI application.
+    """The server as an ASGI application; uploads that were cut off with an earlier one are removed.
 
     Args:
         desks: The data sets. The application closes neither them nor the store.
@@ -125,6 +126,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
     """
     for name in _IMPORTED_LATE:
         import_module(name)
+    sweep(settings.data_folder)
     app = _application(lifespan=_with_threads(settings.threads))
     app.state.service = service = Service(desks, store, settings)
     add_handlers(app)

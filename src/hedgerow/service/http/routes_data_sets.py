@@ -1,12 +1,8 @@
 """Routes about data sets: listing, registering, closing, and uploading their tables."""
 
 import json
-import os
-import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import suppress
-from pathlib import Path
-from typing import IO, Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -25,7 +21,7 @@ from hedgerow.domain import (
     ignored_in_words,
     parsed_text,
 )
-from hedgerow.errors import ConflictError, DataError, DomainError, InvalidRequestError, ReleaseError, StoreError
+from hedgerow.errors import DataError, DomainError, ReleaseError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, parts_of
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
@@ -48,9 +44,9 @@ from hedgerow.service.http.told import (
     Summary,
     SummaryList,
 )
+from hedgerow.service.http.uploads import taken
 from hedgerow.service.store import DataSet, Registration
 
-_PIECE = 1 << 20
 _KINDS: Mapping[type[Attribute], Literal["integer", "binned"]] = {IntegerRange: "integer", Binned: "binned"}
 _LISTED = 1000
 """Most values of an attribute whose labels are all listed."""
@@ -248,67 +244,9 @@ async def upload_file(file: FileName, request: Request, here: Here, by: By) -> F
     The body is the file. An existing file is never replaced.
     """
     by.check_reaches_all()
-    size = await _taken(request.stream(), here.settings.data_folder / file)
+    size = await taken(request.stream(), here.settings.data_folder / file)
     await anyio.to_thread.run_sync(here.store.note, by.person.id, "upload", file, {"bytes": size})
     return FileTold(name=file, bytes=size)
-
-
-async def _taken(pieces: AsyncIterator[bytes], target: Path) -> int:
-    """Write a file under a hidden name, and give it its own when all of it is on the disk.
-
-    Raises:
-        ConflictError: There is a file of that name.
-        InvalidRequestError: The body is empty.
-        StoreError: The disk is full, or cannot be written.
-    """
-    if target.exists():
-        raise _taken_already(target.name)
-    handle, hidden = tempfile.mkstemp(prefix=".upload-", dir=target.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            size = await _written(pieces, file)
-            if size == 0:
-                raise InvalidRequestError("the body is empty", remedy="send the file as the body")
-            await anyio.to_thread.run_sync(_to_disk, file)
-        _named(hidden, target)
-    except OSError as error:
-        raise StoreError("the file cannot be kept", remedy="make room on the server's disk") from error
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(hidden)
-    return size
-
-
-async def _written(pieces: AsyncIterator[bytes], file: IO[bytes]) -> int:
-    held, size = bytearray(), 0
-    async for piece in pieces:
-        held += piece
-        size += len(piece)
-        if len(held) >= _PIECE:
-            await anyio.to_thread.run_sync(file.write, bytes(held))
-            held.clear()
-    await anyio.to_thread.run_sync(file.write, bytes(held))
-    return size
-
-
-def _to_disk(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _named(hidden: str, target: Path) -> None:
-    """Name the file by a link, which unlike a rename never replaces a file that appeared meanwhile."""
-    try:
-        os.link(hidden, target)
-    except FileExistsError:
-        raise _taken_already(target.name) from None
-
-
-def _taken_already(name: str) -> ConflictError:
-    return ConflictError(
-        f"there is a file {name!r} already",
-        remedy="send it under another name; or, to register what is there, give its name as the place of the table",
-    )
 
 
 OPERATIONS = (

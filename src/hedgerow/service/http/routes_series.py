@@ -1,7 +1,7 @@
 """Routes of series: data sets that are asked together."""
 
 from hedgerow.errors import NotThereError, QuestionTooLargeError
-from hedgerow.service.desks import Series, all_series, confidence_of_each, joined
+from hedgerow.service.desks import Series, confidence_of_each, joined, open_series
 from hedgerow.service.http import problems
 from hedgerow.service.http.gate import By, ForQuestions, ForTokens, Here, Operation, Service
 from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number, told_answer
@@ -11,7 +11,10 @@ from hedgerow.service.http.told import Answer, SeriesAnswer, SeriesAnswers, Seri
 
 
 def list_series(here: Here, by: By) -> SeriesList:
-    """The series that have partitions which the token opens, with these."""
+    """The series that have partitions which the token opens, with these.
+
+    A series whose partitions are unlike has no guarantee, and is refused.
+    """
     return SeriesList(series=[_told(each) for each in _open_to(here, by)])
 
 
@@ -56,7 +59,7 @@ def ask_series(name: Name, asked: SeriesQuestionsAsked, here: Here, by: By, key:
 
 
 def _open_to(here: Service, by: Caller) -> list[Series]:
-    return all_series(each for each in here.store.data_sets() if by.token.reaches(each.name))
+    return open_series(here.store.data_sets(), by.token.reaches)
 
 
 def _told(series: Series) -> SeriesTold:
@@ -69,7 +72,7 @@ def _told(series: Series) -> SeriesTold:
 
 
 OPERATIONS = (
-    Operation("GET", "/v1/series", list_series, ForTokens),
+    Operation("GET", "/v1/series", list_series, ForTokens, problems=(problems.CONFLICT,)),
     Operation(
         "POST",
         "/v1/series/{name}/queries",

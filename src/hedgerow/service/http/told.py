@@ -230,7 +230,7 @@ _SUMMARY: JsonValue = {
     "closed": "",
     "private": True,
     "statement": "When one person's record is added or left out, the probability of any outcome of this release "
-    "changes by a factor of at most 2.718 (pure differential privacy with epsilon = 1).",
+    "changes by a factor of at most 2.719 (pure differential privacy with epsilon = 1).",
     "mine": {"queries": 100, "asked": 2, "budget": 0.25, "spent": 0.02, "storage": 2**28, "stored": 1480},
 }
 _ANSWER: JsonValue = {

@@ -16,22 +16,25 @@ export const PARTS = [
 ];
 
 /**
- * Parts of a whole with the same number of decimals, rounded so that they add up as they are shown. A part that counts
- * is never shown as 0, so nothing is shown as spent while some of it is left.
- * @param {number} whole @param {number[]} parts @param {boolean[]} counts Which of the parts do.
+ * Parts of a whole with the same number of decimals, rounded so that they add up as they are shown: the whole up, what
+ * is left down, and what is spent takes the difference. A part that counts is never shown as 0, so nothing is shown as
+ * spent while some of it is left.
+ * @param {number} whole @param {number[]} parts @param {boolean[]} counts Which of the parts do. @param {number} rest Place of what is left.
  * @returns {{whole: number, parts: number[], decimals: number}}
  */
-export function adding(whole, parts, counts) {
+export function adding(whole, parts, counts, rest) {
   const size = Math.floor(Math.log10(whole));
   const least = Math.min(whole, ...parts.filter((_, i) => counts[i]));
   const decimals = Math.min(Math.max(0, 3 - size, 1 - Math.floor(Math.log10(least))), Math.max(0, MOST_DECIMALS - size), 15);
   const unit = 10 ** decimals;
   const exact = parts.map((part, i) => (counts[i] ? Math.max(0, part) * unit : 0));
   const units = exact.map((part, i) => (counts[i] ? Math.max(1, Math.floor(part)) : 0));
-  const total = Math.round(whole * unit);
-  const order = exact.map((part, i) => ({ i, rest: part - units[i] })).filter(({ i }) => counts[i]).sort((a, b) => b.rest - a.rest);
-  for (let missing = total - sum(units), at = 0; missing > 0 && order.length; missing -= 1, at += 1) units[order[at % order.length].i] += 1;
-  for (let over = sum(units) - total; over > 0; over -= 1) units[units.indexOf(Math.max(...units))] -= 1;
+  const total = Math.round(whole * unit) + (Number(whole.toFixed(decimals)) < whole ? 1 : 0);
+  const counted = parts.map((_, i) => i).filter((i) => counts[i]);
+  const spent = counted.filter((i) => i !== rest).sort((a, b) => exact[b] - units[b] - (exact[a] - units[a]));
+  const order = spent.length ? spent : counted;
+  for (let missing = total - sum(units), at = 0; missing > 0 && order.length; missing -= 1, at += 1) units[order[at % order.length]] += 1;
+  for (let over = sum(units) - total; over > 0; over -= 1) units[units[rest] > 1 ? rest : units.indexOf(Math.max(...units))] -= 1;
   return { whole: total / unit, parts: units.map((each) => each / unit), decimals };
 }
 
@@ -43,7 +46,7 @@ export function accountOf({ account, limit, price = null }) {
   const names = PARTS.map(([name]) => name).filter((name) => account[name] !== null);
   const values = names.map((name) => account[name] ?? 0);
   const counts = names.map((name, i) => (name === "left" ? !nothingLeft(values[i], limit, price) : values[i] > NOTHING * limit));
-  const { whole, parts, decimals } = adding(limit, values, counts);
+  const { whole, parts, decimals } = adding(limit, values, counts, names.indexOf("left"));
   const shown = new Intl.NumberFormat("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   const spent = sum(names.map((name, i) => (name === "held" || name === "left" ? 0 : parts[i])));
   return { limit: shown.format(whole), spent: shown.format(spent), part: Object.fromEntries(names.map((name, i) => [name, shown.format(parts[i])])) };

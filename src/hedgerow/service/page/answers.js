@@ -3,7 +3,7 @@
 import { at, get, save } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { choice, fill, h, table } from "./dom.js";
-import { amount, count, csv, many, moment, percent, sentence, share } from "./format.js";
+import { atMost, count, csv, many, moment, percent, sentence, share } from "./format.js";
 import { commonScale, intervalDrawing, intervalText } from "./interval.js";
 import { attempt } from "./problems.js";
 import { everyPage, pages } from "./paging.js";
@@ -54,7 +54,7 @@ export function latest(answer, summary) {
 
 /** @param {import("./api.js").Answer} answer @param {import("./api.js").Summary} summary */
 function charged(answer, summary) {
-  return answer.charged > 0 ? `${share(answer.charged, summary.limit)} of the budget charged` : "free of charge";
+  return answer.charged > 0 ? `${share(answer.charged, summary.limit, true)} of the budget charged` : "free of charge";
 }
 
 /**
@@ -71,7 +71,7 @@ export function answerTable(answers, summary, { times = true, people = false } =
   return table("Answers, newest first", columns, answers.map((answer) => [
     question(answer), answer.counts ? h("span", { class: "quiet" }, many(answer.counts, "count")) : h("span", { title: String(answer.value) }, count(answer.value)),
     answer.counts ? "" : [intervalDrawing(answer, scale), h("span", { class: "interval-small" }, intervalText(answer), answer.confidence !== null && h("span", { class: "quiet" }, ` (${percent(answer.confidence)})`))],
-    sourceOf(answer), answer.charged > 0 ? amount(answer.charged) : "0",
+    sourceOf(answer), answer.charged > 0 ? atMost(answer.charged) : "0",
     ...(times ? [h("time", { datetime: answer.at }, moment(answer.at))] : []), ...(people ? [answer.person ?? ""] : []),
   ]), "answers");
 }

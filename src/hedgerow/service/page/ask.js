@@ -7,7 +7,7 @@ import { askable } from "./conditions.js";
 import { sectionHead } from "./dataset.js";
 import { announce, fill, h } from "./dom.js";
 import { draftOf } from "./draft.js";
-import { amount, share } from "./format.js";
+import { atMost, share } from "./format.js";
 import { groupsOf, spokenGroups } from "./groups.js";
 import { usedUp } from "./gauge.js";
 import { refused } from "./problems.js";
@@ -68,7 +68,7 @@ async function renew({ name, changed }) {
 /** What a look at the data may cost; nothing where there are no more. @param {import("./api.js").Summary} summary */
 function priceOf(summary) {
   const { price, limit, unit } = summary;
-  return price === null || usedUp(summary) ? "" : `An answer from the data costs ${share(price, limit)} of the budget (${amount(price)} ${unit}) and one correction. All others are free.`;
+  return price === null || usedUp(summary) ? "" : `An answer from the data costs ${share(price, limit, true)} of the budget (${atMost(price)} ${unit}) and one correction. All others are free.`;
 }
 
 /**

@@ -19,7 +19,25 @@ export function count(value) {
 
 /** An amount of epsilon or rho. @param {number} value */
 export function amount(value) {
-  return value !== 0 && Math.abs(value) < 1e-7 ? value.toExponential(2) : AMOUNT.format(value);
+  return isTiny(value) ? value.toExponential(2) : AMOUNT.format(value);
+}
+
+/** @param {number} value */
+const isTiny = (value) => value !== 0 && Math.abs(value) < 1e-7;
+
+/** What is promised or spent, rounded up. @param {number} value */
+export const atMost = (value) => amount(onSide(value, 1, isTiny(value) ? 3 : 4));
+
+/** What is left, rounded down. @param {number} value */
+export const atLeast = (value) => amount(onSide(value, -1, isTiny(value) ? 3 : 4));
+
+/** The number of so many digits next to another, on one side of it. @param {number} value @param {1 | -1} side @param {number} digits */
+export function onSide(value, side, digits) {
+  const near = Number(value.toPrecision(digits));
+  if (side * (near - value) >= 0) return near;
+  const [mantissa, exponent] = value.toExponential().split("e");
+  const unit = 10 ** (digits - 1);
+  return Number(`${(side > 0 ? Math.ceil(Number(mantissa) * unit) : Math.floor(Number(mantissa) * unit)) / unit}e${exponent}`);
 }
 
 /** A whole number with a noun, as "1 question", "2 questions". @param {number} n @param {string} noun */
@@ -32,29 +50,27 @@ export function percent(value) {
   return `${AMOUNT.format(100 * value)}%`;
 }
 
-/** A part of a whole, such as the budget, as "4.9%" or "12%". @param {number} part @param {number} whole */
-export function share(part, whole) {
+/** A part of a whole, such as the budget, as "4.9%" or "12%". @param {number} part @param {number} whole @param {boolean} [up] Whether it is rounded up. */
+export function share(part, whole, up = false) {
   const value = whole > 0 ? (100 * part) / whole : 0;
   if (Math.abs(value - 100) < 1e-6) return "100%"; // sums of charges are rounded
   if (value > 0 && value < 0.1) return "under 0.1%";
-  return `${(value < 10 || (value > 99 && value < 100) ? TENTHS : WHOLE).format(value > 99 && value < 100 ? Math.floor(10 * value) / 10 : value)}%`;
+  if (value > 99 && value < 100) return `${TENTHS.format(Math.floor(10 * value) / 10)}%`;
+  const unit = value < 10 ? 10 : 1;
+  return `${(value < 10 ? TENTHS : WHOLE).format(up ? Math.max(0, Math.ceil(unit * value - 1e-9)) / unit : value)}%`;
 }
 
 /**
- * What is spent of a limit: the share first, for people. It is shown as all of it when what is left pays for nothing,
- * and never before: amounts in between are cut, not rounded.
+ * What is spent of a limit, rounded up: the share first, for people. It is shown as all of it when what is left pays for
+ * nothing, and never before: the amount has as many digits as that takes.
  * @param {number} part @param {number} limit @param {string} unit @param {string} verb @param {number | null} [price] Least that can be paid.
  */
 export function spentOf(part, limit, unit, verb, price = null) {
-  if (nothingLeft(limit - part, limit, price)) return `100% ${verb}: ${amount(limit)} of ${amount(limit)} ${unit}`;
-  const shown = amount(part) === amount(limit) ? cutToDigits(part) : part;
-  return `${share(part, limit)} ${verb}: ${amount(shown)} of ${amount(limit)} ${unit}`;
-}
-
-/** A number cut to four digits. @param {number} value */
-function cutToDigits(value) {
-  const unit = 10 ** (3 - Math.floor(Math.log10(value)));
-  return Math.floor(value * unit) / unit;
+  const whole = atMost(limit);
+  if (nothingLeft(limit - part, limit, price)) return `100% ${verb}: ${whole} of ${whole} ${unit}`;
+  let shown = atMost(part);
+  for (let digits = 5; shown === whole && digits <= 17; digits += 1) shown = String(onSide(part, 1, digits));
+  return `${share(part, limit, true)} ${verb}: ${shown} of ${whole} ${unit}`;
 }
 
 /** A moment in the reader's own time zone. @param {string | null | undefined} iso */

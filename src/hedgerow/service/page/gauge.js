@@ -1,7 +1,7 @@
 /** What has been spent, what is left, and what it means when nothing is. */
 
 import { draw, fill, h } from "./dom.js";
-import { amount, count, many, sentence, share, spentOf } from "./format.js";
+import { atLeast, atMost, count, many, sentence, share, spentOf } from "./format.js";
 import { notice } from "./problems.js";
 import { term } from "./terms.js";
 
@@ -48,7 +48,7 @@ export function gauge(place, summary) {
 
 /** The budget in a line, where there is no room for more. @param {import("./api.js").Summary} summary */
 export function inShort({ spent, limit, updates, updates_left: left }) {
-  return `${share(spent, limit)} of the budget spent \u00b7 ${count(left)} of ${many(updates, "correction")} left`;
+  return `${share(spent, limit, true)} of the budget spent \u00b7 ${count(left)} of ${many(updates, "correction")} left`;
 }
 
 /** From where on the data answer in place of the hypothesis. @param {number} threshold Records. @param {number} total @param {boolean} tests Whether they still do. */
@@ -90,7 +90,7 @@ export function usedUp(summary) {
   }
   if (mine.budget !== null && summary.price !== null && mine.budget - mine.spent < summary.price) {
     return notice("caution", mine.spent > 0 ? "Your share of the budget is used up" : "Your share of the budget is too small for an answer from the data", [
-      `An answer from the data costs ${amount(summary.price)} ${summary.unit}; ${amount(Math.max(0, mine.budget - mine.spent))} of your ${amount(mine.budget)} is left.`,
+      `An answer from the data costs ${atMost(summary.price)} ${summary.unit}; ${atLeast(Math.max(0, mine.budget - mine.spent))} of your ${atMost(mine.budget)} is left.`,
       ALONE, more(KEPT, "Ask your custodian if you need a larger share.")]);
   }
   return null;

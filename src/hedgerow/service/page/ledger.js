@@ -4,7 +4,7 @@ import { adding } from "./account.js";
 import { at } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { chained, fill, h, table } from "./dom.js";
-import { NOTHING, amount, moment, nothingLeft } from "./format.js";
+import { NOTHING, amount, atMost, moment, nothingLeft } from "./format.js";
 import { pages } from "./paging.js";
 
 const COLUMNS = [
@@ -23,7 +23,7 @@ export async function ledgerSection(place, app, { name, detail }) {
 /** @param {any} reply @param {number | null} price The least that can be paid. */
 function sums({ limit, spent, remaining, unit, held, head }, price) {
   const counts = [spent > NOTHING * limit, !nothingLeft(remaining, limit, price), held > 0];
-  const sum = adding(limit, [spent, remaining, held], counts);
+  const sum = adding(limit, [spent, remaining, held], counts, 1);
   const [all, ...parts] = [sum.whole, ...sum.parts].map((value) => value.toFixed(sum.decimals));
   const one = (/** @type {string} */ title, /** @type {string} */ value, /** @type {string} */ text) => h("div", { class: "fact" },
     h("p", { class: "fact-title" }, title), h("p", { class: "fact-value" }, value), h("p", { class: "fact-text" }, text));
@@ -34,5 +34,5 @@ function sums({ limit, spent, remaining, unit, held, head }, price) {
 /** @param {any} event */
 function cells(event) {
   return [event.label, event.label === "answer" ? h("code", { class: "where" }, event.target) : event.target, event.mechanism, amount(event.scale),
-    amount(event.charge), h("time", { datetime: event.at }, moment(event.at)), event.person ?? h("span", { class: "quiet" }, "the server")];
+    atMost(event.charge), h("time", { datetime: event.at }, moment(event.at)), event.person ?? h("span", { class: "quiet" }, "the server")];
 }

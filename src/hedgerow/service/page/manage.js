@@ -3,7 +3,7 @@
 import { at, get, post, put } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
-import { amount, count, moment } from "./format.js";
+import { amount, atMost, count, moment } from "./format.js";
 import { attempt, onSubmit } from "./problems.js";
 
 const MEBIBYTE = 2 ** 20;
@@ -21,7 +21,7 @@ export async function manageSection(place, app, dataSet) {
   fill(place, sectionHead("Manage"),
     h("h3", {}, "Limits"), h("p", { class: "lead" }, "How many questions an analyst may ask, how much of the budget they may cost, and how much "
       + "room their answers may take in the server's store. When a share of the budget is used up, the hypothesis alone answers."
-      + (detail.price === null ? "" : ` An answer from the data costs ${amount(detail.price)} ${detail.unit}; the whole budget is ${amount(detail.limit)} ${detail.unit}.`)),
+      + (detail.price === null ? "" : ` An answer from the data costs ${atMost(detail.price)} ${detail.unit}; the whole budget is ${atMost(detail.limit)} ${detail.unit}.`)),
     list, limitForm(name, detail, people, async () => show((await get(`${at(name)}/grants`)).grants)),
     detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
       .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
@@ -33,7 +33,7 @@ export async function manageSection(place, app, dataSet) {
 function limits({ person, queries, budget, storage, asked, spent, stored }, unit) {
   const of = (/** @type {string} */ used, /** @type {string | null} */ limit) => [used, h("span", { class: "quiet" }, limit === null ? ", no limit" : ` of ${limit}`)];
   return [person, of(count(asked ?? 0), queries === null ? null : count(queries)),
-    of(amount(spent ?? 0), budget === null ? null : `${amount(budget)} ${unit}`),
+    of(atMost(spent ?? 0), budget === null ? null : `${atMost(budget)} ${unit}`),
     [mebibytes(stored ?? 0), h("span", { class: "quiet" }, storage === null ? ", as the server grants" : ` of ${mebibytes(storage)}`)]];
 }
 

@@ -5,7 +5,7 @@ import { at, get } from "./api.js";
 import { ticks, drawing } from "./bars.js";
 import { sectionHead } from "./dataset.js";
 import { choice, draw, fill, h, table } from "./dom.js";
-import { amount, cut, moment } from "./format.js";
+import { amount, atMost, cut, moment } from "./format.js";
 
 /**
  * @typedef {{at: string, kind: string, whose: string, person: string | null, amount: number}} Entry
@@ -62,9 +62,9 @@ function drawn(told, name, room) {
   anew();
   new ResizeObserver(anew).observe(picture);
   return h("figure", {}, h("figcaption", {}, h("ul", { class: "key" }, layers.map((layer) => h("li", {},
-    h("span", { class: `swatch ${layer.look}` }), `${cut(layer.name, 40)} `, h("span", { class: "quiet" }, amount(layer.total)))))), picture,
+    h("span", { class: `swatch ${layer.look}` }), `${cut(layer.name, 40)} `, h("span", { class: "quiet" }, atMost(layer.total)))))), picture,
   h("details", { class: "as-table" }, h("summary", {}, "Show as a table"),
-    table("Spending over time", COLUMNS, told.entries.map((each) => [moment(each.at), KINDS[each.kind], each.whose === "nobody" ? h("span", { class: "quiet" }, "nobody") : payer(each), amount(each.amount)]))));
+    table("Spending over time", COLUMNS, told.entries.map((each) => [moment(each.at), KINDS[each.kind], each.whose === "nobody" ? h("span", { class: "quiet" }, "nobody") : payer(each), atMost(each.amount)]))));
 }
 
 /**
@@ -102,7 +102,7 @@ function chart({ limit, unit, entries }, layers, width) {
     const edge = (/** @type {number[]} */ values) => times.flatMap((time, at) => [[x(time), y(values[at])], [x(times[at + 1] ?? now), y(values[at])]]);
     const points = [...edge(ceiling), ...edge(floor).reverse()].map(([a, b]) => `${a.toFixed(1)},${b.toFixed(1)}`).join(" ");
     floor = ceiling;
-    return draw("polygon", { class: `area ${layer.look}`, points, "data-total": layer.total }, draw("title", {}, `${layer.name}: ${amount(layer.total)} ${unit}`));
+    return draw("polygon", { class: `area ${layer.look}`, points, "data-total": layer.total }, draw("title", {}, `${layer.name}: ${atMost(layer.total)} ${unit}`));
   });
   const lines = ticks(limit, 4).filter((value) => value <= limit * (1 + 1e-9));
   return drawing("Spending over time", width, height, [
@@ -110,7 +110,7 @@ function chart({ limit, unit, entries }, layers, width) {
       draw("text", { class: "number", x: left - 8, y: y(value), "text-anchor": "end", "dominant-baseline": "central" }, amount(value)))),
     ...areas,
     draw("line", { class: "limit", x1: left, x2: width - right, y1: y(limit), y2: y(limit) }),
-    draw("text", { class: "label", x: left, y: y(limit) - 10 }, `the budget: ${amount(limit)} ${unit}`),
+    draw("text", { class: "label", x: left, y: y(limit) - 10 }, `the budget: ${atMost(limit)} ${unit}`),
     draw("text", { class: "label", x: left, y: height - lower + 20 }, moment(entries[0].at)),
     draw("text", { class: "label", x: width - right, y: height - lower + 20, "text-anchor": "end" }, "now"),
   ]);

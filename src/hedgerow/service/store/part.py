@@ -181,6 +181,15 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def queued(writing: Writing) -> None:
+    """Wait until no one else is in a transaction that audits, and let no one in before this one ends.
+
+    Args:
+        writing: The transaction, which holds no other lock yet.
+    """
+    writing.connection.execute(_HEAD)
+
+
 def audited(
     writing: Writing, person: int | None, action: str, subject: str, details: Mapping[str, Any] | None = None
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -22,7 +22,7 @@ from hedgerow.algorithms.online_pmw import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
-from hedgerow.service.store.part import Part, Writing, audited, now, record_of
+from hedgerow.service.store.part import Part, Writing, audited, now, queued, record_of
 from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS, question_digest
 from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, size_of, write_rows
 from hedgerow.system import start_of
@@ -54,12 +54,16 @@ class Settled:
 class Sessions(Part):
     """Data sets and their sessions."""
 
-    def register(self, new: Registration, *, by: int | None) -> DataSet:
+    def register(
+        self, new: Registration, *, by: int | None, fits: Callable[[list[DataSet]], object] = lambda _: None
+    ) -> DataSet:
         """Add a data set whose session has not begun.
 
         Args:
             new: Description by its custodian.
             by: Number of the person who does it; None for the server itself.
+            fits: Raises an error if it does not go with those that there are, and is given them: all that will be there
+                when it is written, as nobody else registers meanwhile.
 
         Raises:
             ConflictError: There is a data set of this name.
@@ -70,6 +74,8 @@ class Sessions(Part):
         row = {"name": new.name, "registration": asdict(new), "created": at}
         statement = self._database.insert(DATA_SETS).on_conflict_do_nothing().returning(DATA_SETS.c.id)
         with self._writing() as writing:
+            queued(writing)
+            fits([_data_set(each) for each in writing.connection.execute(_DATA_SETS).mappings()])
             number = writing.connection.scalar(statement, row)
             if number is None:
                 raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
