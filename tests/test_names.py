@@ -47,6 +47,9 @@ from hedgerow.report import render_report
 from tests.data.sources import duckdb_file, many_csv, many_parquet, one_csv, one_parquet
 from tests.service.api import Api, api, registration
 
+pytestmark = pytest.mark.filterwarnings("ignore:Glyph:UserWarning")
+"""The font of drawings has not all letters."""
+
 NAMES = (
     *("2", "a,b", "a:b", "a * b", "a.5", "a", '"q"', "x' or 1=1", "*", "number of records", "labels of x"),
     *("line\nbreak", "größe 日本", "marginals", "where", "select", "and", " lead", "trail ", ".dotted", "[0]"),
