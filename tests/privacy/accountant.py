@@ -17,6 +17,7 @@ the whole run, in both regimes: this is the supremum over all outputs of each dr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,14 +39,17 @@ STEPS = (1.0, 2.0**-10, 2.0**-20)
 """Counts per lattice unit: whole answers, comparisons and errors, explicit queries."""
 GRID = 2.0**-10
 MECHANISMS = {
-    "laplace": ("discrete Laplace",),
-    "gaussian": ("discrete Gaussian",),
+    "laplace": ("discrete Laplace", "discrete Laplace above a threshold"),
+    "gaussian": ("discrete Gaussian", "discrete Gaussian above a threshold"),
     "choose": ("exponential mechanism",),
     "permute_and_flip": ("permute-and-flip",),
     "draw": ("exponential mechanism, one draw", "exponential mechanism, independent draws"),
     "secret": ("sparse vector",),
     "exceeds": ("sparse vector",),
 }
+THRESHOLDED = " above a threshold"
+"""Ends the name of a mechanism of which one value is in the ledger, however many labels there are."""
+PUBLIC_TOTAL = re.compile(r"replace( of persons \(.*\), at most 1 record)?")
 UNDRAWN = ("earlier", "lost")
 """Labels of events that were drawn in another run, or perhaps never."""
 
@@ -60,6 +64,7 @@ class Call:
         handed: The exact values or scores.
         given: What came out.
         charged: How many events the ledger held.
+        book: Number of the ledger, from 0; -1 for none.
     """
 
     sampler: str
@@ -67,6 +72,7 @@ class Call:
     handed: Any
     given: Any
     charged: int
+    book: int = -1
 
     @property
     def values(self) -> int:
@@ -124,7 +130,7 @@ class Witness:
     def _called(self, sampler: str, scale: float, handed: Any, draw: Any, *arguments: Any) -> Any:
         given = draw(*arguments) if self.script is None else self._scripted(sampler, scale)
         charged = len(self.ledgers[-1].events) if self.ledgers else 0
-        self.calls.append(Call(sampler, scale, handed, given, charged))
+        self.calls.append(Call(sampler, scale, handed, given, charged, len(self.ledgers) - 1))
         return given
 
     def _scripted(self, sampler: str, scale: float) -> Any:
@@ -148,6 +154,17 @@ def listening(witness: Witness) -> Iterator[Witness]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Curator, "__init__", opening)
         yield witness
+
+
+def books_of(witness: Witness) -> list[tuple[list[Call], LedgerView]]:
+    """The ledgers that were opened, each with the calls while it was; one that another one continues is that one."""
+    found: list[tuple[list[Call], LedgerView]] = []
+    for number, ledger in enumerate(witness.ledgers):
+        calls = [call for call in witness.calls if call.book == number]
+        if found and ledger.events[: len(found[-1][1].events)] == found[-1][1].events:
+            calls = found.pop()[0] + calls
+        found.append((calls, ledger))
+    return found
 
 
 # ---- paid ------------------------------------------------------------------------------------------------------------
@@ -196,7 +213,7 @@ def settle(calls: Sequence[Call], events: Sequence[Event], limit: float) -> list
 def _check(event: Event) -> None:
     if event.mechanism == "public":
         assert (event.charge, event.target) == (0.0, "number of records"), event
-        assert event.neighbours == "replace", "a private number is called public"
+        assert PUBLIC_TOTAL.fullmatch(event.neighbours), "a private number is called public"
         return
     assert event.charge > 0.0, event
     if event.mechanism != "sparse vector" or hasattr(event, "threshold_scale"):
@@ -213,13 +230,13 @@ def _parts(call: Call, books: list[_Open]) -> list[Part]:
     parts, taken = [], 0
     for each in books:
         if taken < wanted and each.number < call.charged and _is_for(each, call):
-            some = min(wanted - taken, each.left)
+            some = wanted - taken if each.event.mechanism.endswith(THRESHOLDED) else min(wanted - taken, each.left)
             parts.append(Part(each.event, slice(taken, taken + some)))
             taken += some
             if call.sampler == "secret":
                 each.is_watching = True
             else:
-                each.left -= some
+                each.left = max(0, each.left - some)
     assert taken == wanted, f"nobody paid for {call.sampler} at {call.scale} ({taken} of {wanted} values are paid)"
     return parts
 
