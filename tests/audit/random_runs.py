@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,6 +49,7 @@ from hedgerow.release import Release
 from tests.audit.places import (
     COUNT,
     FILTER,
+    KEPT,
     OFTEN,
     PLACES,
     WHO,
@@ -58,7 +60,8 @@ from tests.audit.places import (
     ruled,
     with_filter,
 )
-from tests.privacy.accountant import Witness, books_of, listening, moved_within, settle
+from tests.data.sources import duckdb_file, one_csv, one_parquet
+from tests.privacy.accountant import UNDRAWN, Witness, books_of, deltas_stay_within, listening, moved_within, settle
 
 SHAPES = ((2, 2, 2), (2, 3), (5, 2), (7,), (3, 2, 2), (2, 2, 2, 2))
 WEIGHTS = (1.0, 39.0, 0.37, 1e-3, 1000.1)
@@ -67,12 +70,15 @@ SESSIONS = 3
 """Online sessions are drawn so many times as often as each algorithm of the registry."""
 NEIGHBOURS = 4
 """So many of each run, drawn at random."""
-FINE = 31
-"""The last whole number of a range whose bins are learnt."""
+FINE, WIDE = 31, 150
+"""The last whole number of a range whose bins are learnt, and of one for which its type and its bounds say so."""
 
 
 class AnyRun(Protocol):
     """What `check` needs of a run."""
+
+    number: int
+    records: Any
 
     @property
     def is_sampled(self) -> bool:
@@ -95,8 +101,6 @@ class AnyRun(Protocol):
     def take(self, records: Any, places: Places, noise: Sequence[Witness]) -> list[Any]:
         """Everything that the run shows; an error is shown too."""
         ...
-
-    records: Any
 
 
 @dataclass(frozen=True)
@@ -176,7 +180,7 @@ class Run:
             found = self.records
             if leaves:
                 found = found.without(int(rng.choice(leaving)))
-            yield found.beside(_rows(rng, self.workload.domain, self.reading)) if comes else found
+            yield found.beside(rows_of_person(rng, self.workload.domain, self.reading)) if comes else found
 
     @property
     def staying(self) -> range:
@@ -210,8 +214,8 @@ class Run:
         assert not isinstance(self.algorithm, OnlinePMW)
         read = self._reader(records, places)
         if self.is_automatic:
-            bounds = {name: ("0", str(FINE if size > 2 else size - 1)) for name, size in _sizes(self.workload.domain)}
-            wanted = OpenDomain(automatic_domain(read(None), bounds=bounds, columns=self.workload.domain.names))
+            names = self.workload.domain.names
+            wanted = OpenDomain(automatic_domain(read(None), bounds=self.bounds, columns=names))
         budget = budget_with_thresholds(self.budget, wanted)
         fine = read(wanted.fine)
         first = Curator(fine, budget_for_table(budget, fine), noise=noise)
@@ -223,24 +227,40 @@ class Run:
         return [known.shape, *shown(self.algorithm.run_with(second, workload))]
 
     def _reader(self, records: People, places: Places) -> Any:
-        """Reads the table in a domain; its labels for a domain that is open; its rows as they are for None."""
+        """Reads the table in a domain; its labels for a domain that is open; for None it says where the table lies."""
         rows = records.table(with_filter(self.workload.domain))
+        if self.has_labels:  # which are texts
+            name = self.workload.domain.names[1]
+            texts = pa.array([f"v{code}" for code in rows[name].to_pylist()])
+            rows = rows.set_column(rows.column_names.index(name), name, texts)
 
         def read(domain: Domain | OpenDomain | None) -> Any:
-            how = {"extra_columns": "ignore", **self.reading}
+            if isinstance(domain, Domain):
+                return places.known[self.place](rows, domain, self.reading, places.new())
+            source: Any = rows
+            if self.place != "memory":
+                put = {"parquet": one_parquet, "csv": one_csv, "duckdb": duckdb_file}[self.place]
+                source = str(put(rows, places.new())[0])
             if domain is None:
-                return rows
-            if isinstance(domain, OpenDomain):
-                if self.place == "memory":
-                    chosen = rows.filter(pa.compute.equal(rows.column("kept"), 1)) if "where" in how else rows
-                    how.pop("where", None)
-                    return read_labels(chosen, domain, **how)
-                folder = places.new()
-                pa.parquet.write_table(rows, folder / "people.parquet")
-                return read_labels(str(folder / "people.parquet"), domain, **how)
-            return places.known[self.place](rows, domain, how, places.new())
+                return source
+            how = dict(self.reading)
+            if self.place == "memory" and how.pop("where", None):
+                source = rows.filter(pa.compute.equal(rows.column(KEPT), 1))
+            return read_labels(source, domain, **how)
 
         return read
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether labels of the second column are to be learnt, for which only (epsilon, delta) has a delta."""
+        return self.learning is not None and isinstance(self.budget, ApproxDP) and len(self.workload.domain) > 1
+
+    @property
+    def bounds(self) -> dict[str, tuple[str, str]]:
+        """Bounds for a domain from the types of columns: of the first one such that there are bins to be learnt."""
+        first, *others = _sizes(self.workload.domain)
+        found = {first[0]: ("0", str(WIDE)), **{name: ("0", str(size - 1)) for name, size in others}}
+        return {name: ends for name, ends in found.items() if not (self.has_labels and name == others[0][0])}
 
     def _asked(self, session: OnlineSession, source: Any, noise: NoiseSource, places: Places) -> list[Any]:
         """Answers of a session that is saved and restored in the middle."""
@@ -328,12 +348,12 @@ def _drawn(number: int, which: int, rng: np.random.Generator, places: Sequence[s
         workload = workload.by_query()
     if isinstance(algorithm, OfflinePMW):
         workload = Workload(workload.families)  # its promise is the same for all queries
-    budget, whims, more = _budget(rng), bool(rng.random() < 0.5), rng.random() < 0.3
+    budget, whims, more = drawn_budget(rng), bool(rng.random() < 0.5), rng.random() < 0.3
     reading = _reading(domain, rng, records=rng.random() < 0.5)
     place = str(rng.choice([each for each in places if _can_read(each, reading)]))
     run = Run(number, algorithm, workload, budget, place, reading, _people(domain, reading, rng), whims)
     if isinstance(algorithm, OnlinePMW):
-        asked = tuple(_question(domain, rng) for _ in range(rng.integers(4, 14)))
+        asked = tuple(question(domain, rng) for _ in range(rng.integers(4, 14)))
         return replace(run, questions=asked, earlier=_part_of(budget, rng) if more else None)
     if isinstance(algorithm, DualQuery) and more and budget.neighbours.public_total and not set(reading) & set(_APART):
         total = run.records.records
@@ -366,7 +386,7 @@ def _reading(domain: Domain, rng: np.random.Generator, *, records: bool) -> dict
     return found | (kinds[0] if chosen & 1 else {}) | (kinds[1] if chosen & 2 else {})
 
 
-def _rows(rng: np.random.Generator, domain: Domain, reading: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+def rows_of_person(rng: np.random.Generator, domain: Domain, reading: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     """The records of a person who comes, perhaps more than are counted, and weights that are larger than counts."""
     n = int(rng.integers(1, 7)) if "person" in reading else 1
     weights = rng.integers(0, 6, n) if "weight" in reading else np.ones(n, dtype=int)
@@ -379,7 +399,7 @@ def _people(domain: Domain, reading: Mapping[str, Any], rng: np.random.Generator
     counts[:2] += 1
     if persons_in(reading) is None:
         return People.alone(np.repeat(np.arange(counts.size), counts))
-    return People({number: _rows(rng, domain, reading) for number in range(int(rng.integers(2, 40)))})
+    return People({number: rows_of_person(rng, domain, reading) for number in range(int(rng.integers(2, 40)))})
 
 
 def _learning(run: Run, domain: Domain, rng: np.random.Generator) -> Run:
@@ -411,7 +431,7 @@ def _sizes(domain: Domain) -> list[tuple[str, int]]:
     return list(zip(domain.names, domain.shape, strict=True))
 
 
-def _budget(rng: np.random.Generator) -> Budget:
+def drawn_budget(rng: np.random.Generator) -> Budget:
     relation = RELATIONS[rng.integers(2)]
     amount = float(rng.choice([1e-3, 0.3, 1.0, 30.0]))
     approximate = ApproxDP(amount, 1e-6, relation, list(Regime)[rng.integers(3)])
@@ -451,7 +471,7 @@ def _condition(domain: Domain, rng: np.random.Generator) -> Conjunction:
     )
 
 
-def _question(domain: Domain, rng: np.random.Generator) -> LinearQuery:
+def question(domain: Domain, rng: np.random.Generator) -> LinearQuery:
     if rng.random() < 0.7:
         return _condition(domain, rng)
     return Explicit.of(domain, domain.names, rng.random(domain.size))
@@ -541,24 +561,27 @@ def check(run: AnyRun, places: Places) -> int:
     payers = []
     for ledgers, budget in zip(books, run.budgets, strict=True):
         for unit in {ledger.unit for _, ledger in ledgers}:
-            limits = [ledger.limit for _, ledger in ledgers if ledger.unit == unit]
-            assert sum(limits) <= _limit(budget, unit), "the ledgers may spend more than the budget"
+            events = [event for _, ledger in ledgers if ledger.unit == unit for event in ledger.events]
+            spent = sum(
+                (Fraction(event.charge) for event in events if not event.label.startswith(UNDRAWN)), Fraction(0)
+            )
+            assert spent <= Fraction(_limit(budget, unit)), "the ledgers spent more together than the budget"
+        for _, ledger in ledgers:
+            deltas_stay_within(ledger.events, ledger.thresholds)
         payers.append([part for calls, ledger in ledgers for part in settle(calls, ledger.events, ledger.limit)])
     for records in run.neighbours() if any(books) and not run.is_sampled else ():
         there = run.witnesses([each.calls for each in here])
         told_there = _taken(run, records, places, there)
         for one, other, parts in zip(here, there, payers, strict=True):
             moved_within(one.calls, other.calls, parts)
-        events = [[ledger.events for _, ledger in books_of(each)] for each in there]
-        assert events == [[ledger.events for _, ledger in ledgers] for ledgers in books], (
-            "a ledger depends on the table"
-        )
+        found = [[ledger.events for _, ledger in books_of(each)] for each in there]
+        assert found == [[ledger.events for _, ledger in ledgers] for ledgers in books], "a ledger depends on the table"
         assert told_there == told, "what is shown depends on the table"
     return sum(len(each.calls) for each in here)
 
 
 def _limit(budget: Budget, unit: str) -> float:
-    """What may be spent in a unit, which the algorithm chooses for an (epsilon, delta); more where a sample is drawn."""
+    """What may be spent in a unit, which the algorithm chooses for an (epsilon, delta)."""
     if isinstance(budget, Subsampled):
         return budget.limit
     return replace(budget, regime=Regime.of_unit(unit)).limit if isinstance(budget, ApproxDP) else budget.limit

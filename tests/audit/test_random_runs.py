@@ -20,7 +20,8 @@ from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.audit.places import PLACES, Places, postgresql, spark
-from tests.audit.random_runs import Run, check, drawn
+from tests.audit.random_pairs import any_run, drawn_linked, drawn_series
+from tests.audit.random_runs import AnyRun, Run, check, drawn
 from tests.privacy.mechanisms.loss_mutants import error_at_half_the_scale, offsets_by_the_parity_of_n
 from tests.privacy.mutants import Mutant, Patch, exact_total_under_add_remove, killed
 
@@ -28,7 +29,7 @@ QUICK = range(9000, 9024)
 MINUTES = float(os.environ.get("HEDGEROW_AUDIT_MINUTES", "3"))
 
 
-def checked(run: Run, folder: Path, **places: Any) -> int:
+def checked(run: AnyRun, folder: Path, **places: Any) -> int:
     """Check a run; a failure says how to see it again."""
     within = folder / str(run.number)
     within.mkdir()
@@ -42,7 +43,7 @@ def checked(run: Run, folder: Path, **places: Any) -> int:
 @pytest.mark.many(quick=1)
 @pytest.mark.parametrize("number", QUICK)
 def test_a_random_run_is_paid_for(number: int, tmp_path: Path) -> None:
-    checked(drawn(number), tmp_path)
+    checked(any_run(number), tmp_path)
 
 
 @pytest.mark.audit
@@ -52,7 +53,7 @@ def test_random_runs_are_paid_for(stream: int, tmp_path: Path) -> None:
     first, end = int(os.environ["HEDGEROW_AUDIT_SEED"]), time.monotonic() + 60.0 * MINUTES
     number, draws = first + stream, 0
     while number < first + 2 or time.monotonic() < end:
-        draws += checked(drawn(number), tmp_path)
+        draws += checked(any_run(number), tmp_path)
         number += 2
     assert draws > 0 or number < first + 40
 

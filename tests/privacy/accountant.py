@@ -17,6 +17,7 @@ the whole run, in both regimes: this is the supremum over all outputs of each dr
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,7 @@ from hedgerow.privacy.ledger.ledger import Event, LedgerView
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
+from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 from tests.privacy.tables import DenseCounts, neighbours_of
 
 STEPS = (1.0, 2.0**-10, 2.0**-20)
@@ -218,6 +220,27 @@ def _check(event: Event) -> None:
     assert event.charge > 0.0, event
     if event.mechanism != "sparse vector" or hasattr(event, "threshold_scale"):
         assert cost_of(event).covered_by(event.charge), f"{event} costs {float(cost_of(event).high)!r}"
+
+
+def deltas_stay_within(events: Sequence[Event], thresholds: float) -> None:
+    """Check that counts above thresholds give a label away hardly ever: all records of a person on one, or on several.
+
+    Args:
+        events: Of one ledger.
+        thresholds: What is kept for them.
+
+    Raises:
+        AssertionError: The probabilities, by the laws of the noise, add up to more.
+    """
+    found = 0.0
+    for event in events:
+        if event.mechanism.endswith(THRESHOLDED):
+            records, least = Neighbours.of(event.neighbours).records, int(event.threshold_scale)
+            law = laplace_log_pmf if "Laplace" in event.mechanism else gaussian_log_pmf
+            values = np.arange(least - records, least + math.ceil(60 * event.scale) + 2)
+            tail = np.exp(law(values, event.scale))[::-1].cumsum()[::-1]
+            found += max(float(tail[0]), records * float(tail[records - 1]))
+    assert found <= thresholds, f"labels are given away with a probability of {found}, and {thresholds} are kept"
 
 
 def _is_to_be_drawn(event: Event) -> bool:
