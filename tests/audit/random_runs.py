@@ -239,7 +239,7 @@ class Run:
                 return places.known[self.place](rows, domain, self.reading, places.new())
             source: Any = rows
             if self.place != "memory":
-                put = {"parquet": one_parquet, "csv": one_csv, "duckdb": duckdb_file}[self.place]
+                put = {"csv": one_csv, "duckdb": duckdb_file}.get(self.place, one_parquet)
                 source = str(put(rows, places.new())[0])
             if domain is None:
                 return source

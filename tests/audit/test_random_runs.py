@@ -11,6 +11,7 @@ import itertools
 import os
 import time
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.audit.places import PLACES, Places, postgresql, spark
-from tests.audit.random_pairs import any_run, drawn_linked, drawn_series
+from tests.audit.random_pairs import LinkedRun, SeriesRun, any_run
 from tests.audit.random_runs import AnyRun, Run, check, drawn
 from tests.privacy.mechanisms.loss_mutants import error_at_half_the_scale, offsets_by_the_parity_of_n
 from tests.privacy.mutants import Mutant, Patch, exact_total_under_add_remove, killed
@@ -70,9 +71,14 @@ def test_a_random_run_in_spark_is_paid_for(number: int, tmp_path: Path, request:
     checked(replace(drawn(number), place="spark"), tmp_path, spark=spark(request.getfixturevalue("spark")))
 
 
+@cache
+def first_thousand() -> tuple[Run, ...]:
+    return tuple(drawn(number) for number in range(1000))
+
+
 def test_the_runs_are_of_all_kinds() -> None:
     """Of the first thousand: every algorithm, place, relation, unit, and the rarer turns."""
-    runs = [drawn(number) for number in range(1000)]
+    runs = first_thousand()
     configurations = {type(entry.make()) for entry in ENTRIES}
     assert {type(run.algorithm) for run in runs} == configurations | {OnlinePMW}
     assert {run.place for run in runs} == {"dense", *PLACES}
@@ -80,13 +86,20 @@ def test_the_runs_are_of_all_kinds() -> None:
     assert {run.budget.unit for run in runs} == {"epsilon", "rho", "mu^2/2"}
     assert {(run.is_filtered, run.is_ruled) for run in runs} == set(itertools.product((True, False), repeat=2))
     assert {run.whims for run in runs} == {True, False}
+    assert {("person" in run.reading, "weight" in run.reading, "where" in run.reading) for run in runs} == set(
+        itertools.product((True, False), repeat=3)
+    )
+    assert {(run.has_labels, run.is_automatic) for run in runs if run.learning} == set(
+        itertools.product((True, False), repeat=2)
+    )
     assert any(run.earlier for run in runs)
     assert any(run.is_sampled for run in runs)
+    assert {type(any_run(number)) for number in range(20)} == {Run, LinkedRun, SeriesRun}
 
 
 def test_a_run_is_drawn_alike_each_time() -> None:
-    for number in (3, 14, 15):
-        assert str(drawn(number)) == str(drawn(number))
+    for number in (1, 3, 11, 14, 15):
+        assert str(any_run(number)) == str(any_run(number))
 
 
 # ---- what the audit notices ------------------------------------------------------------------------------------------
@@ -103,9 +116,9 @@ def some_runs() -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         for number in range(9300, 9340):
-            run = drawn(number)
+            run = drawn(number, places=("dense", "memory"))
             if not run.is_sampled:
-                checked(replace(run, place="dense"), Path(folder))
+                checked(run, Path(folder))
 
 
 NOTICED: dict[str, Patch] = {
