@@ -296,7 +296,7 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def joined_names(names: Iterable[str]) -> str:
-    """What `split_names` reads, for messages.
+    """The list of names that `split_names` reads, for messages.
 
     Example:
         >>> joined_names(["age", "birth region", "birth, region"])
