@@ -81,47 +81,40 @@ def _configured(runs: list[Run], linked: list[LinkedRun], series: list[SeriesRun
     yield from (part.budget for each in series for part in each.partitions)
 
 
+_READING = {
+    name.replace("_", "-"): f"scan_table({name})"
+    for name in ("where", "violations", "person", "at_most", "weight", "largest_weight", "count_column")
+}
+_SPENDING = {
+    "epsilon": "PureDP.epsilon",
+    "delta": "ApproxDP.thresholds",
+    "rho": "ZCDP.rho",
+    "mu": "GDP.mu",
+    "neighbours": "PureDP.neighbours",
+}
 _NAMED: Mapping[str, Mapping[str, str]] = {
-    "synth": {
-        **{
-            name: f"scan_table({name.replace('-', '_')})"
-            for name in ("where", "violations", "person", "at-most", "weight", "largest-weight", "count-column")
-        },
-        "epsilon": "PureDP.epsilon",
-        "delta": "ApproxDP.thresholds",
-        "rho": "ZCDP.rho",
-        "mu": "GDP.mu",
-        "neighbours": "PureDP.neighbours",
+    "synth": _READING
+    | _SPENDING
+    | {
         "rounds": "MWEM.rounds",
         "prior": "MWEM.prior",
         "auto-domain": "automatic_domain(bounds)",
         "bounds": "automatic_domain(bounds)",
         "columns": "automatic_domain(columns)",
     },
-    "synth-linked": {
+    "synth-linked": _SPENDING
+    | {
         "violations": "read_linked(violations)",
         "at-most": "Linked.of(at_most)",
         "number": "Linked.of(number)",
         "share": "release_linked(share)",
         "workload": "release_linked(workloads)",
         "children-workload": "release_linked(workloads)",
-        "epsilon": "PureDP.epsilon",
-        "rho": "ZCDP.rho",
-        "mu": "GDP.mu",
-        "delta": "ApproxDP.thresholds",
-        "neighbours": "PureDP.neighbours",
         "rounds": "MWEM.rounds",
     },
-    "ask": {
-        **{
-            name: f"scan_table({name.replace('-', '_')})"
-            for name in ("where", "violations", "person", "at-most", "weight", "largest-weight", "count-column")
-        },
-        "epsilon": "PureDP.epsilon",
-        "delta": "ApproxDP.thresholds",
-        "rho": "ZCDP.rho",
-        "mu": "GDP.mu",
-        "neighbours": "PureDP.neighbours",
+    "ask": _READING
+    | _SPENDING
+    | {
         "warm": "OnlinePMW.start(warm)",
         "variant": "OnlinePMW.variant",
         "updates": "OnlinePMW.updates",
@@ -131,7 +124,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
     },
 }
 """What an option of a command becomes."""
-_ALL_RUNS = {"domain", "parents-domain", "children-domain", "key", "mechanism", "workload", "session"}
+_ALL_RUNS = {"domain", "parents-domain", "children-domain", "key", "mechanism", "workload", "session", "queries"}
 """Options without which there is no run, or that every run draws."""
 
 
