@@ -32,7 +32,13 @@ class DomainError(HedgerowError, ValueError):
 
 
 class QueryError(HedgerowError, ValueError):
-    """A query, a workload or its text does not fit the domain or the grammar."""
+    """A query, a workload or its text does not fit the domain or the grammar.
+
+    Attributes:
+        attribute: The attribute that a condition compares with what it does not hold; None for other problems.
+    """
+
+    attribute: str | None = None
 
 
 class ConfigError(HedgerowError, ValueError):

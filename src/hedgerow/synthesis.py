@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
+from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, workload_before
 from hedgerow.algorithms.registry import entry
 from hedgerow.cards import Drawing, card
 from hedgerow.domain import (
@@ -70,15 +70,22 @@ def drafting_command(data: str) -> str:
     return f"hedgerow domain {shlex.quote(data)} -o {shlex.quote(str(draft_file(data)))}"
 
 
-def usual_workload(domain: Domain) -> str:
-    """The queries that are asked where nobody says which: all pairs of columns, or the only column.
+def workload_over(domain: Domain, text: str | None = None) -> Workload:
+    """The queries of a text; where nobody says which, all pairs of columns, or the only column.
+
+    Args:
+        domain: The domain.
+        text: The workload, as for `Workload.parse`.
+
+    Raises:
+        QueryError: The text is wrong, or does not fit the domain.
 
     Example:
         >>> from hedgerow.domain import IntegerRange
-        >>> usual_workload(Domain([IntegerRange("age", 0, 99)]))
+        >>> workload_over(Domain([IntegerRange("age", 0, 99)])).spec
         'marginals:1'
     """
-    return f"marginals:{min(2, len(domain))}"
+    return Workload.marginals(domain, min(2, len(domain))) if text is None else Workload.parse(text, domain)
 
 
 def is_counted_in_place(source: object, where: str | None = None) -> bool:
@@ -204,8 +211,7 @@ def synthesize(
         data = data.read_all()  # which may be read twice: for a draft, or to learn a domain
     declared = _domain_of(data, domain, chosen, (count_column, person, weight), accept_draft=accept_draft)
     outline = declared if isinstance(declared, Domain) else declared.outline
-    text = usual_workload(outline) if workload is None else workload
-    asked = Workload.parse(text, outline)
+    asked = workload_before(declared, partial(workload_over, text=workload))
     algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     how: dict[str, Any] = {
@@ -231,7 +237,7 @@ def synthesize(
             register.charge(budget, name=name, attributes=outline.names)
         labels = partial(read_labels, data, declared, where=where, **how)
         known, continued = _learnt(declared, read, labels, budget, noise)
-        release = algorithm.run_with(continued(known), Workload.parse(text, known))
+        release = algorithm.run_with(continued(known), workload_over(known, workload))
     assumptions = _assumptions(
         release,
         {
@@ -443,7 +449,7 @@ def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str,
     rounds = parameters.get("rounds")
     told = {
         "persons": "Each record is somebody's own: a person with several needs person= and at_most=.",
-        "workload": f"What should come out right is {usual_workload(release.domain)!r} (workload=).",
+        "workload": f"What should come out right is {release.workload.spec!r} (workload=).",
         "mechanism": f"The mechanism is {release.provenance.algorithm}"
         + (f" with rounds={rounds!r}" if rounds is not None else "")
         + " (mechanism=).",

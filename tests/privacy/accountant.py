@@ -17,6 +17,8 @@ the whole run, in both regimes: this is the supremum over all outputs of each dr
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,20 +35,24 @@ from hedgerow.privacy.ledger.ledger import Event, LedgerView
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.core.sensitivity import Neighbours
 from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
+from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 from tests.privacy.tables import DenseCounts, neighbours_of
 
 STEPS = (1.0, 2.0**-10, 2.0**-20)
 """Counts per lattice unit: whole answers, comparisons and errors, explicit queries."""
 GRID = 2.0**-10
 MECHANISMS = {
-    "laplace": ("discrete Laplace",),
-    "gaussian": ("discrete Gaussian",),
+    "laplace": ("discrete Laplace", "discrete Laplace above a threshold"),
+    "gaussian": ("discrete Gaussian", "discrete Gaussian above a threshold"),
     "choose": ("exponential mechanism",),
     "permute_and_flip": ("permute-and-flip",),
     "draw": ("exponential mechanism, one draw", "exponential mechanism, independent draws"),
     "secret": ("sparse vector",),
     "exceeds": ("sparse vector",),
 }
+THRESHOLDED = " above a threshold"
+"""Ends the name of a mechanism of which one value is in the ledger, however many labels there are."""
+PUBLIC_TOTAL = re.compile(r"replace( of persons \(.*\), at most 1 record)?")
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Call:
         handed: The exact values or scores.
         given: What came out.
         charged: How many events the ledger held.
+        book: Number of the ledger, from 0; -1 for none.
     """
 
     sampler: str
@@ -66,6 +73,7 @@ class Call:
     handed: Any
     given: Any
     charged: int
+    book: int = -1
 
     @property
     def values(self) -> int:
@@ -123,7 +131,7 @@ class Witness:
     def _called(self, sampler: str, scale: float, handed: Any, draw: Any, *arguments: Any) -> Any:
         given = draw(*arguments) if self.script is None else self._scripted(sampler, scale)
         charged = len(self.ledgers[-1].events) if self.ledgers else 0
-        self.calls.append(Call(sampler, scale, handed, given, charged))
+        self.calls.append(Call(sampler, scale, handed, given, charged, len(self.ledgers) - 1))
         return given
 
     def _scripted(self, sampler: str, scale: float) -> Any:
@@ -147,6 +155,17 @@ def listening(witness: Witness) -> Iterator[Witness]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Curator, "__init__", opening)
         yield witness
+
+
+def books_of(witness: Witness) -> list[tuple[list[Call], LedgerView]]:
+    """The ledgers that were opened, each with the calls while it was; one that another one continues is that one."""
+    found: list[tuple[list[Call], LedgerView]] = []
+    for number, ledger in enumerate(witness.ledgers):
+        calls = [call for call in witness.calls if call.book == number]
+        if found and ledger.events[: len(found[-1][1].events)] == found[-1][1].events:
+            calls = found.pop()[0] + calls
+        found.append((calls, ledger))
+    return found
 
 
 # ---- paid ------------------------------------------------------------------------------------------------------------
@@ -188,21 +207,42 @@ def settle(calls: Sequence[Call], events: Sequence[Event], limit: float) -> list
     assert sum((Fraction(event.charge) for event in events), Fraction(0)) <= Fraction(limit), "the limit is passed"
     for event in events:
         _check(event)
-    books = [_Open(number, event, event.values) for number, event in enumerate(events) if _is_to_be_drawn(event)]
+    books = [_Open(number, event, event.values) for number, event in enumerate(events) if is_to_be_drawn(event)]
     return [_watched(call, books) if call.sampler == "exceeds" else _parts(call, books) for call in calls]
 
 
 def _check(event: Event) -> None:
     if event.mechanism == "public":
         assert (event.charge, event.question) == (0.0, RecordCount()), event
-        assert event.neighbours == "replace", "a private number is called public"
+        assert PUBLIC_TOTAL.fullmatch(event.neighbours), "a private number is called public"
         return
     assert event.charge > 0.0, event
     if event.mechanism != "sparse vector" or hasattr(event, "threshold_scale"):
         assert cost_of(event).covered_by(event.charge), f"{event} costs {float(cost_of(event).high)!r}"
 
 
-def _is_to_be_drawn(event: Event) -> bool:
+def deltas_stay_within(events: Sequence[Event], thresholds: float) -> None:
+    """Check that counts above thresholds give a label away hardly ever: all records of a person on one, or on several.
+
+    Args:
+        events: Of one ledger.
+        thresholds: What is kept for them.
+
+    Raises:
+        AssertionError: The probabilities, by the laws of the noise, add up to more.
+    """
+    found = 0.0
+    for event in events:
+        if event.mechanism.endswith(THRESHOLDED):
+            records, least = Neighbours.of(event.neighbours).records, int(event.threshold_scale)
+            law = laplace_log_pmf if "Laplace" in event.mechanism else gaussian_log_pmf
+            values = np.arange(least - records, least + math.ceil(60 * event.scale) + 2)
+            tail = np.exp(law(values, event.scale))[::-1].cumsum()[::-1]
+            found += max(float(tail[0]), records * float(tail[records - 1]))
+    assert found <= thresholds, f"labels are given away with a probability of {found}, and {thresholds} are kept"
+
+
+def is_to_be_drawn(event: Event) -> bool:
     return event.mechanism != "public" and not event.earlier and not isinstance(event.question, InterruptedLook)
 
 
@@ -212,13 +252,13 @@ def _parts(call: Call, books: list[_Open]) -> list[Part]:
     parts, taken = [], 0
     for each in books:
         if taken < wanted and each.number < call.charged and _is_for(each, call):
-            some = min(wanted - taken, each.left)
+            some = wanted - taken if each.event.mechanism.endswith(THRESHOLDED) else min(wanted - taken, each.left)
             parts.append(Part(each.event, slice(taken, taken + some)))
             taken += some
             if call.sampler == "secret":
                 each.is_watching = True
             else:
-                each.left -= some
+                each.left = max(0, each.left - some)
     assert taken == wanted, f"nobody paid for {call.sampler} at {call.scale} ({taken} of {wanted} values are paid)"
     return parts
 

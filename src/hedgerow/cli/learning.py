@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 import typer
 
-from hedgerow.cli import options
 from hedgerow.cli.spending import accounted
 
 if TYPE_CHECKING:
@@ -21,28 +20,21 @@ if TYPE_CHECKING:
     from hedgerow.queries import Workload
 
 
-def outline_of(wanted: Domain | OpenDomain, text: str | None = None) -> Domain:
-    """A domain to plan and check with: the one that was declared, or one with as many bins as are to be learnt.
+def planned_workload(wanted: Domain | OpenDomain, text: str | None) -> Workload:
+    """The workload before anything is learnt.
 
     Args:
         wanted: The domain.
         text: The workload; None for the usual one.
 
     Raises:
-        typer.BadParameter: The workload has a condition or a level of a column whose bins are not known yet.
+        ConfigError: See `workload_before`.
+        QueryError: The text is wrong, or does not fit the domain.
     """
-    from hedgerow.domain import Domain
+    from hedgerow.algorithms.learning import workload_before
+    from hedgerow.synthesis import workload_over
 
-    if isinstance(wanted, Domain):
-        return wanted
-    for name in (*wanted.bins, *wanted.values, *wanted.listed):
-        named = rf"(?<!\w){re.escape(name)}(?!\w)"
-        if re.search(rf"\bwhere\b[^;]*{named}|{named}\.", text or ""):
-            raise typer.BadParameter(
-                f"--workload names values or levels of {name!r}, of which bins or values are to be learnt: give these "
-                "in the domain file"
-            )
-    return wanted.outline
+    return workload_before(wanted, partial(workload_over, text=text))
 
 
 def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple[str, str]], Budget]:
@@ -180,16 +172,17 @@ class Opening:
         from hedgerow.algorithms.learning import learn_domain
         from hedgerow.privacy import Curator, budget_of_filtered
         from hedgerow.queries import Workload
+        from hedgerow.synthesis import workload_over
 
         names = [*wanted.bins, *wanted.listed] or list(wanted.values)
-        looked = Workload.parse(f"marginals:{','.join(names)}", wanted.fine)
+        looked = Workload.marginals(wanted.fine, cliques=[(name,) for name in names])
         table = self._table(replace(self.reading, domain=wanted.fine), looked, before_rows)
         labels = self.reading.read_labels(self.output, self.data, wanted) if wanted.values else None
         budget = budget_of_filtered(self.budget) if self.reading.filtered else self.budget
         curator = Curator(table, budget, noise=self.noise)
         with accounted(self.output, curator):
             domain = learn_domain(curator, wanted, labels)
-            asked = options.workload_over(domain, text)
+            asked = workload_over(domain, text)
             table = self._table(replace(self.reading, domain=domain), asked, None)
         return Opened(table, asked, budget, curator.ledger.events)
 

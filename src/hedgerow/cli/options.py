@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -15,6 +16,7 @@ from rich.markup import escape
 
 from hedgerow.algorithms.registry import NAMES, entry, names
 from hedgerow.cli.console import Output
+from hedgerow.engines import quoted
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours, Persons, Relation
 
@@ -49,7 +51,10 @@ BoundsOption = Annotated[
         "age=0..120, admitted=2015-01-01..2024-12-31. Once for each such column.",
     ),
 ]
-Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]
+Columns = Annotated[
+    str | None,
+    table_option("--columns", metavar="A,B,...", help="Use these columns only; a name with a comma in double quotes."),
+]
 CountColumn = Annotated[
     str | None,
     table_option("--count-column", metavar="NAME", help="Column that says how many records a row stands for."),
@@ -264,14 +269,40 @@ def help_of(command: Callable[..., None]) -> str:
     )
 
 
+_QUOTED = re.compile(r"""\s*"((?:[^"]|"")+)"\s*""")
+_LISTED = re.compile(rf"""(?:{_QUOTED.pattern}|\s*([^",][^,]*?|)\s*)(?:,|$)""")
+
+
 def split_names(text: str | None) -> list[str] | None:
-    """Names separated by commas.
+    """Names separated by commas; one that holds a comma or a quote, or begins or ends with a blank, is quoted.
+
+    Raises:
+        typer.BadParameter: A quote is not closed, or something follows it.
 
     Example:
-        >>> split_names("age, sex")
-        ['age', 'sex']
+        >>> split_names('age, sex, "birth, region"')
+        ['age', 'sex', 'birth, region']
     """
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+    if text is None:
+        return None
+    found, place = list[str](), 0
+    while place < len(text):
+        field = _LISTED.match(text, place)
+        if field is None:
+            raise typer.BadParameter(f'{text[place:]!r} is no list of names, as in: age,"birth, region",sex')
+        found.append((field[1] or "").replace('""', '"') or field[2] or "")
+        place = field.end()
+    return [name for name in found if name]
+
+
+def joined_names(names: Iterable[str]) -> str:
+    """The list of names that `split_names` reads, for messages.
+
+    Example:
+        >>> joined_names(["age", "birth region", "birth, region"])
+        'age,birth region,"birth, region"'
+    """
+    return ",".join(quoted(name) if re.search(r'[",]|^\s|\s$', name) else name for name in names)
 
 
 def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:
@@ -358,16 +389,18 @@ def split_bounds(bounds: Sequence[str]) -> dict[str, tuple[str, str]]:
     """The smallest and the largest value of each column that ``--bounds`` names, as texts.
 
     Example:
-        >>> split_bounds(["age=0..120"])
-        {'age': ('0', '120')}
+        >>> split_bounds(["age=0..120", '" x=1"=2..3'])
+        {'age': ('0', '120'), ' x=1': ('2', '3')}
     """
     known: dict[str, tuple[str, str]] = {}
     for text in bounds:
-        name, equals, ends = text.partition("=")
+        written, equals, ends = text.rpartition("=")
         low, dots, high = ends.partition("..")
-        if not (equals and dots and name.strip() and low.strip() and high.strip()):
+        if not (equals and dots and written.strip() and low.strip() and high.strip()):
             raise typer.BadParameter(f"--bounds {text!r} is not NAME=LOW..HIGH, as in age=0..120")
-        known[name.strip()] = low.strip(), high.strip()
+        field = _QUOTED.fullmatch(written)
+        name = written.strip() if field is None else field[1].replace('""', '"')
+        known[name] = low.strip(), high.strip()
     return known
 
 
@@ -384,19 +417,9 @@ def workload_of(domain_file: Path, columns: str | None, text: str | None, *, acc
         DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
         QueryError: The text is wrong, or does not fit the domain.
     """
+    from hedgerow.synthesis import workload_over
+
     return workload_over(domain_of(domain_file, columns, accept_draft=accept_draft), text)
-
-
-def workload_over(domain: Domain, text: str | None) -> Workload:
-    """The workload of a text; None for all pairs of columns, or the only column.
-
-    Raises:
-        QueryError: The text is wrong, or does not fit the domain.
-    """
-    from hedgerow.queries import Workload
-    from hedgerow.synthesis import usual_workload
-
-    return Workload.parse(usual_workload(domain) if text is None else text, domain)
 
 
 def persons_of(

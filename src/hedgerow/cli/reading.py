@@ -246,7 +246,7 @@ def _naming_options(names: Sequence[str]) -> Iterator[None]:
         raise
     except UndeclaredColumnError as error:
         remedy = "declare it in the domain file, or read the declared columns only: "
-        remedy += f"--columns {shlex.quote(','.join(names))}"
+        remedy += f"--columns {shlex.quote(options.joined_names(names))}"
         if error.looks_like_counts:
             option = f"--count-column {shlex.quote(error.column or '')}"
             remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"

@@ -278,10 +278,8 @@ class RemoteDataSet:
         """
         if not attributes:
             raise ConfigError("no attribute to group by", remedy="name one, or ask for a count")
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in attributes)
-        condition = f" WHERE {where}" if where else ""
-        table = '"' + self.name.replace('"', '""') + '"'
-        return self.select(f"SELECT {names}, COUNT(*) FROM {table}{condition} GROUP BY {names}", confidence=confidence)
+        asked = {"group_by": attributes, "where": where, "confidence": confidence}
+        return AnswerTable.of(self._sending.post(self._path("tables"), asked, key=_key()))
 
     def marginal(self, *attributes: str) -> Floats:
         """A table of the hypothesis, in counts, one axis for each attribute; free, and without intervals."""

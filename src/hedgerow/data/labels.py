@@ -129,6 +129,6 @@ def read_labels(
     if frame is None and not isinstance(source, str | os.PathLike):
         return Labels(read_table(source, domain, **how), tuple(rules))
     table = scan_table(source, domain, where=where, **how)
-    table.prepare(Workload.parse(f"marginals:{','.join(rules)}", domain))
+    table.prepare(Workload.marginals(domain, cliques=[(name,) for name in rules]))
     table.count(progress)
     return Labels(table, tuple(rules))

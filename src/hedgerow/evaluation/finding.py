@@ -16,9 +16,10 @@ class Finding:
         label: ``"not private"``; to be shown wherever the figure is.
         file: Name of the synthetic file.
         measure: Name of the measure, one of those that `evaluate` lists.
-        subject: Columns, table, rule or model that the figure is about.
+        subject: Columns, table, rule or model that the figure is about, in words.
         value: The figure; NaN where there is none.
         real: The same of real records, where it has a meaning; else NaN.
+        columns: The columns of a table, or the one of a quantile; none for other figures.
 
     Example:
         >>> Finding("a.csv", "score", "2-way", 950.0).to_dict()["value"]
@@ -31,6 +32,7 @@ class Finding:
     subject: str
     value: float
     real: float = math.nan
+    columns: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON and CSV: a figure that is not there, or is infinite, is None."""

@@ -107,7 +107,7 @@ def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
             share = curves[family].equivalent(score_of(row))
             yield Finding(name, "subsample", family, math.nan if share is None else share)
             for clique, distance in zip(cliques, row.tolist(), strict=True):
-                yield Finding(name, f"total variation, {family}", " x ".join(clique), distance)
+                yield Finding(name, f"total variation, {family}", " x ".join(clique), distance, columns=clique)
             if family == "2-way":
                 yield from _by_column(name, tables.domain.names, cliques, row)
 
@@ -174,7 +174,8 @@ def numbers(tables: Tables) -> Iterator[Finding]:
         real = quantiles(column, 0)
         for table, name in tables.each():
             for share, value, exact in zip(SHARES, quantiles(column, table), real, strict=True):
-                yield Finding(name, "quantile", f"{column.name}, {share:.0%}", float(value), float(exact))
+                subject = f"{column.name}, {share:.0%}"
+                yield Finding(name, "quantile", subject, float(value), float(exact), columns=(column.name,))
             yield Finding(name, "difference of distributions", column.name, rank_distance(column, table))
 
 

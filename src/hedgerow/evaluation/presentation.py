@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -189,21 +188,20 @@ def _pair_section(found: Evaluation) -> Iterator[Section]:
 
     if "2-way" not in found.curves:
         return
-    places = {
-        " x ".join(pair): at
-        for pair, at in zip(combinations(found.columns, 2), combinations(range(len(found.columns)), 2), strict=True)
-    }
+    places = {name: place for place, name in enumerate(found.columns)}
     drawings = []
     darkest = max(each.value for each in found.of("total variation, 2-way")) or 1.0
     for file in found.files:
         cells = np.full((len(found.columns), len(found.columns)), np.nan)
         for each in found.of("total variation, 2-way", file):
-            one, other = places[each.subject]
+            one, other = (places[name] for name in each.columns)
             cells[one, other] = cells[other, one] = each.value
         drawings.append(matrix_plot(found.columns, cells, file, "total variation distance of pairs", darkest))
-    pairs = _by_subject(found, "total variation, 2-way")
+    pairs: dict[tuple[str, ...], dict[str, float]] = {}
+    for each in found.of("total variation, 2-way"):
+        pairs.setdefault(each.columns, {})[each.file] = each.value
     worst = sorted(pairs, key=lambda pair: -max(pairs[pair].values()))[:_WORST]
-    rows = [[pair, *(_three(pairs[pair][file]) for file in found.files)] for pair in worst]
+    rows = [[" x ".join(pair), *(_three(pairs[pair][file]) for file in found.files)] for pair in worst]
     yield Section(
         "Pairs of columns",
         "Darker is farther off; the pairs that are farthest off are listed.",
@@ -245,10 +243,10 @@ def _score_or_none(value: float) -> str:
 def _quantile_section(found: Evaluation) -> Iterator[Section]:
     from hedgerow.report import Section
 
-    subjects = dict.fromkeys(each.subject for each in found.of("quantile"))
+    subjects = {each.subject: each.columns[0] for each in found.of("quantile")}
     rows = [
-        [subject, *_figures(found, "quantile", subject, _number_on(found.scales.get(subject.rpartition(", ")[0])))]
-        for subject in subjects
+        [subject, *_figures(found, "quantile", subject, _number_on(found.scales.get(column)))]
+        for subject, column in subjects.items()
     ]
     if rows:
         yield Section(

@@ -9,6 +9,7 @@ from .conditions.select_statement import (
     Aggregate as Aggregate,
     Selection as Selection,
     columns_of as columns_of,
+    group_counts as group_counts,
     is_select as is_select,
     parse_select as parse_select,
 )

@@ -9,7 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.domain import Binned, Categorical, domain_to_mapping
+from hedgerow.domain import Binned, Categorical, Domain, domain_to_mapping
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 
@@ -184,17 +184,20 @@ def test_a_check_counts_with_as_many_bins(open_place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (("--workload", "marginals:2; where: age < 22"), "of which bins or values are to be learnt"),
-        (("--workload", "marginals:age.5*sex"), "of which bins or values are to be learnt"),
-        (("--coded",), "of which nothing is to be learnt"),
-        (("--prior", "people.csv"), "of which nothing is to be learnt"),
+        (("--workload", "marginals:2; where: age < 22"), 1, "'age', of which bins or values are to be learnt"),
+        (("--workload", "where: sex = 'F' and age = '[20, 22)'"), 1, "'age', of which bins or values are to be learnt"),
+        (("--workload", "marginals:age.5*sex"), 1, "there is no attribute 'age.5'"),
+        (("--coded",), 2, "of which nothing is to be learnt"),
+        (("--prior", "people.csv"), 2, "of which nothing is to be learnt"),
     ],
 )
-def test_what_needs_known_bins_is_refused(open_place: Place, arguments: tuple[str, ...], message: str) -> None:
+def test_what_needs_known_bins_is_refused(
+    open_place: Place, arguments: tuple[str, ...], code: int, message: str
+) -> None:
     result = open_place.synth(*arguments)
-    assert result.exit_code == 2
+    assert result.exit_code == code
     assert message in " ".join(result.output.replace("│", " ").split())
     assert "out.csv" not in open_place.names()
 
@@ -212,20 +215,20 @@ def test_what_was_learnt_before_a_run_stops_stays_spent(open_place: Place, monke
     def stops(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hedgerow.cli.options.workload_over", stopping_second(stops))
+    monkeypatch.setattr("hedgerow.synthesis.workload_over", stopping_third(stops))
     result = open_place.synth()
     assert result.exit_code != 0
     assert "spent before it stopped: 0.05 of 1 epsilon" in result.output
 
 
-def stopping_second(stops: object) -> object:
-    """Passes the first call on, and stops at the second."""
-    from hedgerow.cli import options
+def stopping_third(stops: object) -> object:
+    """Passes on the calls before anything is learnt, and stops at the next."""
+    from hedgerow import synthesis
 
-    known, calls = options.workload_over, []
+    known, calls = synthesis.workload_over, []
 
-    def once(*arguments: object) -> object:
-        calls.append(arguments)
-        return known(*arguments) if len(calls) == 1 else stops()  # type: ignore[arg-type, operator]
+    def passing(domain: Domain, text: str | None = None) -> object:
+        calls.append(text)
+        return known(domain, text) if len(calls) <= 2 else stops()  # type: ignore[operator]
 
-    return once
+    return passing

@@ -56,6 +56,7 @@ def cost(
         threshold_scale: Of a sparse vector.
     """
     moved, wide = Fraction(sensitivity), Fraction(scale)
+    mechanism = mechanism.removesuffix(" above a threshold")  # which costs a delta beside
     if mechanism == "discrete Gaussian":
         assert unit != "epsilon", "Gaussian noise has no pure epsilon"
         return of_gaussian(moved**2, wide, unit)

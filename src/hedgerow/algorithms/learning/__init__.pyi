@@ -8,4 +8,5 @@ from .learning import (
     learning_charges as learning_charges,
     learning_share as learning_share,
     threshold_of as threshold_of,
+    workload_before as workload_before,
 )

@@ -18,7 +18,7 @@ its values where counts allow. All follows from one noisy marginal, and takes no
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ import numpy as np
 
 from hedgerow.algorithms.shared import check_fraction
 from hedgerow.domain import Categorical, Domain, OpenDomain, value_text
-from hedgerow.errors import ConfigError
+from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import (
     GDP,
     ZCDP,
@@ -40,7 +40,7 @@ from hedgerow.privacy import (
     ThresholdedCounts,
     additive_noise,
 )
-from hedgerow.queries import Marginal
+from hedgerow.queries import Conjunctions, Marginal, Workload
 
 BINS_SHARE = 0.05
 """Share of a budget that bins are learnt with; chosen on Adult, from this and twice it."""
@@ -52,6 +52,47 @@ KEPT = 3.0
 """Standard deviations of the noise that the noisy count of a listed value must have, to be kept."""
 THRESHOLDS = 0.5
 """Share of delta that is kept for thresholds; the rest is for the conversion."""
+
+
+def workload_before(wanted: Domain | OpenDomain, read: Callable[[Domain], Workload]) -> Workload:
+    """The workload before anything is learnt, over as many bins and values as there will be.
+
+    Args:
+        wanted: The domain.
+        read: Makes the workload over a domain; it is called again when the domain is known.
+
+    Raises:
+        ConfigError: A condition compares a column whose bins or values are not known yet.
+        QueryError: The workload fits no domain that can be learnt: it names a level of such a column, for one.
+
+    Example:
+        >>> wanted = OpenDomain({"age": {"min": 0, "max": 99, "whole": True, "bins": {"learn": 4}}, "sex": 2})
+        >>> workload_before(wanted, lambda domain: Workload.parse("marginals:2", domain)).n_queries
+        8
+    """
+    if isinstance(wanted, Domain):
+        return read(wanted)
+    unknown, outline = (*wanted.bins, *wanted.values, *wanted.listed), wanted.outline
+    try:
+        read(Domain(outline.attributes, outline.declared, outline.constraints, (*outline.unleveled, *unknown)))
+        asked = read(outline)
+    except HedgerowError as error:
+        about = error.__cause__ if isinstance(error.__cause__, QueryError) else error
+        if isinstance(about, QueryError) and about.attribute in unknown:
+            raise _unknown(about.attribute) from error
+        raise
+    conditions = (family for family in asked.families if isinstance(family, Conjunctions))
+    for name in (name for family in conditions for scope in family.scopes for name in scope):
+        if name in unknown:
+            raise _unknown(name)
+    return asked
+
+
+def _unknown(name: str | None) -> ConfigError:
+    return ConfigError(
+        f"the workload compares {name!r}, of which bins or values are to be learnt",
+        remedy="give these in the domain file, or leave the condition out",
+    )
 
 
 def learning_share(wanted: OpenDomain) -> float:

@@ -42,14 +42,14 @@ def compare(
         ),
     ],
     mechanisms: Annotated[
-        str,
+        str | None,
         options.algorithm_option(
             "--mechanisms",
             metavar="A,B,...",
             help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
-    ] = ",".join(NAMES),
+    ] = None,
     epsilon: Annotated[
         str | None,
         options.budget_option(
@@ -152,7 +152,7 @@ def compare(
 
     from hedgerow.comparison import compare as run
 
-    named = _named(options.split_names(mechanisms) or [], known)
+    named = _named(NAMES if mechanisms is None else options.split_names(mechanisms) or [], known)
     kept = f"the runs that were over are in {output}: give the same command with --resume to continue"
     with (
         shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),

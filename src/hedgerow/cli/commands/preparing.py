@@ -15,7 +15,7 @@ import typer
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
-from hedgerow.cli.learning import budget_for, learning_of, outline_of
+from hedgerow.cli.learning import budget_for, learning_of, planned_workload
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -183,7 +183,7 @@ def _check(shown: Output, file: Path) -> None:
     from hedgerow.domain import MOST_CELLS, Categorical, Domain, check_domain
 
     wanted = options.opened(file, None, accept_draft=True)
-    described = outline_of(wanted)
+    described = wanted if isinstance(wanted, Domain) else wanted.outline
     found = check_domain(described)
     learnt: dict[str, int] = {} if isinstance(wanted, Domain) else {**wanted.bins, **wanted.values, **wanted.listed}
     for name, number in learnt.items():
@@ -350,7 +350,7 @@ def plan(
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
     wanted = options.opened(domain, columns, accept_draft=True)
-    asked = options.workload_over(outline_of(wanted, workload), workload)
+    asked = planned_workload(wanted, workload)
     reading = Reading(
         asked.domain,
         count_column,

@@ -11,7 +11,7 @@ import typer
 from hedgerow.cli import options
 from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
-from hedgerow.cli.learning import Opening, budget_for, check_known, outline_of
+from hedgerow.cli.learning import Opening, budget_for, check_known, planned_workload
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
@@ -185,7 +185,7 @@ def synth(
         accept_draft=accept_draft,
     )
     budget = budget_for(wanted, options.budget_of(epsilon, delta, rho, between, mu))
-    asked = options.workload_over(outline_of(wanted, workload), workload)
+    asked = planned_workload(wanted, workload)
     check_known(wanted, prior=prior is not None, coded=coded)
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)

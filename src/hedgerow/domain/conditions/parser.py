@@ -100,10 +100,17 @@ class _Reader:
     # Comparisons
 
     def _comparison(self) -> Condition:
-        if self._at_value():
-            value, sign = self._value(), self._sign()
-            return Leaf.comparison(self._attribute(), _MIRRORED[sign], value)
+        mirrored = (self._value(), _MIRRORED[self._sign()]) if self._at_value() else None
         attribute = self._attribute()
+        try:
+            if mirrored is not None:
+                return Leaf.comparison(attribute, mirrored[1], mirrored[0])
+            return self._compared(attribute)
+        except QueryError as error:
+            error.attribute = attribute.name
+            raise
+
+    def _compared(self, attribute: Attribute) -> Condition:
         if self._kind() in _SIGNS:
             return Leaf.comparison(attribute, self._sign(), self._value())
         if self._take("IS"):

@@ -27,6 +27,9 @@ _AS_THEY_ARE = frozenset({
     "SELECT", "FROM", "WHERE", "ALIAS", "STAR", "SEMICOLON", "AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE",
     "FALSE", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "L_PAREN", "R_PAREN", "COMMA", "DOT", "DASH", "PLUS", "NUMBER",
 })  # fmt: skip
+_SEPARATING = frozenset({"SEMICOLON", "EQ", "NEQ", "LT", "LTE", "GT", "GTE", "L_PAREN", "R_PAREN", "COMMA"})
+_SIGNED = frozenset({"DASH", "PLUS", "DOT", "STAR"})
+"""Signs that a name may hold unquoted, though not begin with: ``-5``, ``.5`` and ``COUNT(*)`` mean something else."""
 _SPELT_AS_WORDS = frozenset({"AND", "OR", "NOT", "IN", "IS", "NULL", "BETWEEN", "TRUE", "FALSE"})
 """Kinds that sqlglot may also see in signs, such as ``&&``."""
 
@@ -64,7 +67,9 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
 
     Args:
         text: The text in SQL.
-        names: Names of attributes; words and signs that spell one, as in ``marital-status``, become a name.
+        names: Names of attributes; words and signs that spell one, as in ``marital-status``, become a name. One with
+            signs that conditions use themselves, as in ``age=5``, stands in double quotes: no name changes what the
+            rest of a text means.
 
     Raises:
         QueryError: A quote is not closed, or there is a comment.
@@ -125,9 +130,9 @@ def _with_names(tokens: list[Token], text: str, names: frozenset[str]) -> Iterat
     start = 0
     while start < len(tokens):
         first = tokens[start]
-        end = _name_end(tokens, start, text, names, longest)
+        end = start if first.kind in _SEPARATING | _SIGNED else _name_end(tokens, start, text, names, longest)
         word = text[first.start : tokens[end].end]
-        literal = end == start and first.kind in {"TEXT", "NUMBER", "NAME"}
+        literal = end == start and first.kind in _SEPARATING | _SIGNED | {"TEXT", "NUMBER", "NAME"}
         if word in names and not literal and word.lower() not in SQL_WORDS:
             yield Token("NAME", word, first.start, tokens[end].end)
         else:
@@ -141,6 +146,8 @@ def _name_end(tokens: list[Token], start: int, text: str, names: frozenset[str],
     best = end = start
     while end + 1 < len(tokens) and tokens[end + 1].start == tokens[end].end:
         end += 1
+        if tokens[end].kind in _SEPARATING:
+            break
         word = text[tokens[start].start : tokens[end].end]
         if len(word) > longest:
             break

@@ -16,6 +16,7 @@ from hedgerow.queries.core import Conjunction, LinearQuery
 MAX_LENGTH = 20_000
 """Largest number of characters of a statement."""
 
+_CLAUSES = frozenset({"select", "from", "where", "group by", "as"})
 _BARE_NAME = re.compile(r"[^\s;,()\"']+")
 
 
@@ -111,7 +112,7 @@ class StatementReader:
         text: The statement.
         table: Name of the table; None if the statement may call it anything.
         remedy: An example of what is supported, for errors.
-        names: Names of attributes, which become one word each.
+        names: Names of attributes, which become one word each; those of clauses need quotes.
     """
 
     def __init__(self, text: str, table: str | None, remedy: str, names: Collection[str] = ()) -> None:
@@ -120,7 +121,7 @@ class StatementReader:
         self.text = text
         self._table = table
         self._remedy = remedy
-        self._tokens = tokens_of(text, names)
+        self._tokens = tokens_of(text, {name for name in names if name.lower() not in _CLAUSES})
         if self._tokens and self._tokens[-1].kind == "SEMICOLON":
             self.text = text[: self._tokens.pop().start]
         self._place = 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, final
 
 from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
-from hedgerow.domain.conditions import did_you_mean, shown
+from hedgerow.domain.conditions import did_you_mean, in_condition, shown
 from hedgerow.errors import QueryError
 from hedgerow.queries.conditions.count_statement import StatementReader
 from hedgerow.queries.conditions.groups import Groups
@@ -90,6 +90,34 @@ class Selection:
         names = dict.fromkeys(each.name for each in self.columns)
         about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
         return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
+
+
+def group_counts(domain: Domain, names: Sequence[str], where: str, table: str) -> Selection:
+    """The counts of all combinations of values of some columns, as one statement.
+
+    Args:
+        domain: The domain of the table.
+        names: Columns, each once.
+        where: A condition on others; empty for all records.
+        table: Name of the table, for the text.
+
+    Raises:
+        DomainError: There is no column of a name.
+        QueryError: The condition is not understood, a name stands there twice, or there are too many groups.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> found = group_counts(Domain([IntegerRange("a, b", 0, 1)]), ["a, b"], "", "t")
+        >>> found.groups.size, found.text
+        (2, 'SELECT "a, b", COUNT(*) FROM t GROUP BY "a, b"')
+    """
+    groups = Groups(domain, tuple(names), parse_predicate(where, domain))
+    columns = (Aggregate("count", heading="COUNT(*)"),)
+    _check_headings(names, columns)
+    listed, condition = ", ".join(map(in_condition, names)), f" WHERE {where}" if where else ""
+    return Selection(
+        groups, columns, f"SELECT {listed}, COUNT(*) FROM {in_condition(table)}{condition} GROUP BY {listed}"
+    )
 
 
 def is_select(text: str) -> bool:

@@ -7,6 +7,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from functools import partial
@@ -26,7 +27,15 @@ from hedgerow.errors import (
     StoreBusyError,
     TooMuchError,
 )
-from hedgerow.queries import LinearQuery, Selection, parse_count, parse_json_predicate, parse_predicate, parse_select
+from hedgerow.queries import (
+    LinearQuery,
+    Selection,
+    group_counts,
+    parse_count,
+    parse_json_predicate,
+    parse_predicate,
+    parse_select,
+)
 from hedgerow.release import Selected
 from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
@@ -80,7 +89,7 @@ def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key
     for each group, a quantile some.
     """
     data_set = here.data_set(name, by)
-    selection = _selection(asked.sql, here.desks.domain(data_set), name)
+    selection = _selection(asked, here.desks.domain(data_set), name)
     request = request_number(here, data_set, by, key, asked)
     with here.waiting():
         found = here.desks.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
@@ -171,11 +180,13 @@ def _sent(question: Question) -> str:
     return question.sql or question.where or json.dumps(question.predicate)
 
 
-def _selection(sql: str, domain: Domain, name: str) -> Selection:
+def _selection(asked: StatementAsked, domain: Domain, name: str) -> Selection:
     try:
-        return parse_select(sql, domain, name)
+        if asked.sql is not None:
+            return parse_select(asked.sql, domain, name)
+        return group_counts(domain, asked.group_by or [], asked.where, name)
     except HedgerowError as error:
-        raise _shortened(error, sql) from None
+        raise _shortened(error, asked.sql or asked.where) from None
 
 
 def _shortened(error: HedgerowError, sent: str, before: str = "") -> QueryError:
@@ -193,8 +204,10 @@ def _oneparsed_questions(number: int, question: Question, domain: Domain, name: 
             return parse_predicate(question.where, domain)
         return parse_json_predicate(question.predicate or {}, domain)
     except HedgerowError as error:
-        if question.sql is not None and error.message.endswith("is not supported"):
-            error.remedy += "; groups, sums, means and quantiles are asked at POST /v1/datasets/{name}/tables"
+        if question.sql is not None:
+            with suppress(HedgerowError):
+                parse_select(question.sql, domain, name)
+                error.remedy += "; groups, sums, means and quantiles are asked at POST /v1/datasets/{name}/tables"
         raise _shortened(error, _sent(question), f"question {number}: ") from None
 
 

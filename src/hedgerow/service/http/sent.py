@@ -300,14 +300,27 @@ class SeriesQuestionsAsked(QuestionsAsked):
 
 
 class StatementAsked(Asked):
-    """A statement to answer as a table."""
+    """A statement to answer as a table, or the columns whose combinations are counted."""
 
-    model_config = examples({"sql": "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE age < 60 GROUP BY sex"})
-
-    sql: Text = Field(
-        description="SELECT with COUNT(*), SUM, AVG, MEDIAN and QUANTILE(x, share), WHERE and GROUP BY.",
+    model_config = examples(
+        {"sql": "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE age < 60 GROUP BY sex"},
+        {"group_by": ["sex", "age.10"], "where": "age < 60"},
     )
+
+    sql: Text | None = Field(
+        None, description="SELECT with COUNT(*), SUM, AVG, MEDIAN and QUANTILE(x, share), WHERE and GROUP BY."
+    )
+    group_by: Annotated[list[Line], Field(min_length=1, max_length=100)] | None = Field(
+        None, description="Attributes and levels, in place of sql: all combinations of their values are counted."
+    )
+    where: Text = Field("", description="Beside group_by, a condition on other attributes.")
     confidence: Annotated[float, Field(gt=0.0, le=0.999999, description="Confidence of each interval.")] = 0.95
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> StatementAsked:
+        if (self.sql is None) == (self.group_by is None) or (self.sql is not None and self.where):
+            raise ValueError("give either sql, or group_by with or without where")
+        return self
 
 
 class GrantAsked(Asked):

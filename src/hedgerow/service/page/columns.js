@@ -99,7 +99,8 @@ export function asYaml(content) {
 }
 
 /** Whether the columns of a domain stand under "attributes", with other sections beside them. @param {Record<string, any>} content */
-export const isNested = (content) => isMapping(content.attributes) && !["values", "min", "max", "edges"].some((key) => key in content.attributes);
+export const isNested = (content) => isMapping(content.attributes) && (!["values", "min", "max", "edges"].some((key) => key in content.attributes)
+  || Object.entries(content.attributes).some(([key, value]) => key !== "levels" && key !== "synonyms" && isMapping(value)));
 
 /** Names in the first row of a CSV file. @param {string} text @returns {string[]} */
 export function namesIn(text) {
