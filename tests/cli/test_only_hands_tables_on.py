@@ -30,6 +30,8 @@ READS = {"marginals", "conjunctions", "codes", "answers", "weights", "batches"}
 PUBLIC_READS = {
     ("synth.py", "answers"),  # of the model, for the evaluation that is labelled "not private"
     ("released.py", "answers"),  # of runs that are simulated on tables drawn from a release
+    ("learning.py", "marginals"),  # the columns that something is learnt of, as a workload
+    ("synthesis.py", "marginals"),  # the usual workload
     ("statements.py", "conjunctions"),  # the questions of a call as a workload
     ("statements.py", "marginals"),  # likewise, those of statements
     ("warming.py", "answers"),  # of the model of a release of made-up records
