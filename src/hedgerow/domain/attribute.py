@@ -8,6 +8,7 @@ Every attribute turns its values into codes ``0 .. size - 1``: the ordinary valu
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -31,13 +32,31 @@ MOST_BINS = 1_000_000
 def value_text(value: Value) -> str:
     """The text that identifies a value: that of the integer for whole numbers, however they are stored.
 
+    Whole numbers that doubles do not tell apart have the text of a double.
+
     Example:
-        >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1")]
-        ['1', '1', '0.5', 'True', '1']
+        >>> [value_text(value) for value in (1, 1.0, 0.5, True, "1", 2**60, 2.0**60)]
+        ['1', '1', '0.5', 'True', '1', '1.152921504606847e+18', '1.152921504606847e+18']
     """
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
+    if isinstance(value, int) and 2**53 <= abs(value) < 2**1000:
+        return str(float(value))
     return str(value)
+
+
+_WHOLE = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
+
+
+def whole_text(text: str) -> str:
+    """A text that spells a whole number with a fraction of zeros, as that of the integer; others as they are.
+
+    Example:
+        >>> [whole_text(text) for text in ("3.0", "-0.0", "3.5", "007.0", "3")]
+        ['3', '0', '3.5', '007.0', '3']
+    """
+    found = _WHOLE.fullmatch(text)
+    return text if found is None else found[2] if found[2] == "0" else found[1] + found[2]
 
 
 def codes_by_text(attribute: Attribute) -> dict[str, int]:
