@@ -28,6 +28,8 @@ Source = Callable[[Cells, Path], Any]
 JOBS = ("nurse", "clerk", "cook")
 BOUNDS = {"age": ("0", "90"), "cost": ("0.0", "1000.0"), "born": ("1900-01-01", "2020-12-31")}
 """Of three columns; the others are labels, of texts, whole numbers, fractions, truth and nothing at all."""
+TYPES = {"code": "text", "dose": "text"}
+"""Of the columns of numbers that are labels: a database declares other types."""
 LABELS = ("job", "code", "dose", "flag", "note")
 SQL_TYPES = {
     "age": "integer",

@@ -29,8 +29,7 @@ from tests.privacy.neighbouring import (
     DECLARED,
     FILES,
     FRAMES,
-    LABELS,
-    Cells,
+    TYPES,
     Refused,
     Source,
     postgresql,
@@ -67,7 +66,8 @@ def pair(source: Source, change: str, folder: Path) -> tuple[Any, Any]:
 
 def counted(place: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
     """The automatic domain, and what noise is added to: counts of labels, of fine cells, of a declared domain."""
-    content = automatic_domain(place, bounds=BOUNDS)
+    declared = isinstance(place, str) and "#" in place
+    content = automatic_domain(place, bounds=BOUNDS, types=TYPES if declared else None)
     wanted = OpenDomain(content)
     counts: list[dict[str, int]] = []
     labels = read_labels(place, wanted)
@@ -84,6 +84,7 @@ def counted(place: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
     return content, counts
 
 
+@pytest.mark.many(quick=120)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", [*SOURCES, *SERVED])
 def test_a_record_changes_no_domain_and_no_count_but_its_own(
@@ -126,10 +127,15 @@ def of_run(folder: Path, data: str, *arguments: object) -> dict[str, Any]:
 
 
 def places_of(change: str, name: str, folder: Path) -> list[tuple[Path, str]]:
-    return [(folder / side, str(place)) for side, place in zip(("before", "after"), pair(SOURCES[name], change, folder))]
+    return [
+        (folder / side, str(place)) for side, place in zip(("before", "after"), pair(SOURCES[name], change, folder))
+    ]
 
 
-AUTO = ("--auto-domain", *(f"--bounds={name}={low}..{high}" for name, (low, high) in BOUNDS.items()))
+SAID = (
+    *(f"--bounds={name}={low}..{high}" for name, (low, high) in BOUNDS.items()),
+    f"--types={','.join(f'{name}={kind}' for name, kind in TYPES.items())}",
+)
 FEW = ("--epsilon", 0.01, "--delta", 1e-9)
 """So little that no label of these small tables is learnt."""
 
@@ -137,7 +143,9 @@ FEW = ("--epsilon", 0.01, "--delta", 1e-9)
 @pytest.mark.many(quick=24)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_an_automatic_run_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
-    first, second = (of_run(folder, data, *AUTO, *FEW) for folder, data in places_of(change, name, tmp_path))
+    first, second = (
+        of_run(folder, data, "--auto-domain", *SAID, *FEW) for folder, data in places_of(change, name, tmp_path)
+    )
     assert first["code"] == 0, first
     assert first == second
 
@@ -161,11 +169,10 @@ def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_p
     file.write_text(json.dumps({"attributes": DECLARED}))
     both = []
     for _, data in places_of(change, name, tmp_path):
-        bounds = [each for each in AUTO if each.startswith("--bounds")]
         planned = said("plan", data, "--domain", file, "--epsilon", 1)
         if change in ("a record more", "a record less"):  # the exact number of records, as it warns
             planned = planned[0], re.sub(r"\d", "#", planned[1])
-        both.append((said("domain", data, "--public", *bounds), planned))
+        both.append((said("domain", data, "--public", *SAID), planned))
     assert both[0] == both[1]
     assert both[0][0][0] == both[0][1][0] == 0
 
@@ -195,7 +202,10 @@ def test_the_calls_of_python_give_the_same(name: str, change: str, tmp_path: Pat
 def schema_of(records: Any) -> Any:
     if isinstance(records, pa.Table):
         return records.schema
-    return [(name, str(kind)) for name, kind in (records.dtypes.items() if hasattr(records.dtypes, "items") else records.schema.items())]
+    return [
+        (name, str(kind))
+        for name, kind in (records.dtypes.items() if hasattr(records.dtypes, "items") else records.schema.items())
+    ]
 
 
 CONDITIONS = (

@@ -71,6 +71,29 @@ def _accounted(budget: Mapping[str, Any], limit: float) -> str:
     return f"zCDP with rho = {limit:.6g}"
 
 
+_OUTSIDE = {
+    "draft": "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are "
+    "outside this guarantee.",
+    "trusted_types": "Types of its columns were taken from the table and trusted to be public: what they tell of its "
+    "cells is outside this guarantee.",
+}
+"""Sentences about a domain that is not wholly public, by the mark that it bears."""
+
+
+def limited(sentence: str, domain: Mapping[str, Any]) -> str:
+    """The sentence, and what the domain holds that it does not cover.
+
+    Args:
+        sentence: The guarantee of the budget.
+        domain: The domain as the file holds it.
+
+    Example:
+        >>> limited("When ...", {"attributes": {}, "trusted_types": True})
+        'When ... Types of its columns were taken from the table and trusted to be public: ...
+    """
+    return " ".join([sentence, *(told for mark, told in _OUTSIDE.items() if domain.get(mark) is True)])
+
+
 def stamped(sentence: str, noise: str | None) -> str:
     """The sentence of a release whose noise was not secure.
 

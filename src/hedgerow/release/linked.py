@@ -14,11 +14,11 @@ from typing import Self, final
 
 import numpy as np
 
-from hedgerow.domain import IntegerRange, Linked
+from hedgerow.domain import IntegerRange, Linked, caveats_in_words
 from hedgerow.errors import ReleaseError
 from hedgerow.privacy import together
 from hedgerow.release.records import Records
-from hedgerow.release.release import DRAFT_ACCEPTED, Method, Release
+from hedgerow.release.release import Method, Release
 from hedgerow.system import Seed, generator
 
 _NAMED = "linked"
@@ -92,8 +92,7 @@ class LinkedRelease:
     def guarantee(self) -> str:
         """The promise about a parent with all children, from both releases together."""
         whole = together(self.parents.budget, self.children.budget).statement()
-        if self.children.domain.draft:
-            whole = f"{whole} {DRAFT_ACCEPTED}"
+        whole += caveats_in_words(self.children.domain)
         stamp = self.parents.provenance.stamp or self.children.provenance.stamp
         return f"{stamp}. With secure noise: {whole}" if stamp else whole
 

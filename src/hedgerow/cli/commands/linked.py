@@ -231,13 +231,13 @@ def _tell(
     promise: str,
     registered: Registered,
 ) -> None:
-    from hedgerow.release import DRAFT_ACCEPTED
+    from hedgerow.domain import caveats_in_words
 
     paths = output.say_files(files)
     output.say(f"drawn    {drawn[0]:,} synthetic parents with {drawn[1]:,} children")
     left = registered.tell()
     stamp = both.parents.provenance.stamp
-    promise = f"{promise} {DRAFT_ACCEPTED}" if both.children.domain.draft else promise
+    promise += caveats_in_words(both.children.domain)
     promise = f"{stamp}. With secure noise: {promise}" if stamp else promise
     output.tell(promise)
     if stamp:

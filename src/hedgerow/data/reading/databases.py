@@ -320,9 +320,7 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
         types = {field.name: _stored_type(field) for field in cursor.fetch_record_batch().schema}
     condition = _condition(where, shown, tuple(types), "postgres")
-    return Reader(
-        shown, tuple(types), batches, types=lambda: types, declared=True, filtered=where is not None
-    )
+    return Reader(shown, tuple(types), batches, types=lambda: types, declared=True, filtered=where is not None)
 
 
 def _stored_type(field: pa.Field[Any]) -> pa.DataType:

@@ -83,7 +83,9 @@ def row_filter(
             number = _meets_a_number(column)
             column.replace(exp.TryCast(this=known, to=exp.DataType.build("double")) if number else known)
         elif column.name in numbers:
-            known = column.copy() if numbers[column.name] else exp.Cast(this=column.copy(), to=exp.DataType.build("text"))
+            known = (
+                column.copy() if numbers[column.name] else exp.Cast(this=column.copy(), to=exp.DataType.build("text"))
+            )
             column.replace(exp.Cast(this=known, to=exp.DataType.build("double")))
     return str(parsed.sql(dialect=dialect, identify=True, comments=False))
 
