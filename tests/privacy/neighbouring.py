@@ -254,7 +254,10 @@ def spark_frame(session: Any) -> Source:
     """A frame whose types Spark infers from its cells."""
 
     def put(table: Cells, _: Path) -> Any:
-        rows = [json.loads(json.dumps(dict(zip(table, row, strict=True)), default=str)) for row in zip(*table.values())]
+        rows = [
+            json.loads(json.dumps(dict(zip(table, row, strict=True)), default=str))
+            for row in zip(*table.values(), strict=True)
+        ]
         return session.read.json(session.sparkContext.parallelize([json.dumps(row) for row in rows]))
 
     return put

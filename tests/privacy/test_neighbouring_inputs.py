@@ -22,7 +22,7 @@ import hedgerow
 from hedgerow.cli.app import app
 from hedgerow.data import automatic_domain, read_labels, read_table, scan_table
 from hedgerow.domain import OpenDomain, domain_from_mapping, domain_to_mapping
-from hedgerow.errors import HedgerowError
+from hedgerow.errors import HedgerowError, UnreadableTableError
 from tests.privacy.neighbouring import (
     BOUNDS,
     CHANGES,
@@ -84,7 +84,7 @@ def counted(place: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
     return content, counts
 
 
-@pytest.mark.many(quick=120)
+@pytest.mark.many(quick=100)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", [*SOURCES, *SERVED])
 def test_a_record_changes_no_domain_and_no_count_but_its_own(
@@ -104,12 +104,15 @@ def said(*arguments: object) -> tuple[int, str]:
     """Exit code and output of a command, without paths of the two tables."""
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert not isinstance(result.exception, Exception) or isinstance(result.exception, HedgerowError | SystemExit)
-    return result.exit_code, re.sub(r"\S*/(before|after)/", "", result.output)
+    text = re.sub(r"\S*/(before|after)/", "", result.output)
+    text = re.sub(r"fits into [\d,]+ MiB|compiling, which.*\n", "", text)  # of this machine, and this process
+    return result.exit_code, text
 
 
 def drawn_aside(text: str) -> Counter[str]:
-    """Warnings and headings of a run: lines without their numbers, which follow from noise."""
-    return Counter(re.sub(r"[\d.,]+(e[+-]?\d+)?", "#", line.strip()) for line in text.splitlines())
+    """Warnings and headings of a run: lines without their numbers, which follow from noise as some warnings say."""
+    lines = [line.strip() for line in text.splitlines() if "by noisy counts" not in line]
+    return Counter(re.sub(r"[\d.,]+(e[+-]?\d+)?", "#", line) for line in lines)
 
 
 def of_run(folder: Path, data: str, *arguments: object) -> dict[str, Any]:
@@ -127,9 +130,8 @@ def of_run(folder: Path, data: str, *arguments: object) -> dict[str, Any]:
 
 
 def places_of(change: str, name: str, folder: Path) -> list[tuple[Path, str]]:
-    return [
-        (folder / side, str(place)) for side, place in zip(("before", "after"), pair(SOURCES[name], change, folder))
-    ]
+    before, after = pair(SOURCES[name], change, folder)
+    return [(folder / "before", before), (folder / "after", after)]
 
 
 SAID = (
@@ -140,7 +142,7 @@ FEW = ("--epsilon", 0.01, "--delta", 1e-9)
 """So little that no label of these small tables is learnt."""
 
 
-@pytest.mark.many(quick=24)
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_an_automatic_run_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
     first, second = (
@@ -150,7 +152,7 @@ def test_an_automatic_run_shows_the_same(name: str, change: str, tmp_path: Path)
     assert first == second
 
 
-@pytest.mark.many(quick=12)
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_a_run_over_a_declared_domain_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
     file = tmp_path / "people.json"
@@ -162,7 +164,7 @@ def test_a_run_over_a_declared_domain_shows_the_same(name: str, change: str, tmp
     assert both[0] == both[1]
 
 
-@pytest.mark.many(quick=40)
+@pytest.mark.many(quick=12)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_path: Path) -> None:
     file = tmp_path / "people.json"
@@ -171,13 +173,13 @@ def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_p
     for _, data in places_of(change, name, tmp_path):
         planned = said("plan", data, "--domain", file, "--epsilon", 1)
         if change in ("a record more", "a record less"):  # the exact number of records, as it warns
-            planned = planned[0], re.sub(r"\d", "#", planned[1])
+            planned = planned[0], re.sub(r"[\d.,]+", "#", planned[1])
         both.append((said("domain", data, "--public", *SAID), planned))
     assert both[0] == both[1]
     assert both[0][0][0] == both[0][1][0] == 0
 
 
-@pytest.mark.many(quick=20)
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize(("name", "change"), [(name, change) for name in FRAMES for change in CHANGES])
 def test_the_calls_of_python_give_the_same(name: str, change: str, tmp_path: Path) -> None:
     found = []
@@ -219,7 +221,7 @@ CONDITIONS = (
 )
 
 
-@pytest.mark.many(quick=80)
+@pytest.mark.many(quick=40)
 @pytest.mark.parametrize("where", CONDITIONS)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if "Parquet" in case[0] or "of p" in case[0]])
 def test_a_record_does_not_decide_what_a_filter_makes_of_others(
@@ -231,8 +233,7 @@ def test_a_record_does_not_decide_what_a_filter_makes_of_others(
         try:
             (ages,) = scan_table(place, DECLARED_DOMAIN, where=where).marginals([("age",)])
             found.append(ages)
-        except HedgerowError as error:
-            assert "withheld" in str(error)
+        except UnreadableTableError:  # its message is withheld
             return
     assert np.abs(found[0] - found[1]).sum() <= (1 if change in ("a record more", "a record less") else 2)
 

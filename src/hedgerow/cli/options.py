@@ -55,8 +55,8 @@ Types = Annotated[
     table_option(
         "--types",
         metavar="NAME=TYPE,...",
-        help="Types of columns: int, number, text, bool, date, time, datetime or duration, with a step or a form behind a "
-        "colon: cost=number:0.01, born=date:%d.%m.%Y. Without a type the bounds say it: 0..120 are whole numbers, "
+        help="Types of columns: int, number, text, bool, date, time, datetime or duration, with a step or form behind "
+        "a colon: cost=number:0.01, born=date:%d.%m.%Y. Without a type the bounds say it: 0..120 are whole numbers, "
         "0.0..120.0 numbers with fractions; a column without both holds labels.",
     ),
 ]
@@ -64,8 +64,8 @@ TrustTypes = Annotated[
     bool,
     table_option(
         "--trust-types",
-        help="Take the types of a Parquet file or a view for public, as those of a database's table are. One cell may "
-        "have decided them (a gap makes fractions of whole numbers): the sentence of the guarantee says so.",
+        help="Take the types of a Parquet file or a view for public, as those of a database's table are. One cell can "
+        "decide them (a gap makes fractions of whole numbers): the sentence of the guarantee says so.",
     ),
 ]
 Columns = Annotated[str | None, table_option("--columns", metavar="A,B,...", help="Use these columns only.")]

@@ -9,7 +9,9 @@ is learnt under the budget: the values of labels, and the bins of what has many 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -83,9 +85,10 @@ def automatic_domain(
         raise ConfigError(
             f"the table has no column {unknown[0]!r} that is read", remedy=f"its columns are: {', '.join(kinds)}"
         )
-    makers = {name: _said(name, said[name]) for name in chosen if name in said}
+    makers: dict[str, Maker | None] = {}
     if declared or trust_types:
-        makers = {name: _maker(kinds[name]) for name in chosen} | makers
+        makers = {name: _maker(kinds[name]) for name in chosen}
+    makers |= {name: _said(name, said[name]) for name in chosen if name in said}
     entries: dict[str, Any] = {}
     ignored: list[str] = []
     lacking: dict[str, str] = {}
@@ -221,8 +224,16 @@ def _of_lengths(name: str, bounds: Bounds | None, step: str = _STEP, **options: 
 
 def _of_times(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
     low, high = bounds or ("", "")
-    ends = low if "T" in low else f"{low}T00:00", high if "T" in high else f"{high}T23:59"
+    ends = low if "T" in low else f"{low}T00:00", high if "T" in high else f"{high}T{_last(step)}"
     return _on_a_scale(name, ends, step=step, **options)
+
+
+def _last(step: str) -> str:
+    """The time of the last step of a day."""
+    found = re.fullmatch(r"(\d{1,5})(s|min|h)", step)
+    seconds = int(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]] if found else 60
+    last = datetime(2000, 1, 2) - timedelta(seconds=seconds)
+    return last.time().isoformat("seconds" if seconds % 60 else "minutes")
 
 
 def _of_clocks(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def numpy_of(values: pa.Array[Any]) -> Any:
 
 
 def of_each_kind(cells: pa.Array[Any], read: Callable[[pa.Array[Any]], NDArray[Any]]) -> NDArray[Any]:
-    """What is read of cells of several types, each type by itself.
+    """Read cells of several types, each type by itself.
 
     Args:
         cells: A dense union.

@@ -48,6 +48,8 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
+_EXACT = 2**53
+"""Up to this doubles tell whole numbers apart; a larger one that is not listed is read as the nearest double."""
 _FAR = 2**62
 """Beyond all bounds."""
 _DAY = 86_400_000_000
@@ -230,9 +232,13 @@ class CategoricalEncoder(Encoder):
             code = self._numbers.get(_number(key))
         return self._or_other(Fault.UNKNOWN) if code is None else code
 
+    def _of_number(self, number: float) -> int:
+        text = value_text(number)
+        listed = abs(number) < _EXACT or self._normal(text) in self._texts
+        return self._code(text if listed else value_text(float(number)))
+
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
-        texts = [value_text(number) for number in numbers.tolist()]
-        return np.fromiter(map(self._code, texts), dtype=np.int64, count=len(texts))
+        return np.fromiter(map(self._of_number, numbers.tolist()), dtype=np.int64, count=len(numbers))
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         return np.array([self._code(text) for text in texts.to_pylist()], dtype=np.int64)
@@ -395,23 +401,38 @@ def plain(values: pa.Array[Any]) -> pa.Array[Any]:
     """
     kind = values.type
     narrow = pa.types.is_floating(kind) and kind != pa.float64()
-    if pa.types.is_float16(kind):
-        return pa.array([None if cell is None else float(str(np.float16(cell))) for cell in values.to_pylist()])
     if narrow or pa.types.is_decimal(kind):  # as the decimal number that is written, and not as its nearest binary one
-        return values.cast(pa.string()).cast(pa.float64())
+        return _written(values).cast(pa.float64())
     for keep in (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_dictionary):
         if keep(kind):
             return values
     if pa.types.is_boolean(kind):
         spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
         return spelled
+    text = pa.types.is_large_string(kind) or kind == pa.string_view()
+    if text or pa.types.is_date(kind) or pa.types.is_null(kind):
+        return values.cast(pa.string())
+    return _texts_of_times(values)
+
+
+def _written(numbers: pa.Array[Any]) -> pa.Array[Any]:
+    """Texts of narrow floats and of decimals; Arrow writes out the whole binary fraction of the narrowest."""
+    if not pa.types.is_float16(numbers.type):
+        return numbers.cast(pa.string())
+    return pa.array([None if cell is None else str(np.float16(cell)) for cell in numbers.to_pylist()], pa.string())
+
+
+def _texts_of_times(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Times and durations as texts.
+
+    Raises:
+        UnsupportedTypeError: They are something else.
+    """
+    kind = values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return _without_zeros(values.cast(pa.string()))
     if pa.types.is_duration(kind) or pa.types.is_interval(kind):
         return plain_durations(values).cast(pa.string())
-    text = pa.types.is_large_string(kind) or kind == pa.string_view()
-    if text or pa.types.is_date(kind) or pa.types.is_null(kind):
-        return values.cast(pa.string())
     raise UnsupportedTypeError(str(kind))
 
 
@@ -431,14 +452,18 @@ def distinct_texts(column: pa.Array[Any]) -> list[str]:
     Example:
         >>> distinct_texts(pa.array([2.0, 0.5, None, 2.0])), distinct_texts(pa.array(["a", "", "a"]))
         (['2', '0.5'], ['a'])
+        >>> distinct_texts(pa.array([2**60])) == distinct_texts(pa.array([2.0**60, None]))
+        True
     """
     if pa.types.is_union(column.type):
-        return [text for i in range(column.type.num_fields) for text in distinct_texts(column.field(i))]
+        cells: Any = column
+        return [text for kind in range(cells.type.num_fields) for text in distinct_texts(cells.field(kind))]
     values = plain(column)
     found: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    cells: Any = plain(found.dictionary)
+    cells = plain(found.dictionary)
     held: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
-    return [text for cell in held if (text := value_text(cell))]
+    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in held)
+    return [text for cell, far in zip(held, large, strict=True) if (text := value_text(float(cell) if far else cell))]
 
 
 def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:

@@ -219,7 +219,8 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
             entries[name] |= written_entry(written)
     for span in domain.spans:
         entries[span.length] |= span_entry(span)
-    content: dict[str, Any] = {name: True for name in _MARKS if getattr(domain, name)}
+    content: dict[str, Any] = {"draft": True} if domain.draft else {}
+    content |= {"trusted_types": True} if domain.trusted_types else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
         content["derived"] = {
@@ -316,9 +317,8 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     columns = {*domain.all_names, *map(str, ignored), *(each.end for each in spans)}
     if not isinstance(order, list) or not all(str(name) in columns for name in order):
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
-    for name, mark in marks.items():
-        if not isinstance(mark, bool):
-            raise DomainError(f"{name!r} is neither true nor false", remedy=f"write '{name}: true', or delete it")
+    if wrong := [name for name, mark in marks.items() if not isinstance(mark, bool)]:
+        raise DomainError(f"{wrong[0]!r} is neither true nor false", remedy=f"write '{wrong[0]}: true', or delete it")
     domain = Domain(
         attributes,
         domain.declared,

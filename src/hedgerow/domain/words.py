@@ -10,7 +10,6 @@ from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_records
 from hedgerow.quantities import human
 
-
 DRAFT_ACCEPTED = (
     "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are outside "
     "this guarantee."

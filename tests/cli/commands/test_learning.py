@@ -116,7 +116,7 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
 def test_no_domain_file_is_needed(open_place: Place) -> None:
     data = written(open_place, "parts")
     call = ("synth", data, "--auto-domain", "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
-    lacking = open_place.call(*call)
+    lacking = open_place.call(*call, "--types", "age=int")
     assert lacking.exit_code != 0
     assert "--bounds age=LOW..HIGH" in " ".join(lacking.output.split())
     both = open_place.call(*call, "--domain", open_place / "people.yaml")

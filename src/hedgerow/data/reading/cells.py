@@ -1,7 +1,7 @@
-"""Cells of any kind, as Python objects, in Arrow's types: each kind by itself, so that no cell decides how others are read.
+"""Cells that are Python objects, in Arrow's types: each kind by itself, so that no cell decides how others are read.
 
-Arrow chooses a type for a column by looking at all of its cells. One fraction makes fractions of whole numbers, one long
-decimal number gives others more digits, and one text among numbers is refused.
+Arrow chooses a type for a column by looking at all of its cells. One fraction makes fractions of whole numbers, one
+long decimal number gives others more digits, and one text among numbers is refused.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ def cells_of(cells: Any) -> pa.Array[Any]:
     ]
     if len(parts) == 1:
         return parts[0]
-    offsets = np.zeros(len(held), dtype=np.int32)
+    within: Any = np.zeros(len(held), dtype=np.int32)
     for place in range(len(parts)):
-        offsets[places == place] = np.arange(np.count_nonzero(places == place))
-    return pa.UnionArray.from_dense(pa.array(places), pa.array(offsets), parts)
+        within[places == place] = np.arange(np.count_nonzero(places == place))
+    return pa.UnionArray.from_dense(pa.array(places, pa.int8()), pa.array(within, pa.int32()), parts)
 
 
 def _kind(cell: Any) -> str:

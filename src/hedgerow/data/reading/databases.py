@@ -115,7 +115,9 @@ def filtered(reader: Reader, where: str) -> Reader:
     from hedgerow.data.reading.row_filter import filtered_by, row_filter
 
     numbers = numbers_in(reader.types())
-    condition = row_filter(where, reader.file, reader.names, reader.names if reader.texts else (), numbers=numbers)
+    condition = row_filter(
+        where, reader.file, reader.names, texts=reader.names if reader.texts else (), numbers=numbers
+    )
     require_duckdb()
     _check_cases(reader)
 

@@ -67,7 +67,7 @@ class Identities:
         cells = _words(column)
         if cells is None:
             raise ColumnError(
-                "its cells are neither whole numbers nor texts, and do not tell persons apart",
+                "it does not tell persons apart: its cells are neither whole numbers nor texts",
                 file=self._file,
                 column=self.column,
                 remedy="give whole numbers or texts: convert the column, in a view where the table is in a database",
@@ -127,20 +127,25 @@ def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
         return _words(pc.cast(column, kind.value_type))
     if pa.types.is_union(kind):
         return _words_of_kinds(column)
-    if pa.types.is_null(kind):
-        return pc.cast(column, pa.binary())
     if pa.types.is_floating(kind):
-        numbers = plain(column).to_numpy(zero_copy_only=False)
-        known = numbers[~np.isnan(numbers)]
-        if (np.abs(known) > _EXACT).any() or (known != np.floor(known)).any():
-            return None
-        return _words(pa.array(np.where(np.isnan(numbers), 0.0, numbers).astype(np.int64), mask=np.isnan(numbers)))
+        whole = _whole(column)
+        return None if whole is None else _words(whole)
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         return pc.cast(pc.cast(column, pa.string()), pa.binary())
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     if any(each(kind) for each in texts):
         return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
-    return pc.cast(column, pa.large_binary()) if _is_binary(kind) else None
+    return pc.cast(column, pa.large_binary()) if _is_binary(kind) or pa.types.is_null(kind) else None
+
+
+def _whole(column: pa.Array[Any]) -> pa.Array[Any] | None:
+    """Whole numbers that are stored as doubles, where one is empty; None if one is a fraction, or not told exactly."""
+    numbers = plain(column).to_numpy(zero_copy_only=False)
+    empty = np.isnan(numbers)
+    known = np.where(empty, 0.0, numbers)
+    if (np.abs(known) > _EXACT).any() or (known != np.floor(known)).any():
+        return None
+    return pa.array(known.astype(np.int64), mask=empty)
 
 
 def _words_of_kinds(cells: Any) -> pa.Array[Any] | None:

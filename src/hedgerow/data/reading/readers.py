@@ -31,7 +31,7 @@ _BLOCK_BYTES = 1 << 24
 Batches = Iterator[pa.RecordBatch]
 
 _MIXED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
-"""What Arrow says of cells that it finds no common type for."""
+"""Arrow's errors about cells that it finds no common type for."""
 
 
 class ArrowStream(Protocol):

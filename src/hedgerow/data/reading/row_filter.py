@@ -41,6 +41,7 @@ def row_filter(
     text: str,
     file: str,
     names: Collection[str],
+    *,
     texts: Collection[str] = (),
     dialect: str = "duckdb",
     numbers: Mapping[str, bool] = MappingProxyType({}),

@@ -216,8 +216,7 @@ def scan_table(
 
 
 def is_stored_in_spark(source: Any) -> bool:
-    """Whether a text names a Spark table whose types are stored; those of frames and of views for a while may be read
-    off cells."""
+    """Whether a text names a Spark table whose types are stored; a frame's, or a temporary view's, may follow cells."""
     if not (isinstance(source, str) and source.startswith(SPARK)):
         return False
     from hedgerow.data.scanning.spark import is_stored

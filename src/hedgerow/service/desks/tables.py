@@ -33,7 +33,7 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
         described: Description of how the table is read.
 
     Raises:
-        DomainError: The mapping is not a domain, is a draft or has types that were trusted, or does not declare a column.
+        DomainError: The mapping is not a domain, is a draft, has types that were trusted, or does not declare a column.
 
     Example:
         >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
