@@ -149,7 +149,7 @@ def check_types(domain: Mapping[str, Any]) -> Finding | None:
         domain: The domain as the file holds it.
     """
     if domain.get("trusted_types") is True:
-        return Finding("types", Severity.NOTE, "they were taken from the table and trusted to be public")
+        return Finding("types", Severity.NOTE, "those of its columns were trusted to be public")
     entries = domain.get("attributes", domain)
     if not any(isinstance(entry, Mapping) and entry.get("learnt") for entry in entries.values()):
         return None

@@ -74,8 +74,8 @@ def _accounted(budget: Mapping[str, Any], limit: float) -> str:
 _OUTSIDE = {
     "draft": "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are "
     "outside this guarantee.",
-    "trusted_types": "Types of its columns were taken from the table and trusted to be public: what they tell of its "
-    "cells is outside this guarantee.",
+    "trusted_types": "The types of its columns were trusted to be public: what they tell of the cells of the table is "
+    "outside this guarantee.",
 }
 """Sentences about a domain that is not wholly public, by the mark that it bears."""
 
@@ -89,7 +89,7 @@ def limited(sentence: str, domain: Mapping[str, Any]) -> str:
 
     Example:
         >>> limited("When ...", {"attributes": {}, "trusted_types": True})
-        'When ... Types of its columns were taken from the table and trusted to be public: ...
+        'When ... The types of its columns were trusted to be public: ...
     """
     return " ".join([sentence, *(told for mark, told in _OUTSIDE.items() if domain.get(mark) is True)])
 

@@ -64,7 +64,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
     draft: true                                        # read off data: refused until the line is deleted
-    trusted_types: true                                # types of a file or frame, which cells may have decided
+    trusted_types: true                                # those of a file or frame, which a cell may have decided
 
 Paths are relative to the domain file. What is written holds the tables themselves.
 

@@ -16,8 +16,8 @@ DRAFT_ACCEPTED = (
 )
 """A sentence about a domain that nobody has said to be public."""
 TYPES_TRUSTED = (
-    "Types of its columns were taken from the table and trusted to be public: what they tell of its cells is outside "
-    "this guarantee."
+    "The types of its columns were trusted to be public: what they tell of the cells of the table is outside this "
+    "guarantee."
 )
 """A sentence about types that one cell may have decided."""
 
@@ -33,7 +33,7 @@ def caveats_in_words(domain: Domain) -> str:
         >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)]))
         ''
         >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)], trusted_types=True))
-        ' Types of its columns were taken from the table and trusted to be public: ...
+        ' The types of its columns were trusted to be public: ...
     """
     told = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
     return "".join(f" {sentence}" for holds, sentence in told if holds)
