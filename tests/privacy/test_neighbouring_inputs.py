@@ -8,21 +8,37 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from typer.testing import CliRunner
 
 import hedgerow
+from hedgerow.audit import audit_files, sentences
 from hedgerow.cli.app import app
-from hedgerow.data import automatic_domain, read_labels, read_table, scan_table
-from hedgerow.domain import OpenDomain, domain_from_mapping, domain_to_mapping
-from hedgerow.errors import HedgerowError, UnreadableTableError
+from hedgerow.data import automatic, automatic_domain, open_table, read_labels, read_table, scan_table
+from hedgerow.data.reading import databases, persons, readers
+from hedgerow.domain import (
+    TYPES_TRUSTED,
+    OpenDomain,
+    domain_from_mapping,
+    domain_to_mapping,
+    encoding,
+    learning,
+    plain,
+    words,
+)
+from hedgerow.errors import ColumnError, HedgerowError, UnreadableTableError
+from tests.privacy.mutants import Mutant, killed
 from tests.privacy.neighbouring import (
     BOUNDS,
     CHANGES,
@@ -32,7 +48,10 @@ from tests.privacy.neighbouring import (
     TYPES,
     Refused,
     Source,
+    object_frame,
+    parquet_of_pandas,
     postgresql,
+    replaced,
     spark_frame,
     table_of,
     written,
@@ -240,8 +259,6 @@ def test_a_record_does_not_decide_what_a_filter_makes_of_others(
 
 def test_persons_are_the_same_however_their_numbers_are_stored(tmp_path: Path) -> None:
     """A missing number elsewhere makes doubles of whole numbers, and of persons no others."""
-    import pandas as pd
-
     domain = domain_from_mapping({"sex": ["F", "M"]})
     rows = {"sex": ["F", "M"] * 20, "id": [i // 3 for i in range(40)]}
     whole = read_table(pd.DataFrame(rows), domain, person="id", at_most=2)
@@ -249,3 +266,139 @@ def test_persons_are_the_same_however_their_numbers_are_stored(tmp_path: Path) -
         frame = pd.DataFrame(rows).astype({"id": kind})
         other = read_table(frame, domain, person="id", at_most=2)
         assert (whole.marginals([("sex",)])[0] == other.marginals([("sex",)])[0]).all(), kind
+
+
+def in_pandas(**changed: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
+    """What is read of a frame of Python objects."""
+    try:
+        return counted(object_frame(replaced(table_of(3), **changed), Path()))
+    except ColumnError as error:
+        raise AssertionError("a cell of another kind is refused") from error
+
+
+def moved(before: list[dict[str, int]], after: list[dict[str, int]]) -> int:
+    """The largest sum of changes of counts of one column."""
+    return max(
+        sum(abs(here.get(key, 0) - there.get(key, 0)) for key in {*here, *there})
+        for here, there in zip(before, after, strict=True)
+    )
+
+
+def frames_declare_nothing() -> None:
+    kept, gap = (pd.DataFrame({"age": [30, 40, cell], "note": ["a", "b", cell]}) for cell in (50, None))
+    bounds = {"age": ("0", "120")}
+    assert automatic_domain(kept, bounds=bounds) == automatic_domain(gap, bounds=bounds), "a cell changed the domain"
+
+
+def numbers_are_labels_however_they_are_stored() -> None:
+    whole, gap = ([{"code": 3, "dose": 1}, {"code": cell, "dose": 2}] * 40 for cell in (3, None))
+    found = [counts_of_labels(pd.DataFrame(rows)) for rows in (whole, gap)]
+    assert set(found[0]) == set(found[1]) == {"3"}, "an empty cell has changed how others are spelled"
+    texts = [counts_of_labels(pd.DataFrame({"code": cells})) for cells in (["3"], ["3.0"])]
+    assert texts[0] == texts[1] == {"3": 1}
+
+
+def counts_of_labels(frame: pd.DataFrame) -> dict[str, int]:
+    wanted = OpenDomain({"code": {"values": {"learn": 9}}})
+    labels = read_labels(frame[["code"]], wanted)
+    return dict(
+        zip(*[each if isinstance(each, list) else each.tolist() for each in labels.counts("code")], strict=True)
+    )
+
+
+def cells_are_read_each_by_itself() -> None:
+    before, after = in_pandas(), in_pandas(code="x")
+    assert moved(before[1], after[1]) <= 2
+
+
+def digits_of_others_change_no_number() -> None:
+    domain = domain_from_mapping({"share": {"edges": [0, 0.1, 1]}})
+    found = [
+        read_table(pa.table({"share": pa.array([Decimal("0.1")] * 5, kind)}), domain).marginals([("share",)])[0]
+        for kind in (pa.decimal128(3, 1), pa.decimal128(20, 16))
+    ]
+    assert (found[0] == found[1]).all(), "the digits of one cell have moved others"
+
+
+def a_filter_sees_numbers_and_no_types() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        counts = []
+        for code in (4, None):
+            place = parquet_of_pandas(replaced(table_of(3), code=code), Path(folder))
+            table = scan_table(place, DECLARED_DOMAIN, where="cast(code as varchar) = '3'")
+            counts.append({str(i): int(n) for i, n in enumerate(table.marginals([("job",)])[0])})
+    assert moved([counts[0]], [counts[1]]) <= 2, "an empty cell decides which others pass"
+
+
+def doubles_that_are_not_told_apart_are_no_persons() -> None:
+    domain = domain_from_mapping({"sex": ["F", "M"]})
+    try:
+        read_table(pa.table({"id": [2.0**60, 2.0**60], "sex": ["F", "M"]}), domain, person="id", at_most=1)
+    except ColumnError:
+        return
+    raise AssertionError("two persons may have become one")
+
+
+def trust_is_told() -> None:
+    table = pa.table({"sex": ["F", "M"] * 50, "well": [True, False] * 50})
+    domain = automatic_domain(table, trust_types=True, types={"sex": "text"})
+    made = hedgerow.synthesize(table, 8.0, 1e-4, domain, workload="marginals:1", records=3, seed=1)
+    with tempfile.TemporaryDirectory() as folder:
+        made.save(f"{folder}/a.release")
+        audited = audit_files([f"{folder}/a.release"]).files[0]
+    told = {finding.check: finding for finding in audited.findings}
+    assert told["sentence"].severity.value == "holds", told["sentence"]
+    assert TYPES_TRUSTED in made.release.guarantee(), "types were trusted, and the guarantee does not say so"
+    assert "trusted" in told["types"].text
+
+
+def patched(module: Any, name: str, other: Any) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda monkeypatch: monkeypatch.setattr(module, name, other)
+
+
+def _as_stored(source: Any) -> tuple[dict[str, pa.DataType], bool]:
+    reader = open_table(source)
+    return reader.types(), True
+
+
+def _plain_as_stored(values: pa.Array[Any]) -> pa.Array[Any]:
+    return values.cast(pa.float64()) if pa.types.is_decimal(values.type) else plain(values)
+
+
+MUTANTS = [
+    Mutant(
+        "types of a data frame are taken for declared",
+        patched(automatic, "_types_of", _as_stored),
+        frames_declare_nothing,
+    ),
+    Mutant(
+        "labels 3 and 3.0 are two", patched(learning, "whole_text", str), numbers_are_labels_however_they_are_stored
+    ),
+    Mutant(
+        "a frame's cells get one type that holds all",
+        patched(readers, "cells_of", lambda cells: pa.array(cells, from_pandas=True)),
+        cells_are_read_each_by_itself,
+    ),
+    Mutant(
+        "decimal numbers are read by the digits of their column",
+        patched(encoding, "plain", _plain_as_stored),
+        digits_of_others_change_no_number,
+    ),
+    Mutant(
+        "a filter sees the type of a column",
+        patched(databases, "numbers_in", lambda _: {}),
+        a_filter_sees_numbers_and_no_types,
+    ),
+    Mutant(
+        "doubles beyond 2^53 name persons",
+        patched(persons, "_EXACT", float("inf")),
+        doubles_that_are_not_told_apart_are_no_persons,
+    ),
+    Mutant("a guarantee does not say that types were trusted", patched(words, "TYPES_TRUSTED", ""), trust_is_told),
+    Mutant("the auditor does not expect trusted types to be told", patched(sentences, "_OUTSIDE", {}), trust_is_told),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -107,9 +107,10 @@ def domain_from(
 
     Args:
         schema: One of: ``frame.dtypes`` of pandas, ``frame.schema`` of polars or an Arrow schema, of which names are
-            taken, and types with ``trust_types`` alone; a Table Schema of Frictionless, a pandera schema (also as its YAML or JSON describes it), or the metadata of one table of SDV,
-            each as a mapping, or as the path of a JSON or YAML file. Values that a schema lists, and bounds in it, are
-            taken to be public: give none that was inferred from private data.
+            taken, and types with ``trust_types`` alone; a Table Schema of Frictionless, a pandera schema (also as its
+            YAML or JSON describes it), or the metadata of one table of SDV, each as a mapping, or as the path of a JSON
+            or YAML file. Values that a schema lists, and bounds in it, are taken to be public: give none that was
+            inferred from private data.
         entries: Options of a domain file by column, which complete what the schema says or replace it:
             ``{"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]}``. Numbers with fractions need ``bins``, or
             ``"whole": True`` where the type is that of whole numbers with gaps.

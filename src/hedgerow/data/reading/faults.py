@@ -193,8 +193,8 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
         if scale is not None:
             return OutOfRangeError, f"a {scale_noun(scale)} between two steps of its scale", scale.finer
         remedy = (
-            "round the column, or declare 'edges' without 'whole' for it in the domain file; of a domain that is made by "
-            f"itself, say that it has fractions: --types {attribute.name}=number, or bounds with a point as in 0.0..120.0"
+            "round the column, or declare 'edges' without 'whole' for it in the domain file; with --auto-domain say "
+            f"that it has fractions: --types {attribute.name}=number, or bounds with a point, as in 0.0..120.0"
         )
         return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
     if isinstance(attribute, IntegerRange | Binned):
