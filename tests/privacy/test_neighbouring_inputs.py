@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -56,17 +57,18 @@ from tests.privacy.neighbouring import (
     table_of,
     written,
 )
+from tests.service.api import api, registration
 
 SOURCES = {**FILES, **FRAMES}
-SERVED = ("PostgreSQL", "Spark")
+SERVED = ("postgresql", "spark")
 CASES = [(source, change) for source in SOURCES for change in CHANGES]
 DECLARED_DOMAIN = domain_from_mapping({"attributes": DECLARED})
 
 
 def source_of(name: str, request: pytest.FixtureRequest) -> Source:
-    if name == "PostgreSQL":
+    if name == "postgresql":
         return postgresql(request.getfixturevalue("postgresql_address"))
-    return spark_frame(request.getfixturevalue("spark")) if name == "Spark" else SOURCES[name]
+    return spark_frame(request.getfixturevalue("spark")) if name == "spark" else SOURCES[name]
 
 
 def pair(source: Source, change: str, folder: Path) -> tuple[Any, Any]:
@@ -227,6 +229,61 @@ def schema_of(records: Any) -> Any:
         (name, str(kind))
         for name, kind in (records.dtypes.items() if hasattr(records.dtypes, "items") else records.schema.items())
     ]
+
+
+@pytest.mark.many(quick=4)
+@pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
+def test_a_session_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.json"
+    file.write_text(json.dumps({"attributes": DECLARED}))
+    both = []
+    for folder, data in places_of(change, name, tmp_path):
+        begun = ("--domain", file, "--session", folder / "s.session", "--epsilon", 1, "--seed", 1)
+        code, text = said("ask", data, *begun, "job = 'nurse'")
+        both.append((code, drawn_aside(text)))
+    assert both[0] == both[1]
+    assert both[0][0] == 0
+
+
+@pytest.mark.many(quick=4)
+@pytest.mark.parametrize("name", ["CSV", "CSV of pandas", "Parquet of pandas", "narrow Parquet of pandas"])
+@pytest.mark.parametrize("change", [change for change in CHANGES if "record" not in change])
+def test_two_tables_show_the_same(name: str, change: str, tmp_path: Path) -> None:
+    """Parents are the regions; the record that changes is one of their children."""
+    own = {each: entry for each, entry in DECLARED.items() if each != "region"}
+    (tmp_path / "children.json").write_text(json.dumps({"attributes": own}))
+    (tmp_path / "parents.json").write_text(json.dumps({"attributes": {"size": {"min": 1, "max": 3}}}))
+    (tmp_path / "parents.csv").write_text("region,size\nnorth,1\nsouth,2\n")
+    both = []
+    for folder, data in places_of(change, name, tmp_path):
+        tables = (tmp_path / "parents.csv", data, "--key", "region", "--at-most", 3)
+        domains = ("--domain", tmp_path / "parents.json", "--children-domain", tmp_path / "children.json")
+        out = ("-o", folder / "p.csv", "--children-output", folder / "c.csv")
+        code, text = said("synth-linked", *tables, *domains, *out, "--epsilon", 5, "--delta", 1e-6, "--seed", 1)
+        both.append(
+            (code, drawn_aside(text), *((folder / each).read_text().split("\n", 1)[0] for each in ("p.csv", "c.csv")))
+        )
+    assert both[0] == both[1]
+    assert both[0][0] == 0
+
+
+@pytest.mark.many(quick=8)
+@pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
+def test_a_server_says_the_same_of_a_data_set(name: str, change: str, tmp_path: Path) -> None:
+    """All of it but numbers, which follow from noise."""
+    both = []
+    for folder, place in places_of(change, name, tmp_path):
+        (folder / "server").mkdir()
+        with api(folder / "server") as here:
+            shutil.copytree(folder / "data", here.folder, dirs_exist_ok=True)
+            inside = place.replace(f"{folder}/data/", "")
+            carol = here.token("carol", "custodian")
+            given = registration("neighbours", source={"place": inside}, domain={"attributes": DECLARED})
+            made = here.call("POST", "/v1/datasets", carol, json=given)
+            asked = here.call("GET", "/v1/datasets/neighbours", carol)
+            both.append([(each.status_code, re.sub(r"[\d.]+(e[+-]?\d+)?", "#", each.text)) for each in (made, asked)])
+    assert both[0] == both[1]
+    assert both[0][0][0] == 201, both[0]
 
 
 CONDITIONS = (
