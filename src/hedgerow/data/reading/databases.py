@@ -7,7 +7,7 @@ passed on once rows are read.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -174,7 +174,7 @@ def _check_cases(reader: Reader) -> None:
 def open_folder(folder: Path, where: str | None = None) -> Reader:
     """Parquet files below a folder; of names like ``year=2024`` the key is a column, a text.
 
-    Each file is read by itself, since types can differ: DuckDB would bring all to one that holds all cells.
+    Files of the same types are read together. DuckDB would bring other types to one that holds all cells.
 
     Args:
         folder: Partitioned or not.
@@ -188,9 +188,14 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
     files = sorted(path for path in found if path.is_file() and not _is_aside(path.relative_to(folder)))
     if not files:
         raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
-    check_alike([open_table(file) for file in files])
-    options = "hive_partitioning = true, hive_types_autocast = false"
-    opened = [_opened(str(path), f"read_parquet({_text(str(path))}, {options})", where, connect) for path in files]
+    tables = [open_table(file) for file in files]
+    check_alike(tables)
+    alike = defaultdict[Any, list[str]](list)
+    for file, table in zip(files, tables, strict=True):
+        alike[frozenset(table.types().items())].append(_text(str(file)))
+    options = "hive_partitioning = true, hive_types_autocast = false, union_by_name = true"
+    relations = (f"read_parquet([{', '.join(listed)}], {options})" for listed in alike.values())
+    opened = [_opened(str(folder), relation, where, connect) for relation in relations]
     return one_after_another(str(folder), opened, filtered=where is not None)
 
 
