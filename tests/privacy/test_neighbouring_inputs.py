@@ -98,9 +98,7 @@ def counted(place: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
     placed = isinstance(place, str) or type(place).__module__.startswith("pyspark")
     read = scan_table if placed else read_table
     for domain in (wanted.fine, DECLARED_DOMAIN):
-        table = read(place, domain)
-        for name in domain.names:
-            (found,) = table.marginals([(name,)])
+        for found in read(place, domain).marginals([(name,) for name in domain.names]):
             counts.append({str(code): int(number) for code, number in enumerate(found)})
     return content, counts
 
@@ -444,7 +442,7 @@ MUTANTS = [
         frames_declare_nothing,
     ),
     Mutant(
-        "labels 3 and 3.0 are two", patched(learning, "whole_text", str), numbers_are_labels_however_they_are_stored
+        "labels 3 and 3.0 are two", patched(learning, "canonical_text", str), numbers_are_labels_however_they_are_stored
     ),
     Mutant(
         "a frame's cells get one type that holds all",

@@ -42,17 +42,20 @@ def value_text(value: Value) -> str:
 
 
 _WHOLE = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
+_TRUTHS = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
 
 
-def whole_text(text: str) -> str:
-    """A text that spells a whole number with a fraction of zeros, as that of the integer; others as they are.
+def canonical_text(text: str) -> str:
+    """The text of a value that other programs spell otherwise: a whole number with a fraction of zeros, a truth value.
 
     Example:
-        >>> [whole_text(text) for text in ("3.0", "-0.0", "3.5", "007.0", "3")]
-        ['3', '0', '3.5', '007.0', '3']
+        >>> [canonical_text(text) for text in ("3.0", "-0.0", "3.5", "007.0", "true")]
+        ['3', '0', '3.5', '007.0', 'True']
     """
     found = _WHOLE.fullmatch(text)
-    return text if found is None else found[2] if found[2] == "0" else found[1] + found[2]
+    if found is None:
+        return _TRUTHS.get(text, text)
+    return found[2] if found[2] == "0" else found[1] + found[2]
 
 
 def codes_by_text(attribute: Attribute) -> dict[str, int]:

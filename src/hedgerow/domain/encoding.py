@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.arrow import arrow_flags, numpy_of, of_each_kind
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text, whole_text
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import EPOCH, Scale
 
@@ -227,7 +227,7 @@ class CategoricalEncoder(Encoder):
         if code is None and not key:
             code = self._empty
         if code is None:
-            code = self._texts.get(whole_text(key))
+            code = self._texts.get(canonical_text(key))
         if code is None and self._numbers:
             code = self._numbers.get(_number(key))
         return self._or_other(Fault.UNKNOWN) if code is None else code
