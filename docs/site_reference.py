@@ -46,6 +46,7 @@ FILE_EXAMPLES = {
     "ignore": "attributes: {age: {min: 0, max: 110}}\nignore: [name, id]",
     "order": "attributes: {age: {min: 0, max: 110}, sex: [F, M]}\norder: [sex]",
     "draft": "attributes: {age: {min: 17, max: 90}}\ndraft: true",
+    "trusted_types": "attributes: {age: {min: 17, max: 90}}\ntrusted_types: true",
 }
 """A whole file for each key of a file."""
 KEY_EXAMPLES = {

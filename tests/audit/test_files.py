@@ -285,6 +285,27 @@ def test_no_other_rounding_is_taken_for_that_of_an_earlier_version(release: Path
     assert bad(audited(rewritten(release, rounded))) == {"sentence"}
 
 
+@pytest.mark.parametrize("mark", ["draft", "trusted_types"])
+def test_a_domain_that_is_not_wholly_public_is_in_the_sentence(mark: str, tmp_path: Path) -> None:
+    """A file that hides the mark, or the words, contradicts itself; one that hides both is another file."""
+    domain = hedgerow.Domain(MIXED.attributes, **{mark: True})
+    made = run(MWEM(rounds=2), PureDP(1.0), "marginals:1", domain)
+    told = made.guarantee()
+    path = saved(made, tmp_path)
+    assert audited(path).verdict is Severity.HOLDS
+    assert audited(path).facts["guarantee"] == told
+    assert told.endswith("this guarantee.")
+
+    def unmarked(content: dict[str, Any]) -> None:
+        del content["domain"][mark]
+
+    def untold(content: dict[str, Any]) -> None:
+        content["guarantee"] = PureDP(1.0).statement()
+
+    for change in (unmarked, untold):
+        assert bad(audited(rewritten(path, change))) == {"sentence"}
+
+
 def test_a_changed_budget_contradicts_the_limit_and_the_sentence(release: Path) -> None:
     def promised(content: dict[str, Any]) -> None:
         content["budget"]["epsilon"] = 0.5

@@ -47,7 +47,8 @@ def test_whole_numbers_match_however_they_are_stored(values: Any, cells: list[An
 
 def test_other_spellings_match_numbers_and_not_texts() -> None:
     assert codes(Categorical("a", (1, 2.5)), ["1.0", "01", "2.50", "+1", "1 ", "1_0"]) == [0, 0, 1, 0, -2, -2]
-    assert codes(Categorical("a", ("1", "2.5")), ["1.0", "01", "2.50"]) == [-2, -2, -2]
+    assert codes(Categorical("a", ("1", "2.5")), ["1.0", "01", "2.50"]) == [0, -2, -2]
+    assert codes(Categorical("a", ("1", "1.0")), ["1.0", "1", "1.00"]) == [1, 0, 0]
 
 
 def test_booleans() -> None:

@@ -86,8 +86,28 @@ def test_dtypes_of_pandas_and_what_is_public_beside_them() -> None:
     kinds = {"age": "int64", "sex": pd.CategoricalDtype(["F", "M"]), "well": "bool"}
     frame = pd.DataFrame({"age": [1], "sex": ["F"], "well": [True]}).astype(kinds)
     ages = {"age": {"min": 0, "max": 110}}
-    assert domain_from(frame.dtypes, ages, public_categories=True) == WANTED
-    assert domain_from(frame.dtypes, {**ages, "sex": ["F", "M"]}) == WANTED
+    assert domain_from(frame.dtypes, ages, public_categories=True, trust_types=True) == WANTED
+    assert domain_from(frame.dtypes, {**ages, "sex": ["F", "M"]}, trust_types=True) == WANTED
+
+
+def test_types_of_frames_are_not_taken_unasked() -> None:
+    """An empty cell, a first cell and a fraction change types, and nothing that is made of these."""
+    cells = {"age": [30, 40], "job": ["a", "b"], "note": [None, None], "well": [True, False]}
+    changed = [{}, {"age": [30, None]}, {"age": [30, 1.5]}, {"note": [None, "z"]}, {"well": [True, None]}]
+    entries = {"age": {"min": 0, "max": 110}, "job": ["a", "b"], "note": ["y", "z"], "well": [False, True]}
+    frames = [{**cells, **other} for other in changed]
+    schemas = [
+        [pd.DataFrame(each).dtypes for each in frames],
+        [pl.DataFrame(each, strict=False).schema for each in frames],
+        [pa.table(each).schema for each in frames],
+    ]
+    made = [domain_from(schema, entries) for same in schemas for schema in same]
+    assert all(each == made[0] and not each.trusted_types for each in made)
+    for same in schemas:
+        with pytest.raises(DomainError, match="say: age: values; job: values; note: values; well: values"):
+            domain_from(same[0])
+    assert domain_from(schemas[0][0], entries, trust_types=True).trusted_types
+    assert not domain_from(TABLE_SCHEMA, trust_types=True).trusted_types, "its types are the schema's own"
 
 
 def categories_are_not_taken_unasked() -> None:
@@ -117,7 +137,7 @@ def test_values_that_may_be_private_are_not_taken_for_public(mutant: Mutant, mon
 
 def test_enums_of_polars_are_declared_and_categoricals_are_not() -> None:
     kinds = {"age": pl.UInt8, "sex": pl.Enum(["F", "M"]), "well": pl.Boolean}
-    made = domain_from(pl.DataFrame(schema=kinds).schema, {"age": {"min": 0, "max": 110}})
+    made = domain_from(pl.DataFrame(schema=kinds).schema, {"age": {"min": 0, "max": 110}}, trust_types=True)
     assert [each.labels[-1] for each in made] == ["?", "?", "?"]
     assert made["sex"].labels == ("F", "M", "?")
     with pytest.raises(DomainError, match="sex: values"):
@@ -139,7 +159,7 @@ def test_every_type_of_arrow_says_what_it_needs() -> None:
         "list": pa.list_(pa.int8()),
     }
     with pytest.raises(DomainError) as caught:
-        domain_from(pa.schema(list(kinds.items())))
+        domain_from(pa.schema(list(kinds.items())), trust_types=True)
     bounds = "whole: min, max; part: min, max, bins; money: min, max, bins"
     scales = "; ".join(f"{name}: min, max" for name in ("day", "moment", "clock", "length"))
     assert caught.value.message == f"the schema does not say: label: values; text: values; {bounds}; {scales}"
@@ -155,7 +175,7 @@ def test_every_type_of_arrow_says_what_it_needs() -> None:
         "clock": {"min": "08:00", "max": "08:59"},
         "length": {"min": "PT0M", "max": "PT1H"},
     }
-    made = domain_from(pa.schema(list(kinds.items())), entries)
+    made = domain_from(pa.schema(list(kinds.items())), entries, trust_types=True)
     assert made.shape == (3, 2, 3, 5, 102, 32, 25, 61, 62, 3)
     assert made.ignored == ("list",)
 
@@ -240,6 +260,7 @@ def test_what_is_no_schema_is_refused(schema: Any) -> None:
 def test_numbers_with_fractions_need_bins_or_are_said_to_be_whole() -> None:
     schema = pd.DataFrame({"age": [1.0, None], "code": ["1", "2"]}).dtypes
     with pytest.raises(DomainError, match=r"does not say: age: bins\n"):
-        domain_from(schema, {"age": {"min": 0, "max": 99}, "code": {"min": 1, "max": 5}})
-    made = domain_from(schema, {"age": {"min": 0, "max": 99, "whole": True}, "code": {"min": 1, "max": 5}})
+        domain_from(schema, {"age": {"min": 0, "max": 99}, "code": {"min": 1, "max": 5}}, trust_types=True)
+    entries = {"age": {"min": 0, "max": 99, "whole": True}, "code": {"min": 1, "max": 5}}
+    made = domain_from(schema, entries, trust_types=True)
     assert made.shape == (101, 6)

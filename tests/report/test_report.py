@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, Table, read_table
-from hedgerow.domain import Derived, impossible, width_level
+from hedgerow.domain import DRAFT_ACCEPTED, Derived, impossible, width_level
 from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.file import domain_from_mapping
@@ -25,7 +25,7 @@ from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
 from hedgerow.queries.core.noise import NoiseKind
 from hedgerow.queries.core.query import Marginal, Measurement
 from hedgerow.queries.workload import Workload
-from hedgerow.release import DRAFT_ACCEPTED, Provenance, Release, column_summaries
+from hedgerow.release import Provenance, Release, column_summaries
 from hedgerow.report import render_report, write_report
 from hedgerow.report.page import _large
 from hedgerow.report.plots import shortened

@@ -24,10 +24,11 @@ from hedgerow.audit.measurement_checks import (
     check_measurements,
     check_sensitivities,
     check_total,
+    check_types,
 )
 from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
-from hedgerow.audit.sentences import relation_of, sentence_of, stamped
+from hedgerow.audit.sentences import limited, relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
 from hedgerow.audit.trace_checks import check_traces
 
@@ -159,6 +160,7 @@ class _Checking:
         if self._opened.kind != LEDGER:
             yield "measurements", self._check_measurements
             yield "learnt domain", self._check_learnt
+            yield "types", lambda: check_types(self._content["domain"])
             yield "error estimate", lambda: check_error(self._content.get("error"), entries)
             yield "run", lambda: check_traces(self._content, entries)
         yield "sensitivities", self._check_sensitivities
@@ -193,9 +195,10 @@ class _Checking:
 
     def _sentence(self, *, nearest: bool = False) -> str:
         written = sentence_of(self._budget or {}, float(exact(self._ledger["limit"])), nearest=nearest)
-        if self._opened.kind == LEDGER or self._origin["secure"] is True:
+        if self._opened.kind == LEDGER:
             return written
-        return stamped(written, self._origin.get("noise"))
+        written = limited(written, self._content["domain"])
+        return written if self._origin["secure"] is True else stamped(written, self._origin.get("noise"))
 
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")

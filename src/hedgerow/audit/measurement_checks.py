@@ -176,6 +176,21 @@ def _learns(entry: Entry, name: str) -> bool:
     return (told["form"], told["scope"]) == ("marginal", [name])
 
 
+def check_types(domain: Mapping[str, Any]) -> Finding | None:
+    """The types of columns of a domain that was learnt, of which no file shows where they come from.
+
+    Args:
+        domain: The domain as the file holds it.
+    """
+    if domain.get("trusted_types") is True:
+        return Finding("types", Severity.NOTE, "those of its columns were trusted to be public")
+    entries = domain.get("attributes", domain)
+    if not any(isinstance(entry, Mapping) and entry.get("learnt") for entry in entries.values()):
+        return None
+    told = "that types and bounds were declared, and not read off the data, is not in the file"
+    return Finding("types", Severity.NOTE, told)
+
+
 def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:
     """Whether both figures of the error estimate were paid for, with the noise that they are told to have.
 

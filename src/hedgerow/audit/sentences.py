@@ -78,6 +78,29 @@ def _accounted(budget: Mapping[str, Any], limit: float, figure: Figure) -> str:
     return f"zCDP with rho = {figure(limit, 6)}"
 
 
+_OUTSIDE = {
+    "draft": "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are "
+    "outside this guarantee.",
+    "trusted_types": "The types of its columns were trusted to be public: what they tell of the cells of the table is "
+    "outside this guarantee.",
+}
+"""Sentences about a domain that is not wholly public, by the mark that it bears."""
+
+
+def limited(sentence: str, domain: Mapping[str, Any]) -> str:
+    """The sentence, and what the domain holds that it does not cover.
+
+    Args:
+        sentence: The guarantee of the budget.
+        domain: The domain as the file holds it.
+
+    Example:
+        >>> limited("When ...", {"attributes": {}, "trusted_types": True})
+        'When ... The types of its columns were trusted to be public: ...
+    """
+    return " ".join([sentence, *(told for mark, told in _OUTSIDE.items() if domain.get(mark) is True)])
+
+
 def stamped(sentence: str, noise: str | None) -> str:
     """The sentence of a release whose noise was not secure.
 

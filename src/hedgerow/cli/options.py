@@ -55,6 +55,24 @@ Columns = Annotated[
     str | None,
     table_option("--columns", metavar="A,B,...", help="Use these columns only; a name with a comma in double quotes."),
 ]
+Types = Annotated[
+    list[str] | None,
+    table_option(
+        "--types",
+        metavar="NAME=TYPE,...",
+        help="Types of columns: int, number, text, bool, date, time, datetime or duration, with a step or form behind "
+        "a colon: cost=number:0.01, born=date:%d.%m.%Y. Without a type the bounds say it: 0..120 are whole numbers, "
+        "0.0..120.0 numbers with fractions; a column without both holds labels.",
+    ),
+]
+TrustTypes = Annotated[
+    bool,
+    table_option(
+        "--trust-types",
+        help="Take the types of a Parquet file or a view for public, as those of a database's table are. One cell can "
+        "decide them (a gap makes fractions of whole numbers): the sentence of the guarantee says so.",
+    ),
+]
 CountColumn = Annotated[
     str | None,
     table_option("--count-column", metavar="NAME", help="Column that says how many records a row stands for."),
@@ -335,10 +353,12 @@ def wanted_of(
     *,
     automatic: bool,
     bounds: Sequence[str],
+    types: Sequence[str] = (),
+    trust_types: bool = False,
     apart: Iterable[str | None] = (),
     accept_draft: bool = False,
 ) -> Domain | OpenDomain:
-    """The domain in a file, or the one that follows from names and types of columns and from bounds.
+    """The domain in a file, or the one that follows from names of columns, and from types and bounds that are given.
 
     Args:
         data: Place of the table.
@@ -346,6 +366,8 @@ def wanted_of(
         columns: Columns that ``--columns`` selects; None for all.
         automatic: Whether ``--auto-domain`` is given.
         bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
+        types: Types of columns, each as ``NAME=TYPE``, several of them with commas between.
+        trust_types: Whether the table's own types are taken for public.
         apart: Columns that say something of rows.
         accept_draft: Whether the domain may be a draft.
 
@@ -359,17 +381,24 @@ def wanted_of(
             f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"
         )
     if domain_file is not None:
-        if bounds:
-            raise typer.BadParameter("--bounds go with --auto-domain; a domain file has its own")
+        if bounds or types or trust_types:
+            option = "--bounds" if bounds else "--types" if types else "--trust-types"
+            raise typer.BadParameter(f"{option} go with --auto-domain; a domain file has its own")
         return opened(domain_file, columns, accept_draft=accept_draft)
     from hedgerow.domain import OpenDomain
 
-    wanted = OpenDomain(automatic_content(data, columns, bounds, apart))
+    wanted = OpenDomain(automatic_content(data, columns, bounds, types, apart, trust_types=trust_types))
     return wanted if wanted.learns else wanted.fine
 
 
 def automatic_content(
-    data: str, columns: str | None, bounds: Sequence[str], apart: Iterable[str | None] = ()
+    data: str,
+    columns: str | None,
+    bounds: Sequence[str],
+    types: Sequence[str] = (),
+    apart: Iterable[str | None] = (),
+    *,
+    trust_types: bool = False,
 ) -> dict[str, Any]:
     """The content of a domain file that follows from public facts alone.
 
@@ -377,12 +406,37 @@ def automatic_content(
         data: Place of the table.
         columns: Columns that ``--columns`` selects; None for all.
         bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
+        types: Types of columns, each as ``NAME=TYPE``.
         apart: Columns that say something of rows.
+        trust_types: Whether the table's own types are taken for public.
     """
     from hedgerow.data import automatic_domain
 
-    kept = [name for name in apart if name is not None]
-    return automatic_domain(data, bounds=split_bounds(bounds), columns=split_names(columns), apart=kept)
+    return automatic_domain(
+        data,
+        bounds=split_bounds(bounds),
+        types=split_types(types),
+        trust_types=trust_types,
+        columns=split_names(columns),
+        apart=[name for name in apart if name is not None],
+    )
+
+
+def split_types(types: Sequence[str]) -> dict[str, str]:
+    """The type of each column that ``--types`` names.
+
+    Example:
+        >>> split_types(["age=int,note=text", "born=date:%d.%m.%Y"])
+        {'age': 'int', 'note': 'text', 'born': 'date:%d.%m.%Y'}
+    """
+    known: dict[str, str] = {}
+    for text in types:
+        for part in re.split(r",(?=[^,]*=)", text):
+            name, equals, kind = part.partition("=")
+            if not (equals and name.strip() and kind.strip()):
+                raise typer.BadParameter(f"--types {text!r} is not NAME=TYPE, as in age=int,note=text")
+            known[name.strip()] = kind.strip()
+    return known
 
 
 def split_bounds(bounds: Sequence[str]) -> dict[str, tuple[str, str]]:

@@ -1,22 +1,26 @@
-"""A domain from public facts alone: names and types of a table's columns, and bounds that are given.
+"""A domain from public facts alone: names of a table's columns, and what is said of them: types and bounds.
 
-Types are those that a Parquet file, a data frame or a database declares. A CSV file declares none: its columns are
-labels unless bounds say that they are numbers or dates. What is not public is learnt under the budget: the values of
-labels, and the bins of what has many values. No cell decides anything.
+A type is public where it is declared: in the call, or by a database, which stores it apart from the cells. Those of a
+Parquet file or a data frame were chosen by whoever wrote the cells, and one cell can change them: an empty one makes
+doubles of whole numbers, the first one gives a column a type that had none. So they are not looked at, unless somebody
+vouches for them, which the domain then says. A column of which nothing is declared is one of labels. What is not public
+is learnt under the budget: the values of labels, and the bins of what has many values. No cell decides anything.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from hedgerow.data.reading import open_place, open_table
-from hedgerow.data.scanning.chunks import spark_frame
+from hedgerow.data.scanning.chunks import is_stored_in_spark, spark_frame
 from hedgerow.domain import attribute_of
-from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
+from hedgerow.errors import ConfigError, DomainError
 
 Bounds = tuple[str, str]
 
@@ -34,84 +38,122 @@ def automatic_domain(
     source: Any,
     *,
     bounds: Mapping[str, Bounds] | None = None,
+    types: Mapping[str, str] | None = None,
+    trust_types: bool = False,
     columns: Iterable[str] | None = None,
     apart: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The content of a domain file that follows from names and types of columns, and from bounds.
+    """The content of a domain file that follows from names of columns, and from what is declared of them.
 
     Args:
         source: The table: a place or a data frame; of its rows nothing is used.
-        bounds: The smallest and the largest value of columns of numbers, dates, times or durations, as texts.
+        bounds: The smallest and the largest value of columns of numbers, dates, times or durations, as texts. Without a
+            type they say what their column holds: ``("0", "120")`` whole numbers, ``("0.0", "120.0")`` numbers with
+            fractions, others dates, times on dates, times of day or durations.
+        types: Types of columns: ``int``, ``number``, ``text``, ``bool``, ``date``, ``time`` (of day), ``datetime`` and
+            ``duration``. Behind a colon may stand the step, the form of texts, or both: ``number:0.5``,
+            ``date:%d.%m.%Y``, ``datetime:15min:%d.%m.%Y %H:%M``. They stand above those of a database.
+        trust_types: Whether types that a Parquet file, a data frame or a view has are taken for public; the domain, and
+            the guarantee of a release over it, say so.
         columns: Names of the columns that are wanted; None for all.
         apart: Names of columns that say something of rows, and are none of the records'.
 
     Returns:
-        The content that `OpenDomain` reads. Columns that hold neither texts nor numbers are ignored.
+        The content that `OpenDomain` reads. Columns whose declared type holds neither texts nor numbers are ignored.
 
     Raises:
-        ConfigError: Columns of numbers or dates have no bounds, or bounds are given for a column that has none.
+        ConfigError: Columns of numbers or dates have no bounds, bounds or a type are given for a column that has none,
+            or a type is unknown.
         DomainError: Bounds do not fit the type of their column.
-        UnreadableTableError: The table is not there, or holds no rows.
+        UnreadableTableError: The table is not there.
 
     Example:
         >>> table = pa.table({"job": ["nurse"], "age": [30], "well": [True]})
-        >>> automatic_domain(table, bounds={"age": ("0", "120")})["attributes"]["age"]
-        {'min': 0, 'max': 120, 'missing': True, 'whole': True, 'bins': {'learn': 32}, 'points': [0, 120]}
+        >>> automatic_domain(table, bounds={"age": ("0", "120")}, types={"well": "bool"})["attributes"]
+        {'job': {'values': {'learn': 500}},
+         'age': {'min': 0, 'max': 120, 'missing': True, 'whole': True, 'bins': {'learn': 32}, 'points': [0, 120]},
+         'well': {'values': [False, True], 'missing': True}}
     """
-    given = dict(bounds or {})
-    kinds, typed = _kinds(source)
-    chosen = [name for name in kinds if name not in set(apart)] if columns is None else list(columns)
-    if unknown := [name for name in (*chosen, *given) if name not in kinds or (name in given and name not in chosen)]:
+    given, said = dict(bounds or {}), dict(types or {})
+    kinds, declared = _types_of(source)
+    chosen = [name for name in kinds if name and name not in set(apart)] if columns is None else list(columns)
+    if unknown := [
+        name
+        for name in (*chosen, *given, *said)
+        if name not in kinds or ((name in given or name in said) and name not in chosen)
+    ]:
         raise ConfigError(
             f"the table has no column {unknown[0]!r} that is read", remedy=f"its columns are: {', '.join(kinds)}"
         )
+    makers: dict[str, Maker | None] = {}
+    if declared or trust_types:
+        makers = {name: _maker(kinds[name]) for name in chosen}
+    makers |= {name: _said(name, said[name]) for name in chosen if name in said}
     entries: dict[str, Any] = {}
     ignored: list[str] = []
-    lacking: list[str] = []
+    lacking: dict[str, str] = {}
     for name in chosen:
-        make = _maker(kinds[name]) if typed else _of_text
+        make = makers.get(name, _of_text)
         if make is None:
             ignored.append(name)
-        elif make in _BOUNDED and name not in given:
-            lacking.append(name)
+        elif (example := _EXAMPLES.get(_plainest(make))) is not None and name not in given:
+            lacking[name] = example
         else:
             entries[name] = make(name, given.pop(name, None))
     if lacking:
-        wanted = " ".join(f"--bounds {_quoted(name)}={_EXAMPLES[_maker(kinds[name])]}" for name in lacking)
+        wanted = " ".join(f"--bounds {_quoted(name)}={example}" for name, example in lacking.items())
         raise ConfigError(
             f"columns whose bounds are not known in public: {', '.join(lacking)}",
             remedy=f"give them, from a code book or common knowledge and not from the table: {wanted}",
         )
     if given:
         raise ConfigError(f"bounds of {next(iter(given))!r}, which has none", remedy="leave them out")
-    return {"attributes": entries} | ({"ignore": ignored} if ignored else {})
+    trusted = trust_types and not declared and set(said) < set(chosen)
+    return (
+        ({"trusted_types": True} if trusted else {})
+        | {"attributes": entries}
+        | ({"ignore": ignored} if ignored else {})
+    )
 
 
 def _quoted(name: str) -> str:
     return f"'{name}'" if " " in name else name
 
 
-def _kinds(source: Any) -> tuple[dict[str, pa.DataType], bool]:
-    """Name and type of each column, and whether types are declared."""
+def _types_of(source: Any) -> tuple[dict[str, pa.DataType], bool]:
+    """Names of the columns and the types that the source has for them, and whether these are declared."""
     frame = spark_frame(source)
     if frame is not None:
-        from pyspark.sql.pandas.types import to_arrow_schema
+        from hedgerow.data.scanning.spark import types_of
 
-        schema: Any = to_arrow_schema(frame.schema)
-        return dict(zip(schema.names, schema.types, strict=True)), True
+        return types_of(frame), is_stored_in_spark(source)
     reader = open_place(source) if isinstance(source, str) else open_table(source)
-    names = [name for name in reader.names if name]
-    batches: Any = reader.batches(names, ())
-    with closing(batches):
-        first = next(iter(batches), None)
-    if first is None:
-        raise UnreadableTableError("the table holds no rows", file=reader.file, remedy="check how it was made")
-    if reader.texts:
-        return dict.fromkeys(names, pa.string()), False
-    return dict(zip(first.schema.names, first.schema.types, strict=True)), True
+    return dict.fromkeys(reader.names, pa.string()) | reader.types(), reader.declared
 
 
 Maker = Callable[[str, "Bounds | None"], dict[str, Any]]
+
+
+def _said(name: str, text: str) -> Maker:
+    """The function that makes the entry of a column of a type that somebody wrote.
+
+    Raises:
+        ConfigError: There is no such type, or it has no step or form.
+    """
+    kind, _, rest = text.partition(":")
+    if kind not in _NAMED:
+        raise ConfigError(f"the type {kind!r} of {name!r} is unknown", remedy=f"give one of {', '.join(_NAMED)}")
+    step, _, form = ("", "", rest) if rest.startswith("%") else rest.partition(":")
+    options = {option: value for option, value in (("step", step), ("format", form)) if value}
+    make = _NAMED[kind]
+    if not options:
+        return make
+    if make is _of_numbers and not form:
+        return partial(_of_decimals, step=step)
+    if make not in _STEPPED or (make is _of_dates and step):
+        what = "form" if form else "step"
+        raise ConfigError(f"the type {text!r} of {name!r}: {kind} has no {what}", remedy=f"write {name}={kind}")
+    return partial(make, **options)
 
 
 def _maker(kind: pa.DataType) -> Maker | None:
@@ -123,8 +165,15 @@ def _maker(kind: pa.DataType) -> Maker | None:
     return None
 
 
+def _plainest(make: Maker) -> Any:
+    """The function without options."""
+    return make.func if isinstance(make, partial) else make
+
+
 def _of_labels(name: str, bounds: Bounds | None) -> dict[str, Any]:
-    return _of_text(name, bounds) if bounds else {"values": {"learn": MOST_VALUES}}
+    if bounds:
+        raise ConfigError(f"bounds of {name!r}, which is text", remedy="leave them out, or the type")
+    return {"values": {"learn": MOST_VALUES}}
 
 
 def _of_flags(name: str, bounds: Bounds | None) -> dict[str, Any]:
@@ -136,14 +185,14 @@ def _of_flags(name: str, bounds: Bounds | None) -> dict[str, Any]:
 def _of_text(name: str, bounds: Bounds | None) -> dict[str, Any]:
     """A column of which nothing is known but bounds: whole numbers, numbers, or what has dates and times as bounds."""
     if bounds is None:
-        return {"values": {"learn": MOST_VALUES}}
+        return _of_labels(name, None)
     for number, make in ((int, _of_whole), (float, _of_numbers)):
         try:
             _ = [number(bound) for bound in bounds]
         except ValueError:
             continue
         return make(name, bounds)
-    return _of_dates(name, bounds)
+    return _on_a_scale(name, bounds, step=_STEP if any(mark in bounds[0] for mark in "T:P") else "")
 
 
 def _of_whole(name: str, bounds: Bounds | None) -> dict[str, Any]:
@@ -159,44 +208,74 @@ def _of_numbers(name: str, bounds: Bounds | None) -> dict[str, Any]:
     return {"min": low, "max": high, "missing": True, "bins": {"learn": BINS}}
 
 
-def _of_dates(name: str, bounds: Bounds | None) -> dict[str, Any]:
+def _of_decimals(name: str, bounds: Bounds | None, step: str) -> dict[str, Any]:
+    low, high = _numbers(name, bounds, float)
+    (width,) = _numbers(name, (step,), float)
+    return _learning(name, {"min": low, "max": high, "missing": True, "step": width})
+
+
+def _of_dates(name: str, bounds: Bounds | None, **options: str) -> dict[str, Any]:
+    return _on_a_scale(name, bounds, **options)
+
+
+def _of_lengths(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
+    return _on_a_scale(name, bounds, step=step, **options)
+
+
+def _of_times(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
     low, high = bounds or ("", "")
-    stepped = {"step": _STEP} if any(mark in low for mark in "T:P") else {}
-    return _on_a_scale(name, {"min": low, "max": high, "missing": True, **stepped})
+    ends = low if "T" in low else f"{low}T00:00", high if "T" in high else f"{high}T{_last(step)}"
+    return _on_a_scale(name, ends, step=step, **options)
 
 
-def _of_lengths(name: str, bounds: Bounds | None) -> dict[str, Any]:
-    return _of_dates(name, bounds)
+def _last(step: str) -> str:
+    """The time of the last step of a day."""
+    found = re.fullmatch(r"(\d{1,5})(s|min|h)", step)
+    seconds = int(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]] if found else 60
+    last = datetime(2000, 1, 2) - timedelta(seconds=seconds)
+    return last.time().isoformat("seconds" if seconds % 60 else "minutes")
 
 
-def _of_times(name: str, bounds: Bounds | None) -> dict[str, Any]:
+def _of_clocks(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
+    return _on_a_scale(name, bounds or ("00:00", "23:59"), step=step, **options)
+
+
+def _on_a_scale(name: str, bounds: Bounds | None, **options: str) -> dict[str, Any]:
     low, high = bounds or ("", "")
-    ends = {"min": low if "T" in low else f"{low}T00:00", "max": high if "T" in high else f"{high}T23:59"}
-    return _on_a_scale(name, {**ends, "missing": True, "step": _STEP})
+    return _learning(
+        name, {"min": low, "max": high, "missing": True, **{key: each for key, each in options.items() if each}}
+    )
 
 
-def _of_clocks(name: str, bounds: Bounds | None) -> dict[str, Any]:
-    low, high = bounds or ("00:00", "23:59")
-    return _on_a_scale(name, {"min": low, "max": high, "missing": True, "step": _STEP})
-
-
-def _on_a_scale(name: str, entry: dict[str, Any]) -> dict[str, Any]:
+def _learning(name: str, entry: dict[str, Any]) -> dict[str, Any]:
     """With bins to be learnt, if there are many steps."""
     return entry if attribute_of(name, entry).size <= _FEW else entry | {"bins": {"learn": BINS}}
 
 
-def _numbers(name: str, bounds: Bounds | None, number: Callable[[str], Any]) -> tuple[Any, Any]:
+def _numbers(name: str, bounds: Iterable[str] | None, number: Callable[[str], Any]) -> list[Any]:
+    given = tuple(bounds or ())
     try:
-        low, high = (number(bound) for bound in bounds or ())
+        return [number(bound) for bound in given]
     except ValueError:
         raise DomainError(
-            f"attribute {name!r}: {'..'.join(bounds or ())} are no bounds of {'whole ' * (number is int)}numbers",
-            remedy=f"write --bounds {_quoted(name)}=0..100",
+            f"attribute {name!r}: {'..'.join(given)} are no bounds of {'whole ' * (number is int)}numbers",
+            remedy=f"write --bounds {_quoted(name)}={'0..100' if number is int else '0.0..100.0'}",
         ) from None
-    return low, high
 
 
-_BOUNDED = (_of_whole, _of_numbers, _of_dates, _of_times, _of_lengths)
+_NAMED: dict[str, Maker] = {
+    "int": _of_whole,
+    "number": _of_numbers,
+    "text": _of_labels,
+    "bool": _of_flags,
+    "date": _of_dates,
+    "time": _of_clocks,
+    "datetime": _of_times,
+    "duration": _of_lengths,
+}
+"""Types that a person may write."""
+_STEPPED: tuple[Maker, ...] = (_of_dates, _of_clocks, _of_times, _of_lengths)
+"""Those that have a form, and all but the first a step."""
 _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker], ...] = (
     (pa.types.is_boolean, _of_flags),
     (pa.types.is_integer, _of_whole),
@@ -206,13 +285,15 @@ _MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker], ...] = (
     (pa.types.is_timestamp, _of_times),
     (pa.types.is_duration, _of_lengths),
     (pa.types.is_time, _of_clocks),
-    (pa.types.is_string, _of_labels),
-    (pa.types.is_large_string, _of_labels),
-    (pa.types.is_string_view, _of_labels),
+    (pa.types.is_string, _of_text),
+    (pa.types.is_large_string, _of_text),
+    (pa.types.is_string_view, _of_text),
+    (pa.types.is_null, _of_text),
 )
 _EXAMPLES: dict[Any, str] = {
     _of_whole: "LOW..HIGH",
     _of_numbers: "LOW..HIGH",
+    _of_decimals: "LOW..HIGH",
     _of_dates: "YYYY-MM-DD..YYYY-MM-DD",
     _of_times: "YYYY-MM-DD..YYYY-MM-DD",
     _of_lengths: "PT0H..P30D",

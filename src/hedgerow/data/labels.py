@@ -14,7 +14,7 @@ import numpy as np
 
 from hedgerow.arrays import Ints
 from hedgerow.data.reading import labels_of, open_place, open_table
-from hedgerow.data.scanning.chunks import scan_table, spark_frame
+from hedgerow.data.scanning.chunks import is_stored_in_spark, scan_table, spark_frame
 from hedgerow.data.scanning.scan import ScannedTable
 from hedgerow.data.table import Table, read_table
 from hedgerow.domain import OpenDomain
@@ -120,7 +120,8 @@ def read_labels(
         from hedgerow.data.scanning.spark import readers_of_distinct
 
         found: dict[str, list[str]] = {}
-        for name, reader in readers_of_distinct(frame, list(rules), where).items():
+        stored = is_stored_in_spark(source)
+        for name, reader in readers_of_distinct(frame, list(rules), where, declared=stored).items():
             found |= labels_of(reader, {name: rules[name]})
     else:
         placed = isinstance(source, str | os.PathLike)

@@ -76,7 +76,8 @@ class Summary:
     def add(self, column: pa.Array[Any]) -> None:
         """Take a batch in."""
         try:
-            values: Any = plain(plain_durations(column))
+            timed = pa.types.is_time(column.type) or pa.types.is_timestamp(column.type)
+            values: Any = column.cast(pa.string()) if timed else plain(plain_durations(column))
         except UnsupportedTypeError:
             self.supported = False
             return

@@ -77,7 +77,10 @@ from .tables import (
 )
 from .values import arrow_schema as arrow_schema, type_name as type_name
 from .words import (
+    DRAFT_ACCEPTED as DRAFT_ACCEPTED,
+    TYPES_TRUSTED as TYPES_TRUSTED,
     attribute_in_words as attribute_in_words,
+    caveats_in_words as caveats_in_words,
     cells_in_words as cells_in_words,
     columns_in_words as columns_in_words,
     ignored_in_words as ignored_in_words,

@@ -5,7 +5,7 @@ Arrow's own conversions first import pandas where it is installed, a seventh of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate, chain
 from typing import Any
 
@@ -73,6 +73,28 @@ def numpy_of(values: pa.Array[Any]) -> Any:
         [8, 9]
     """
     return np.from_dlpack(values)
+
+
+def of_each_kind(cells: pa.Array[Any], read: Callable[[pa.Array[Any]], NDArray[Any]]) -> NDArray[Any]:
+    """Read cells of several types, each type by itself.
+
+    Args:
+        cells: A dense union.
+        read: Gives one row for each cell of one type, of the same shape and type for all of them.
+
+    Example:
+        >>> kinds, places = pa.array([0, 1, 0], pa.int8()), pa.array([0, 0, 1], pa.int32())
+        >>> cells = pa.UnionArray.from_dense(kinds, places, [pa.array(["a", "bc"]), pa.array([7])])
+        >>> of_each_kind(cells, lambda part: np.array([len(str(cell)) for cell in part.to_pylist()])).tolist()
+        [1, 1, 2]
+    """
+    union: Any = cells
+    kinds, places = numpy_of(union.type_codes), numpy_of(union.offsets)
+    parts = [read(union.field(kind)) for kind in range(union.type.num_fields)]
+    found = np.empty((len(cells), *parts[0].shape[1:]), dtype=parts[0].dtype)
+    for kind, part in enumerate(parts):
+        found[kinds == kind] = part[places[kinds == kind]]
+    return found
 
 
 def _bits(values: Bools) -> pa.Buffer:

@@ -8,6 +8,7 @@ Every attribute turns its values into codes ``0 .. size - 1``: the ordinary valu
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,23 @@ def value_text(value: Value) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
     return str(value)
+
+
+_WHOLE = re.compile(r"(-?)(0|[1-9][0-9]*)\.0+")
+_TRUTHS = {"true": "True", "TRUE": "True", "false": "False", "FALSE": "False"}
+
+
+def canonical_text(text: str) -> str:
+    """The text of a value that other programs spell otherwise: a whole number with a fraction of zeros, a truth value.
+
+    Example:
+        >>> [canonical_text(text) for text in ("3.0", "-0.0", "3.5", "007.0", "true")]
+        ['3', '0', '3.5', '007.0', 'True']
+    """
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        return _TRUTHS.get(text, text)
+    return found[2] if found[2] == "0" else found[1] + found[2]
 
 
 def codes_by_text(attribute: Attribute) -> dict[str, int]:

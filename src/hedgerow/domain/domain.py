@@ -70,6 +70,7 @@ class Domain:
         ignored: Columns of the data that are no attributes and are not read. Records are the same without them, so
             domains that differ in these alone are equal.
         draft: Whether the domain was read off data and nobody has said yet that it is public; neither is this compared.
+        trusted_types: Whether types that one cell can change were taken for public; nor is this.
         layout: Order and form of the columns of records; nor is this.
         spans: Attributes that are durations between two columns of the data; nor are these.
 
@@ -88,6 +89,7 @@ class Domain:
     unleveled: Clique
     ignored: Clique = field(compare=False)
     draft: bool = field(compare=False)
+    trusted_types: bool = field(compare=False)
     layout: Layout = field(compare=False)
     spans: tuple[Span, ...] = field(compare=False)
 
@@ -120,6 +122,7 @@ class Domain:
         *,
         ignored: Iterable[str] = (),
         draft: bool = False,
+        trusted_types: bool = False,
         layout: Layout = AS_DECLARED,
         spans: Iterable[Span] = (),
     ) -> None:
@@ -135,6 +138,7 @@ class Domain:
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
         object.__setattr__(self, "draft", draft)
+        object.__setattr__(self, "trusted_types", trusted_types)
         object.__setattr__(self, "layout", layout)
         object.__setattr__(self, "spans", tuple(spans))
         if not self.attributes:
@@ -188,7 +192,14 @@ class Domain:
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        build = partial(Domain, ignored=self.ignored, draft=self.draft, layout=self.layout, spans=self.spans)
+        build = partial(
+            Domain,
+            ignored=self.ignored,
+            draft=self.draft,
+            trusted_types=self.trusted_types,
+            layout=self.layout,
+            spans=self.spans,
+        )
         return build, (self.attributes, self.declared, self.constraints, self.unleveled)
 
     @cached_property
@@ -577,6 +588,7 @@ class Domain:
             self.unleveled,
             ignored=(name for name in self.ignored if name not in kept),
             draft=self.draft,
+            trusted_types=self.trusted_types,
             layout=self.layout,
             spans=(each for each in self.spans if {each.length, each.start} <= inside),
         )
@@ -622,6 +634,7 @@ class Domain:
                 name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}
             ),
             draft=self.draft or other.draft,
+            trusted_types=self.trusted_types or other.trusted_types,
             layout=self.layout.merged(other.layout),
             spans=dict.fromkeys((*self.spans, *other.spans)),
         )

@@ -8,12 +8,15 @@ How a cell finds its code, in this order:
 1. An empty cell (null, NaN, empty text) gets the missing code; the empty text may also be a listed value.
 2. The text of the missing or of the other value gets that code.
 3. *Categorical*: the value whose text equals the text of the cell. A whole number has the text of an integer, however
-   it is stored: ``1``, ``1.0`` and ``"1"`` all are ``1``; a boolean may be written true, True or TRUE. Where the listed
-   value is itself a number, a text that spells that number ("1.00") is it.
+   it is stored: ``1``, ``1.0``, ``"1"`` and ``"1.0"`` all are ``1``, unless ``"1.0"`` is listed too; a boolean may be
+   written true, True or TRUE. Where the listed value is itself a number, a text that spells that number ("1.00") is it.
    *Integer range, bins*: the number, or the number that the text spells. On a scale the whole number that the date,
    time or decimal stands for, in whichever type the cell is.
 4. What remains gets the other code where one is declared, and is an error where none is. A number with a fraction in a
    column of whole numbers is always an error, and so is a cell between two steps of a scale that does not round.
+
+The type that a column is stored in decides nothing, as one cell can change it: an empty cell makes doubles of whole
+numbers, a long one wide ones of narrow ones. A cell of a number, a date or a time has one text, whatever its column is.
 
 Blanks around a text and capital letters belong to it, unless a categorical attribute has rules that say otherwise
 (``spelling.py``); then 1 to 3 are about normal forms. Nothing is clipped or guessed.
@@ -34,8 +37,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain.arrow import arrow_flags, numpy_of
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
+from hedgerow.domain.arrow import arrow_flags, numpy_of, of_each_kind
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import EPOCH, Scale
 
@@ -45,6 +48,8 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
+_EXACT = 2**53
+"""Up to this doubles tell whole numbers apart; a larger one that is not listed is read as the nearest double."""
 _FAR = 2**62
 """Beyond all bounds."""
 _DAY = 86_400_000_000
@@ -122,7 +127,7 @@ class Encoder(ABC):
         """Codes of a column.
 
         Args:
-            column: Texts, numbers, booleans, or a dictionary of these.
+            column: Texts, numbers, booleans, dates or times, a dictionary of these, or cells of several types.
 
         Returns:
             One code, or one ``Fault``, per cell.
@@ -130,6 +135,8 @@ class Encoder(ABC):
         Raises:
             UnsupportedTypeError: The column holds something else.
         """
+        if pa.types.is_union(column.type):
+            return of_each_kind(column, self.codes)
         values = self._plain(column)
         text = pa.types.is_string(values.type)
         if not pa.types.is_dictionary(values.type) and not (self.prefers_dictionary if text else self._by_value):
@@ -159,11 +166,23 @@ class Encoder(ABC):
         if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return self._of_texts(values)
         if pa.types.is_integer(kind) and not values.null_count:
-            return self._of_numbers(_wide(values))
+            return self._of_wide(numpy_of(values))
         empty: Bools = numpy_of(values.is_null(nan_is_null=True).cast(pa.uint8())).astype(np.bool_)
-        numbers = _wide(values.drop_null() if values.null_count else values)
+        numbers = numpy_of(values.drop_null() if values.null_count else values)
         codes = np.full(len(values), self._empty, dtype=np.int64)
-        codes[~empty] = self._of_numbers(numbers[~np.isnan(numbers)])
+        codes[~empty] = self._of_wide(numbers[~np.isnan(numbers)])
+        return codes
+
+    def _of_wide(self, numbers: NDArray[Any]) -> Ints:
+        """Codes of numbers as int64 or float64; those beyond int64 do not make floats of others."""
+        if numbers.dtype.kind == "f":
+            return self._of_numbers(numbers)
+        beyond = numbers > _INT64_MAX if numbers.dtype == np.uint64 else np.zeros(len(numbers), dtype=np.bool_)
+        if not beyond.any():
+            return self._of_numbers(numbers.astype(np.int64))
+        codes = np.empty(len(numbers), dtype=np.int64)
+        codes[beyond] = self._of_numbers(numbers[beyond].astype(np.float64))
+        codes[~beyond] = self._of_numbers(numbers[~beyond].astype(np.int64))
         return codes
 
     def _declared(self, text: str | None) -> int | None:
@@ -198,7 +217,7 @@ class CategoricalEncoder(Encoder):
         self._numbers: dict[float, int] = {}
         for code, value in enumerate(attribute.values):
             if isinstance(value, int | float) and not isinstance(value, bool):
-                self._numbers[value] = code
+                self._numbers[float(value)] = code
             for spelling in _SPELLINGS.get(value_text(value).lower(), ()):
                 self._texts.setdefault(self._normal(spelling), code)
 
@@ -207,13 +226,19 @@ class CategoricalEncoder(Encoder):
         code = self._empty if text is None else self._texts.get(key)
         if code is None and not key:
             code = self._empty
+        if code is None:
+            code = self._texts.get(canonical_text(key))
         if code is None and self._numbers:
             code = self._numbers.get(_number(key))
         return self._or_other(Fault.UNKNOWN) if code is None else code
 
+    def _of_number(self, number: float) -> int:
+        text = value_text(number)
+        listed = abs(number) < _EXACT or self._normal(text) in self._texts
+        return self._code(text if listed else value_text(float(number)))
+
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
-        texts = [value_text(number) for number in numbers.tolist()]
-        return np.fromiter(map(self._code, texts), dtype=np.int64, count=len(texts))
+        return np.fromiter(map(self._of_number, numbers.tolist()), dtype=np.int64, count=len(numbers))
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         return np.array([self._code(text) for text in texts.to_pylist()], dtype=np.int64)
@@ -362,25 +387,60 @@ class ScaledEncoder(Encoder):
 
 
 def plain(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Values as texts, integers, floats, or a dictionary of some.
+    """Values as texts, integers, doubles, or a dictionary of some: of any width, unit and digits the same.
 
     Raises:
         UnsupportedTypeError: They are nested or binary.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> plain(pa.array([Decimal("0.70")])).to_pylist(), plain(pa.array([0.1], pa.float32())).to_pylist()
+        ([0.7], [0.1])
+        >>> [plain(pa.array([90_000], pa.timestamp("s")).cast(pa.timestamp(unit)))[0].as_py() for unit in ("s", "ns")]
+        ['1970-01-02 01:00:00', '1970-01-02 01:00:00']
     """
     kind = values.type
+    narrow = pa.types.is_floating(kind) and kind != pa.float64()
+    if narrow or pa.types.is_decimal(kind):  # as the decimal number that is written, and not as its nearest binary one
+        return _written(values).cast(pa.float64())
     for keep in (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_dictionary):
         if keep(kind):
             return values
-    if pa.types.is_decimal(kind):
-        return values.cast(pa.float64())
     if pa.types.is_boolean(kind):
         spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
         return spelled
     text = pa.types.is_large_string(kind) or kind == pa.string_view()
-    dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
-    if text or dated or pa.types.is_null(kind):
+    if text or pa.types.is_date(kind) or pa.types.is_null(kind):
         return values.cast(pa.string())
+    return _texts_of_times(values)
+
+
+def _written(numbers: pa.Array[Any]) -> pa.Array[Any]:
+    """Texts of narrow floats and of decimals; Arrow writes out the whole binary fraction of the narrowest."""
+    if not pa.types.is_float16(numbers.type):
+        return numbers.cast(pa.string())
+    return pa.array([None if cell is None else str(np.float16(cell)) for cell in numbers.to_pylist()], pa.string())
+
+
+def _texts_of_times(values: pa.Array[Any]) -> pa.Array[Any]:
+    """Times and durations as texts.
+
+    Raises:
+        UnsupportedTypeError: They are something else.
+    """
+    kind = values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        return _without_zeros(values.cast(pa.string()))
+    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
+        return plain_durations(values).cast(pa.string())
     raise UnsupportedTypeError(str(kind))
+
+
+def _without_zeros(texts: pa.Array[Any]) -> pa.Array[Any]:
+    """Texts of times without zeros at the end of a fraction of a second, which a unit adds."""
+    shorter: Any = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z|[+-][0-9]+|$)", r"\1\2")
+    found: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
+    return found
 
 
 def distinct_texts(column: pa.Array[Any]) -> list[str]:
@@ -392,12 +452,18 @@ def distinct_texts(column: pa.Array[Any]) -> list[str]:
     Example:
         >>> distinct_texts(pa.array([2.0, 0.5, None, 2.0])), distinct_texts(pa.array(["a", "", "a"]))
         (['2', '0.5'], ['a'])
+        >>> distinct_texts(pa.array([2**60])) == distinct_texts(pa.array([2.0**60, None]))
+        True
     """
+    if pa.types.is_union(column.type):
+        cells: Any = column
+        return [text for kind in range(cells.type.num_fields) for text in distinct_texts(cells.field(kind))]
     values = plain(column)
     found: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    cells: Any = plain(found.dictionary)
+    cells = plain(found.dictionary)
     held: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
-    return [text for cell in held if (text := value_text(cell))]
+    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in held)
+    return [text for cell, far in zip(held, large, strict=True) if (text := value_text(float(cell) if far else cell))]
 
 
 def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -460,16 +526,6 @@ def _beyond_python(values: pa.Array[Any]) -> Bools:
     numbers = ticks.fill_null(0).to_numpy(zero_copy_only=False)
     found: Bools = (numbers < first) | (numbers >= after)
     return found
-
-
-def _wide(numbers: pa.Array[Any]) -> NDArray[Any]:
-    """Convert to int64 or float64; a narrow float as the decimal number that it is written as."""
-    kind = numbers.type
-    if pa.types.is_integer(kind):
-        found: NDArray[Any] = numpy_of(numbers)
-        return found.astype(np.float64 if kind == pa.uint64() and found.max(initial=0) > _INT64_MAX else np.int64)
-    found = numpy_of(numbers)
-    return found if kind == pa.float64() else np.array([float(str(number)) for number in found], dtype=np.float64)
 
 
 def _number(text: str) -> float:

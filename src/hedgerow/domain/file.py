@@ -64,6 +64,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
     draft: true                                        # read off data: refused until the line is deleted
+    trusted_types: true                                # those of a file or frame, which a cell may have decided
 
 Paths are relative to the domain file. What is written holds the tables themselves.
 
@@ -106,8 +107,10 @@ from hedgerow.system import replacing
 
 T = TypeVar("T")
 
-_BESIDE = ("draft", "derived", "constraints", "ignore", "order")
+_BESIDE = ("draft", "trusted_types", "derived", "constraints", "ignore", "order")
 """Sections that may stand beside the attributes."""
+_MARKS = ("draft", "trusted_types")
+"""Those that are true or false."""
 
 
 DRAFT_REMEDY = (
@@ -217,6 +220,7 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     for span in domain.spans:
         entries[span.length] |= span_entry(span)
     content: dict[str, Any] = {"draft": True} if domain.draft else {}
+    content |= {"trusted_types": True} if domain.trusted_types else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
         content["derived"] = {
@@ -307,21 +311,21 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
     spans = spans_of(domain, entries)
     order = beside.get("order") or []
-    ignored, draft = beside.get("ignore") or [], beside.get("draft", False)
+    ignored, marks = beside.get("ignore") or [], {name: beside.get(name, False) for name in _MARKS}
     if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
         raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
     columns = {*domain.all_names, *map(str, ignored), *(each.end for each in spans)}
     if not isinstance(order, list) or not all(str(name) in columns for name in order):
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
-    if not isinstance(draft, bool):
-        raise DomainError("'draft' is neither true nor false", remedy="write 'draft: true', or delete it")
+    if wrong := [name for name, mark in marks.items() if not isinstance(mark, bool)]:
+        raise DomainError(f"{wrong[0]!r} is neither true nor false", remedy=f"write '{wrong[0]}: true', or delete it")
     domain = Domain(
         attributes,
         domain.declared,
         [constraint_of(domain, rule, folder) for rule in rules],
         unleveled,
         ignored=map(str, ignored),
-        draft=draft,
+        **marks,
         layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions}, spans)),
         spans=spans,
     )

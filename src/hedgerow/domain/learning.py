@@ -23,7 +23,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, final
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, attribute_error, closed, value_text
+from hedgerow.domain.attribute import (
+    Attribute,
+    Binned,
+    Categorical,
+    attribute_error,
+    canonical_text,
+    closed,
+    value_text,
+)
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries import NONE, attribute_of, learnt_bins, learnt_values, points_of
 from hedgerow.domain.file import check_public, domain_of, of_file
@@ -148,6 +156,7 @@ class OpenDomain:
 
         def label(text: str) -> str | None:
             found = normal(text)
+            found = found if found in stands or found in apart else canonical_text(found)
             found = stands.get(found, found)
             if not found or found in apart or normal(found) != found:  # the last: rare letters, read as the other value
                 return None

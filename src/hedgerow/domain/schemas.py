@@ -2,8 +2,10 @@
 
 A schema says names and types of columns, and sometimes their values and bounds. The rest is given beside it, as entries
 of a domain file, and everything that is still missing is said at once. No data are seen: what is taken here is the
-schema alone. A column of categories in pandas is the exception that the caller has to vouch for: its dtype holds the
-values of the data where they were made categories, and not declared.
+schema alone. The schema of a data frame is the exception that the caller has to vouch for: its types follow from the
+cells, and one of these can change them (an empty cell makes doubles of whole numbers); the dtype of a column of
+categories holds the values of the data where they were made categories, and not declared. Without a word for them the
+names are taken alone.
 """
 
 from __future__ import annotations
@@ -99,20 +101,24 @@ def domain_from(
     *,
     ignore: Iterable[str] = (),
     public_categories: bool = False,
+    trust_types: bool = False,
 ) -> Domain:
     """Make a domain from a schema, and from what is public beside it.
 
     Args:
-        schema: One of: ``frame.dtypes`` of pandas; ``frame.schema`` of polars; an Arrow schema; a Table Schema of
-            Frictionless, a pandera schema (also as its YAML or JSON describes it), or the metadata of one table of SDV,
-            each as a mapping, or as the path of a JSON or YAML file. Values that a schema lists, and bounds in it, are
-            taken to be public: give none that was inferred from private data.
+        schema: One of: ``frame.dtypes`` of pandas, ``frame.schema`` of polars or an Arrow schema, of which names are
+            taken, and types with ``trust_types`` alone; a Table Schema of Frictionless, a pandera schema (also as its
+            YAML or JSON describes it), or the metadata of one table of SDV, each as a mapping, or as the path of a JSON
+            or YAML file. Values that a schema lists, and bounds in it, are taken to be public: give none that was
+            inferred from private data.
         entries: Options of a domain file by column, which complete what the schema says or replace it:
             ``{"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]}``. Numbers with fractions need ``bins``, or
             ``"whole": True`` where the type is that of whole numbers with gaps.
         ignore: Columns that stay out. So do, unless ``entries`` names them, those of types that no domain holds (lists,
             bytes), and in SDV's metadata those that identify somebody.
         public_categories: Whether the categories of a pandas dtype were declared, and not read off the data.
+        trust_types: Whether the types of pandas, polars or Arrow are public: somebody declared them, whatever the cells
+            are. The domain says so, and the guarantee of a release over it.
 
     Raises:
         DomainError: Something is missing; the message names all columns with their options, and the remedy has the text
@@ -121,16 +127,19 @@ def domain_from(
     Example:
         >>> import pyarrow as pa
         >>> schema = pa.schema([("age", pa.int8()), ("job", pa.string()), ("well", pa.bool_())])
-        >>> domain_from(schema)
+        >>> domain_from(schema, trust_types=True)
         Traceback (most recent call last):
             ...
         hedgerow.errors.DomainError: the schema does not say: age: min, max; job: values
           Remedy: say it from public knowledge, and not from the data: entries={'age': {'min': ..., 'max': ...}, ...
-        >>> made = domain_from(schema, {"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]})
+        >>> said = {"age": {"min": 0, "max": 110}, "job": ["clerk", "nurse"]}
+        >>> made = domain_from(schema, said, trust_types=True)
         >>> made.shape, made["well"].labels
         ((112, 3, 3), ('False', 'True', '?'))
     """
-    described = described_by(schema, entries, ignore=ignore, public_categories=public_categories)
+    described = described_by(
+        schema, entries, ignore=ignore, public_categories=public_categories, trust_types=trust_types
+    )
     if described.lacking:
         raise _incomplete(described)
     return domain_from_mapping(described.content)
@@ -165,6 +174,7 @@ def described_by(
     columns: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
     public_categories: bool = False,
+    trust_types: bool = False,
 ) -> Described:
     """Describe a domain by a schema, and by entries beside it.
 
@@ -174,6 +184,7 @@ def described_by(
         columns: Columns that are described, the others stay out; None for all.
         ignore: Columns that stay out.
         public_categories: Whether categories were declared.
+        trust_types: Whether the types of a data frame are public.
 
     Raises:
         DomainError: The schema is none that is known, or lacks a column that is named.
@@ -183,7 +194,7 @@ def described_by(
         {'attributes': {'age': {'missing': True, 'min': '...', 'max': '...'}}}
     """
     given, left_out = dict(entries or {}), list(ignore)
-    known = _columns(schema, public_categories=public_categories)
+    known = _columns(schema, public_categories=public_categories, trust_types=trust_types)
     chosen = None if columns is None else list(columns)
     for name in (*given, *left_out, *(chosen or ())):
         if name not in known:
@@ -204,7 +215,8 @@ def described_by(
             lacking[name] = missing
             entry |= {option: 20 if option == "bins" else _GAP for option in missing}
         made[name] = entry
-    content = {"attributes": made} | ({"ignore": left_out} if left_out else {})
+    trusted = {"trusted_types": True} if trust_types and _is_of_frame(schema) else {}
+    content = trusted | {"attributes": made} | ({"ignore": left_out} if left_out else {})
     notes = {name: f" ({known[name].note})" for name in lacking if known[name].note}
     return Described(content, lacking, notes)
 
@@ -242,21 +254,38 @@ def _incomplete(described: Described) -> DomainError:
     return DomainError(
         described.message,
         remedy=f"say it from public knowledge, and not from the data: entries={{{texts}}}; "
-        "or leave columns out with ignore=[...]",
+        "numbers and dates have 'min' and 'max' in place of 'values'; or leave columns out with ignore=[...]",
     )
 
 
-def _columns(schema: Any, *, public_categories: bool) -> dict[str, _Column]:
+def _is_of_frame(schema: Any) -> bool:
+    """Whether it has the types of a data frame, which cells may have decided."""
+    named = type(schema).__module__.partition(".")[0], type(schema).__name__
+    return named in {("pyarrow", "Schema"), ("pandas", "Series"), ("polars", "Schema")}
+
+
+def _of_frame(schema: Any, *, public_categories: bool) -> dict[str, _Column]:
+    """The columns of the schema of a data frame."""
+    if type(schema).__name__ == "Series":
+        return {str(name): _of_pandas(kind, public=public_categories) for name, kind in schema.items()}
+    if type(schema).__module__.startswith("polars"):
+        return {name: _of_polars(kind) for name, kind in schema.items()}
+    return {each.name: _typed(str(each.type), nullable=each.nullable) for each in schema}
+
+
+def _by_name(column: _Column) -> _Column:
+    """The column without its type: only values that somebody listed are left."""
+    listed = {"values": column.entry["values"]} if column.kind == "labels" and "values" in column.entry else {}
+    return _Column("labels", {"missing": True, **listed}, column.note)
+
+
+def _columns(schema: Any, *, public_categories: bool, trust_types: bool) -> dict[str, _Column]:
     """The columns of a schema of any system."""
     if isinstance(schema, str | os.PathLike):
         schema = _in_file(Path(schema))
-    system = type(schema).__module__.partition(".")[0]
-    if system == "pyarrow" and type(schema).__name__ == "Schema":
-        return {each.name: _typed(str(each.type), nullable=each.nullable) for each in schema}
-    if system == "pandas" and type(schema).__name__ == "Series":
-        return {str(name): _of_pandas(kind, public=public_categories) for name, kind in schema.items()}
-    if system == "polars" and type(schema).__name__ == "Schema":
-        return {name: _of_polars(kind) for name, kind in schema.items()}
+    if _is_of_frame(schema):
+        found = _of_frame(schema, public_categories=public_categories)
+        return found if trust_types else {name: _by_name(column) for name, column in found.items()}
     if isinstance(schema, Mapping):
         if isinstance(schema.get("fields"), list):
             return {str(each["name"]): _of_table_schema(each) for each in schema["fields"]}

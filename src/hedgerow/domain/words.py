@@ -10,6 +10,34 @@ from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_records
 from hedgerow.quantities import human
 
+DRAFT_ACCEPTED = (
+    "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are outside "
+    "this guarantee."
+)
+"""A sentence about a domain that nobody has said to be public."""
+TYPES_TRUSTED = (
+    "The types of its columns were trusted to be public: what they tell of the cells of the table is outside this "
+    "guarantee."
+)
+"""A sentence about types that one cell may have decided."""
+
+
+def caveats_in_words(domain: Domain) -> str:
+    """Sentences about what a domain holds that a guarantee does not cover, each after a blank; empty without any.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)]))
+        ''
+        >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)], trusted_types=True))
+        ' The types of its columns were trusted to be public: ...
+    """
+    told = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
+    return "".join(f" {sentence}" for holds, sentence in told if holds)
+
 
 def cells_in_words(domain: Domain) -> str:
     """The cells of a domain and, where constraints rule some out, the records that can exist.

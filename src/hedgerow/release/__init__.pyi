@@ -36,7 +36,7 @@ from .pairs import (
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .records import Records as Records, write_batches as write_batches
-from .release import DRAFT_ACCEPTED as DRAFT_ACCEPTED, WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
+from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (
     Asked as Asked,
     Selected as Selected,

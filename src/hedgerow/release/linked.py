@@ -14,11 +14,11 @@ from typing import Self, final
 
 import numpy as np
 
-from hedgerow.domain import IntegerRange, Linked
+from hedgerow.domain import IntegerRange, Linked, caveats_in_words
 from hedgerow.errors import ReleaseError
 from hedgerow.privacy import Budget, Subsampled, together
 from hedgerow.release.records import Records
-from hedgerow.release.release import DRAFT_ACCEPTED, Method, Release
+from hedgerow.release.release import Method, Release
 from hedgerow.system import Seed, generator
 
 _NAMED = "linked"
@@ -100,9 +100,7 @@ class LinkedRelease:
         whole = together(self.parents.budget, self.children.budget)
         divided = whole if budget is None or isinstance(budget, Subsampled) else budget  # a sample's is never divided
         between = self.parents.budget.neighbours.between(self.children.budget.neighbours.persons)
-        promise = replace(divided, neighbours=between).statement()
-        if self.children.domain.draft:
-            promise = f"{promise} {DRAFT_ACCEPTED}"
+        promise = replace(divided, neighbours=between).statement() + caveats_in_words(self.children.domain)
         stamp = self.parents.provenance.stamp or self.children.provenance.stamp
         return f"{stamp}. With secure noise: {promise}" if stamp else promise
 

@@ -38,12 +38,6 @@ if TYPE_CHECKING:
 NOTHING = "nothing: no measurement and no evaluated workload covers this query"
 """The text of ``Answer.covers`` where there is no interval."""
 
-DRAFT_ACCEPTED = (
-    "Its domain is a draft that was accepted as it stood: values and bounds that were read off the data are outside "
-    "this guarantee."
-)
-"""A sentence about a domain that nobody has said to be public."""
-
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
 
@@ -163,9 +157,9 @@ class Release:
 
     def guarantee(self) -> str:
         """The promise about the people in the table in one sentence, or that there is none."""
-        statement = self.budget.statement()
-        if self.domain.draft:
-            statement = f"{statement} {DRAFT_ACCEPTED}"
+        from hedgerow.domain import caveats_in_words
+
+        statement = self.budget.statement() + caveats_in_words(self.domain)
         return statement if self.provenance.secure else f"{self.provenance.stamp}. With secure noise: {statement}"
 
     def sample(

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
-from hedgerow.domain import Categorical
+from hedgerow.domain import Categorical, caveats_in_words
 from hedgerow.privacy import membership_guess
 from hedgerow.quantities import at_most
 from hedgerow.queries import Relation
 from hedgerow.release import (
-    DRAFT_ACCEPTED,
     MOST_LISTED,
     Association,
     ColumnSummary,
@@ -144,8 +143,7 @@ class Results:
             f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
             f"of at most {right}; without the release it is 50%."
         )
-        if release.domain.draft:
-            found = f"{found} {DRAFT_ACCEPTED}"
+        found += caveats_in_words(release.domain)
         return found if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {found}"
 
     def interval(self, column: ColumnSummary, found: Estimate) -> str:

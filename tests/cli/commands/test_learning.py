@@ -116,7 +116,7 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
 def test_no_domain_file_is_needed(open_place: Place) -> None:
     data = written(open_place, "parts")
     call = ("synth", data, "--auto-domain", "--epsilon", 8, "--delta", 1e-4, "-o", open_place / "out.csv")
-    lacking = open_place.call(*call)
+    lacking = open_place.call(*call, "--types", "age=int")
     assert lacking.exit_code != 0
     assert "--bounds age=LOW..HIGH" in " ".join(lacking.output.split())
     both = open_place.call(*call, "--domain", open_place / "people.yaml")
@@ -141,6 +141,90 @@ def test_no_domain_file_is_needed(open_place: Place) -> None:
     planned = open_place.call("plan", "--domain", place, "--total", 400, "--epsilon", 8, "--delta", 1e-4)
     assert "job in up to 500 values" in planned.stdout, planned.output
     assert open_place.call("domain", data, "--bounds", "age=0..63").exit_code == 2
+
+
+def test_types_are_said_or_trusted_by_name(open_place: Place) -> None:
+    data = written(open_place, "parts")
+    call = ("synth", data, "--auto-domain", "--epsilon", 8, "--delta", 1e-4, "--force")
+    trusted = "trusted to be public"
+    said = open_place.call(*call, "--types", "age=int,job=text", "--bounds", "age=0..63", "-o", open_place / "a.csv")
+    assert said.exit_code == 0, said.output
+    assert trusted not in said.output
+    lacking = open_place.call(*call, "--trust-types", "-o", open_place / "b.csv")
+    assert "--bounds age=LOW..HIGH" in " ".join(lacking.output.split())
+    made = open_place.call(*call, "--trust-types", "--bounds", "age=0..63", "-o", open_place / "b.csv")
+    assert made.exit_code == 0, made.output
+    assert trusted in " ".join(made.output.split())
+    release = Release.load(open_place / "b.release")
+    assert release.domain.trusted_types
+    assert release.guarantee().endswith("is outside this guarantee.")
+    audited = open_place.call("audit", open_place / "b.release")
+    assert audited.exit_code == 0, audited.output
+    assert "those of its columns were trusted" in " ".join(audited.output.split())
+    place = open_place / "trusted.yaml"
+    file = open_place.call("domain", data, "--public", "--trust-types", "--bounds", "age=0..63", "-o", place)
+    assert file.exit_code == 0, file.output
+    assert '"trusted_types": true' in place.read_text()
+    planned = open_place.call("plan", "--domain", place, "--total", 400, "--epsilon", 8, "--delta", 1e-4)
+    assert trusted in " ".join(planned.output.split())
+    known = open_place / "learnt.yaml"
+    known.write_text(json.dumps(domain_to_mapping(release.domain)))
+    begun = ("ask", data, "--domain", known, "--session", open_place / "s.session", "--epsilon", 1)
+    asked = open_place.call(*begun, "sex = 'F'")
+    assert asked.exit_code == 0, asked.output
+    assert trusted in " ".join(asked.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--types", "age:int"), "NAME=TYPE"),
+        (("--types", "age=integer"), "the type 'integer' of 'age' is unknown"),
+        (("--types", "sex=text", "--bounds", "sex=0..1"), "bounds of 'sex', which is text"),
+        (("--bounds", "age=0..20"), "outside the declared range 0 to 20"),
+        (("--types", "job=number", "--bounds", "job=0..1"), "a text where the domain declares numbers"),
+    ],
+)
+def test_what_does_not_fit_is_told_without_cells(open_place: Place, arguments: tuple[str, ...], message: str) -> None:
+    call = (
+        "synth",
+        open_place / "people.csv",
+        "--auto-domain",
+        "--epsilon",
+        8,
+        "--delta",
+        1e-4,
+        "-o",
+        open_place / "o.csv",
+    )
+    result = open_place.call(*call, *arguments)
+    told = " ".join(result.output.replace("│", " ").split())
+    assert result.exit_code != 0
+    assert message in told
+    assert not any(job in told for job in ("nurse", "clerk", "teacher"))
+    unused = open_place.synth("--types", "age=int")
+    assert "a domain file has its own" in " ".join(unused.output.replace("│", " ").split())
+
+
+def test_a_fraction_among_whole_numbers_says_what_to_write(open_place: Place) -> None:
+    with (open_place / "people.csv").open("a") as file:
+        file.write("F,21.625,clerk\n")
+    call = (
+        "synth",
+        open_place / "people.csv",
+        "--auto-domain",
+        "--epsilon",
+        8,
+        "--delta",
+        1e-4,
+        "-o",
+        open_place / "o.csv",
+    )
+    told = " ".join(open_place.call(*call, "--bounds", "age=0..63").output.split())
+    assert "a number with a fraction where the domain declares whole numbers" in told
+    assert "--types age=number" in told
+    assert "21.6" not in told
+    assert open_place.call(*call, "--bounds", "age=0.0..63.0").exit_code == 0
 
 
 def test_a_seed_is_that_of_the_whole_run(open_place: Place) -> None:

@@ -168,14 +168,21 @@ def test_numbers_texts_and_bytes_name_the_same_persons() -> None:
     wanted = keys(pa.array(texts))
     for kind in (pa.large_string(), pa.binary(), pa.dictionary(pa.int8(), pa.string())):
         assert keys(pa.array(texts).cast(kind)) == wanted
-    for kind in (pa.int8(), pa.int64(), pa.decimal128(20, 0)):
+    for kind in (pa.int8(), pa.int64(), pa.decimal128(20, 0), pa.float32(), pa.float64()):
         assert keys(pa.array([17, -3, 17]).cast(kind)) == wanted
     assert keys(pa.array(texts, pa.string_view())) == wanted
 
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.decimal128(20, 1), pa.bool_()])
 def test_columns_that_tell_no_persons_apart_are_refused(kind: pa.DataType) -> None:
-    table = pa.table({"id": pa.array([1, 0]).cast(kind), "a": [0, 1], "b": [0, 0]})
+    ids = pa.array([1.5, 0.0]) if kind == pa.float64() else pa.array([1, 0]).cast(kind)
+    with pytest.raises(ColumnError, match="does not tell persons apart") as caught:
+        read_table(pa.table({"id": ids, "a": [0, 1], "b": [0, 0]}), DOMAIN, person="id", at_most=1)
+    assert str(kind) not in str(caught.value), "a type that one cell can change"
+
+
+def test_doubles_that_are_not_exact_tell_no_persons_apart() -> None:
+    table = pa.table({"id": [2.0**53 + 2, 1.0], "a": [0, 1], "b": [0, 0]})
     with pytest.raises(ColumnError, match="does not tell persons apart"):
         read_table(table, DOMAIN, person="id", at_most=1)
 

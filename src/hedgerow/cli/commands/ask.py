@@ -208,6 +208,8 @@ def ask(
       hedgerow ask people.csv --domain people.yaml --session people.session \
           --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
     """
+    from hedgerow.domain import caveats_in_words
+
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
@@ -248,10 +250,8 @@ def ask(
                 check_session(table_register, kept.notes, session)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
-        if reading.domain.draft:
-            from hedgerow.release import DRAFT_ACCEPTED
-
-            shown.tell(DRAFT_ACCEPTED)
+        if caveats := caveats_in_words(reading.domain).strip():
+            shown.tell(caveats)
         found = kept.ask_all(questions.conditions, confidence)
         tables = [(text, kept.select(each, confidence)) for text, each in questions.statements.items()]
         answers = list(zip(questions.conditions, found, strict=True))

@@ -36,7 +36,7 @@ _DRAFT = (
 )
 
 _PUBLIC = """\
-# Domain of {data}: names and types of its columns, and bounds that were given. Nothing else is read off the data:
+# Domain of {data}: names of its columns, and types and bounds that were given. Nothing else is read off the data:
 # values of labels and bins of numbers are learnt under the budget. List what is publicly known, which costs nothing.
 """
 
@@ -83,11 +83,13 @@ def domain(
         bool,
         typer.Option(
             "--public",
-            help="Write what names and types of the columns and --bounds say, and nothing that the data hold: values "
+            help="Write what names of the columns, --types and --bounds say, and nothing that the data hold: values "
             "of labels and bins of numbers are then learnt under the budget. As 'synth --auto-domain' does by itself.",
         ),
     ] = False,
     bounds: options.BoundsOption = None,
+    types: options.Types = None,
+    trust_types: options.TrustTypes = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     force: options.Force = False,
@@ -123,6 +125,8 @@ def domain(
         )
     if data is None and (public or count_column is not None):
         raise typer.BadParameter("--public and --count-column go with the table DATA")
+    if (types or trust_types) and not public:
+        raise typer.BadParameter("--types and --trust-types go with --public; a draft says types of its own")
     if (schema or check is not None) and (output is not None or columns is not None or force):
         raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
     if schema:
@@ -141,18 +145,17 @@ def domain(
         _from_schema(shown, from_schema, options.split_names(columns), options.split_bounds(bounds or ()), output)
     if data is not None:
         if public:
-            _show_file(shown, _public(data, columns, bounds or (), count_column), output, "domain")
+            from hedgerow.domain import yaml_text
+
+            content = options.automatic_content(
+                data, columns, bounds or (), types or (), [count_column], trust_types=trust_types
+            )
+            _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
             return
         with shown.busy(f"reading {data}"):
             text = _draft(data, options.split_names(columns), (count_column,))
         shown.warn(_DRAFT)
         _show_file(shown, text, output, "draft")
-
-
-def _public(data: str, columns: str | None, bounds: Sequence[str], count_column: str | None) -> str:
-    from hedgerow.domain import yaml_text
-
-    return _PUBLIC.format(data=data) + yaml_text(options.automatic_content(data, columns, bounds, [count_column]))
 
 
 def _from_schema(
@@ -343,7 +346,7 @@ def plan(
           --total 50000 --like last-year.release
     """
     from hedgerow.algorithms.strategies import predicted, prediction_lines
-    from hedgerow.domain import Domain, feasible_records
+    from hedgerow.domain import Domain, caveats_in_words, feasible_records
 
     shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if data is None and total is None:
@@ -384,7 +387,8 @@ def plan(
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
     options.warn_of_domain(shown, asked.domain)
     options.warn_of_budget(shown, budget, n)
-    shown.tell(budget.statement())
+    promise = budget.statement() + caveats_in_words(asked.domain)
+    shown.tell(promise)
     shown.say()
     fixed = predicted(asked, budget_left)
     told = [
@@ -401,7 +405,7 @@ def plan(
         "fixed": [each.to_dict() for each in fixed],
         **({"target": solved.to_dict()} if solved else {}),
     }
-    shown.result({**planned.to_dict(), **known, "guarantee": budget.statement(), "total": round(n)})
+    shown.result({**planned.to_dict(), **known, "guarantee": promise, "total": round(n)})
 
 
 def _public_total(shown: Output, reading: Reading, data: str, relation: Neighbours) -> float:

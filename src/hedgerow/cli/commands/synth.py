@@ -44,11 +44,13 @@ def synth(
         bool,
         options.table_option(
             "--auto-domain",
-            help="Without a domain file: take names and types of the columns as public, and learn values of labels and "
-            "bins of numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
+            help="Without a domain file: take names of the columns as public, and learn values of labels and bins of "
+            "numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
         ),
     ] = False,
     bounds: options.BoundsOption = None,
+    types: options.Types = None,
+    trust_types: options.TrustTypes = False,
     epsilon: options.Epsilon = None,
     delta: options.Delta = None,
     rho: options.Rho = None,
@@ -181,6 +183,8 @@ def synth(
         columns,
         automatic=auto_domain,
         bounds=bounds or (),
+        types=types or (),
+        trust_types=trust_types,
         apart=(count_column, person, weight),
         accept_draft=accept_draft,
     )

@@ -316,15 +316,15 @@ def spelled(file: str, name: str) -> Iterator[None]:
     try:
         yield
     except UnsupportedTypeError as error:
-        raise _unsupported(file, name, error) from error
+        raise _unsupported(file, name) from error
     except UnicodeDecodeError:
         remedy = "write the texts of the table as UTF-8"
         raise_alone(UnreadableTableError("text that is not UTF-8", file=file, column=name, remedy=remedy))
 
 
-def _unsupported(file: str, name: str, error: UnsupportedTypeError) -> ColumnError:
+def _unsupported(file: str, name: str) -> ColumnError:
     return ColumnError(
-        f"its type {error} holds neither texts nor numbers",
+        "its cells are neither texts nor numbers",
         file=file,
         column=name,
         remedy="convert it, or leave it out",

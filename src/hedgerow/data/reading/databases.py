@@ -7,19 +7,29 @@ passed on once rows are read.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from glob import escape, glob
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.data.reading.readers import BATCH_ROWS, Batches, Reader, check_alike, open_table
+from hedgerow.data.reading.readers import (
+    BATCH_ROWS,
+    Batches,
+    Reader,
+    check_alike,
+    one_after_another,
+    open_table,
+    types_in,
+)
 from hedgerow.engines import DuckDBTable, connect, interruptible, quoted, require_duckdb
 from hedgerow.errors import ColumnError, DataError, MissingExtraError, QueryError, UnreadableTableError, raise_alone
 
@@ -28,6 +38,11 @@ if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
 
 T = TypeVar("T")
+
+_BASE_TABLE = """
+SELECT table_name FROM duckdb_tables() WHERE lower(schema_name) = ? AND lower(table_name) = ?
+"""
+"""A table whose types are stored; those of a view may be read off the cells of a file."""
 
 
 @contextmanager
@@ -99,13 +114,16 @@ def filtered(reader: Reader, where: str) -> Reader:
     """
     from hedgerow.data.reading.row_filter import filtered_by, row_filter
 
-    condition = row_filter(where, reader.file, reader.names, reader.names if reader.texts else ())
+    numbers = numbers_in(reader.types())
+    condition = row_filter(
+        where, reader.file, reader.names, texts=reader.names if reader.texts else (), numbers=numbers
+    )
     require_duckdb()
     _check_cases(reader)
 
     def batches(names: Sequence[str], _: Collection[str]) -> Batches:
         looked_at, failures = list(dict.fromkeys([*names, *filtered_by(where)])), Failures()
-        with closing(batch.select(looked_at) for batch in reader.batches(looked_at, [])) as stream:
+        with closing(_plainly(batch.select(looked_at)) for batch in reader.batches(looked_at, [])) as stream:
             first = next(stream, None)
             if first is None:
                 return
@@ -115,7 +133,32 @@ def filtered(reader: Reader, where: str) -> Reader:
                 with failures.told():
                     yield from _selected(connection, names, f"rows_of_the_table WHERE {condition}")
 
-    return Reader(reader.file, reader.names, batches, filtered=True)
+    return replace(reader, batches=batches, n_rows=None, filtered=True)
+
+
+def numbers_in(types: Mapping[str, pa.DataType]) -> dict[str, bool]:
+    """The columns that hold numbers, and whether these are whole numbers or doubles.
+
+    Example:
+        >>> numbers_in({"age": pa.int8(), "cost": pa.float32(), "job": pa.string()})
+        {'age': True, 'cost': False}
+    """
+    found = {}
+    for name, kind in types.items():
+        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner):
+            found[name] = pa.types.is_integer(inner) or inner == pa.float64()
+    return found
+
+
+def _plainly(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Values in place of dictionaries, which would be types of their own to DuckDB."""
+    kinds = [column.type for column in batch.columns]
+    columns = [
+        column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+        for column, kind in zip(batch.columns, kinds, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _check_cases(reader: Reader) -> None:
@@ -131,6 +174,8 @@ def _check_cases(reader: Reader) -> None:
 def open_folder(folder: Path, where: str | None = None) -> Reader:
     """Parquet files below a folder; of names like ``year=2024`` the key is a column, a text.
 
+    Files of the same types are read together. DuckDB would bring other types to one that holds all cells.
+
     Args:
         folder: Partitioned or not.
         where: A SQL condition on the columns.
@@ -143,10 +188,15 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
     files = sorted(path for path in found if path.is_file() and not _is_aside(path.relative_to(folder)))
     if not files:
         raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
-    check_alike([open_table(file) for file in files])
-    listed = ", ".join(_text(str(path)) for path in files)
-    relation = f"read_parquet([{listed}], hive_partitioning = true, hive_types_autocast = false, union_by_name = true)"
-    return _opened(str(folder), relation, where, connect)
+    tables = [open_table(file) for file in files]
+    check_alike(tables)
+    alike = defaultdict[Any, list[str]](list)
+    for file, table in zip(files, tables, strict=True):
+        alike[frozenset(table.types().items())].append(_text(str(file)))
+    options = "hive_partitioning = true, hive_types_autocast = false, union_by_name = true"
+    relations = (f"read_parquet([{', '.join(listed)}], {options})" for listed in alike.values())
+    opened = [_opened(str(folder), relation, where, connect) for relation in relations]
+    return one_after_another(str(folder), opened, filtered=where is not None)
 
 
 def _is_aside(path: Path) -> bool:
@@ -167,7 +217,7 @@ def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
     """
     if not table.file.is_file():
         raise UnreadableTableError("there is no such database", file=str(table.file), remedy="check the path")
-    return _opened(str(table), table.relation, where, lambda: connect(table.file))
+    return _opened(str(table), table.relation, where, lambda: connect(table.file), table.key)
 
 
 def _check_macros(file: str, connection: duckdb.DuckDBPyConnection) -> None:
@@ -181,29 +231,50 @@ def _check_macros(file: str, connection: duckdb.DuckDBPyConnection) -> None:
         raise QueryError(message, remedy=f"drop the macro, or filter in a view of {file}")
 
 
-def _opened(file: str, relation: str, where: str | None, opening: Callable[[], duckdb.DuckDBPyConnection]) -> Reader:
+def _opened(
+    file: str,
+    relation: str,
+    where: str | None,
+    opening: Callable[[], duckdb.DuckDBPyConnection],
+    key: tuple[str, str] | None = None,
+) -> Reader:
     require_duckdb()
     with _connected(file, opening) as connection:
-        names = tuple(row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall())
+        types = types_in(connection.sql(f"SELECT * FROM {relation} LIMIT 0").to_arrow_reader().schema)
+        declared = key is not None and bool(connection.execute(_BASE_TABLE, key).fetchall())
         if where is not None:
             _check_macros(file, connection)
         (n_rows,) = connection.execute(f"SELECT count(*) FROM {relation}").fetchone() or (None,)  # from metadata
-    condition = _condition(where, file, names, "duckdb")
+    condition = _condition(where, file, tuple(types), "duckdb", {} if declared else numbers_in(types))
 
     def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
         with _connected(file, opening) as connection:
             yield from _selected(connection, wanted, relation + condition)
 
-    return Reader(file, names, batches, n_rows=n_rows if where is None else None, filtered=where is not None)
+    return Reader(
+        file,
+        tuple(types),
+        batches,
+        types=lambda: types,
+        declared=declared,
+        n_rows=n_rows if where is None else None,
+        filtered=where is not None,
+    )
 
 
-def _condition(where: str | None, file: str, names: Sequence[str], dialect: str) -> str:
+def _condition(
+    where: str | None,
+    file: str,
+    names: Sequence[str],
+    dialect: str,
+    numbers: Mapping[str, bool] = MappingProxyType({}),
+) -> str:
     """A filter, checked, as the end of a statement; empty where there is none."""
     if where is None:
         return ""
     from hedgerow.data.reading.row_filter import row_filter
 
-    return f" WHERE {row_filter(where, file, names, dialect=dialect)}"
+    return f" WHERE {row_filter(where, file, names, dialect=dialect, numbers=numbers)}"
 
 
 def _selected(connection: duckdb.DuckDBPyConnection, names: Sequence[str], relation: str) -> Batches:
@@ -254,9 +325,16 @@ def open_postgresql(address: str, table: str, where: str | None, shown: str) -> 
 
     with _connected_to_postgresql(address, shown) as connection, connection.cursor() as cursor:
         cursor.execute(f"SELECT * FROM {relation} LIMIT 0")
-        names = tuple(cursor.fetch_record_batch().schema.names)
-    condition = _condition(where, shown, names, "postgres")
-    return Reader(shown, names, batches, filtered=where is not None)
+        types = {field.name: _stored_type(field) for field in cursor.fetch_record_batch().schema}
+    condition = _condition(where, shown, tuple(types), "postgres")
+    return Reader(shown, tuple(types), batches, types=lambda: types, declared=True, filtered=where is not None)
+
+
+def _stored_type(field: pa.Field[Any]) -> pa.DataType:
+    """The type of what is stored in a column."""
+    if (field.metadata or {}).get(b"POSTGRESQL:type") == b"numeric":
+        return pa.float64()
+    return field.type.storage_type if isinstance(field.type, pa.ExtensionType) else field.type
 
 
 def _stored(field: pa.Field[Any], column: pa.Array[Any], shown: str) -> pa.Array[Any]:

@@ -192,7 +192,10 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
     if fault is Fault.NOT_WHOLE:
         if scale is not None:
             return OutOfRangeError, f"a {scale_noun(scale)} between two steps of its scale", scale.finer
-        remedy = "round the column, or declare 'edges' without 'whole' for it in the domain file"
+        remedy = (
+            "round the column, or declare 'edges' without 'whole' for it in the domain file; with --auto-domain say "
+            f"that it has fractions: --types {attribute.name}=number, or bounds with a point, as in 0.0..120.0"
+        )
         return OutOfRangeError, "a number with a fraction where the domain declares whole numbers", remedy
     if isinstance(attribute, IntegerRange | Binned):
         span = f"{attribute.first_text} to {attribute.last_text}"

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.data.reading.faults import Faulty
-from hedgerow.domain import Codes
+from hedgerow.domain import Codes, plain
 from hedgerow.errors import ColumnError, PersonColumnError
 
 Keys = NDArray[np.uint64]
 """Persons as 128 bits each, shape ``(n, 2)``: no two in 10^15 persons are alike but by a chance of 10^-9."""
 
+_EXACT = 2.0**53
+"""Up to this doubles tell whole numbers apart."""
 _PURPOSE = b"hedgerow person"
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -53,7 +55,7 @@ class Identities:
         """Read whom the rows of a batch belong to; rows that do not say it are noted.
 
         Args:
-            column: Whole numbers, texts or bytes; a number and its digits as text are the same person.
+            column: Whole numbers, as doubles too, texts or bytes; a number and its digits as text are the same person.
             first_row: 1-based number of the first row of the batch; None where rows have no numbers.
 
         Returns:
@@ -65,7 +67,7 @@ class Identities:
         cells = _words(column)
         if cells is None:
             raise ColumnError(
-                f"its type {column.type} does not tell persons apart",
+                "it does not tell persons apart: its cells are neither whole numbers nor texts",
                 file=self._file,
                 column=self.column,
                 remedy="give whole numbers or texts: convert the column, in a view where the table is in a database",
@@ -123,12 +125,38 @@ def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return _words(pc.cast(column, kind.value_type))
+    if pa.types.is_union(kind):
+        return _words_of_kinds(column)
+    if pa.types.is_floating(kind):
+        whole = _whole(column)
+        return None if whole is None else _words(whole)
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         return pc.cast(pc.cast(column, pa.string()), pa.binary())
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     if any(each(kind) for each in texts):
         return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
-    return pc.cast(column, pa.large_binary()) if _is_binary(kind) else None
+    return pc.cast(column, pa.large_binary()) if _is_binary(kind) or pa.types.is_null(kind) else None
+
+
+def _whole(column: pa.Array[Any]) -> pa.Array[Any] | None:
+    """Whole numbers that are stored as doubles, where one is empty; None if one is a fraction, or not told exactly."""
+    numbers = plain(column).to_numpy(zero_copy_only=False)
+    empty = np.isnan(numbers)
+    known = np.where(empty, 0.0, numbers)
+    if (np.abs(known) > _EXACT).any() or (known != np.floor(known)).any():
+        return None
+    return pa.array(known.astype(np.int64), mask=empty)
+
+
+def _words_of_kinds(cells: Any) -> pa.Array[Any] | None:
+    """The same of cells of several types; None if those of one are none of these."""
+    parts = [_words(cells.field(kind)) for kind in range(cells.type.num_fields)]
+    held = [pc.cast(part, pa.large_binary()) for part in parts if part is not None]
+    if len(held) < len(parts):
+        return None
+    starts = np.cumsum([0, *map(len, held)])
+    found: pa.Array[Any] = pa.concat_arrays(held).take(pa.array(starts[cells.type_codes] + cells.offsets.to_numpy()))
+    return found
 
 
 def _is_binary(kind: pa.DataType) -> bool:

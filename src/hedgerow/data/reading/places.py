@@ -1,13 +1,13 @@
 """Places of tables: files, patterns of file names, folders, databases; each a reader that can be read again."""
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from glob import glob, has_magic
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from hedgerow.data.reading.databases import filtered, open_database, open_folder, open_postgresql
-from hedgerow.data.reading.readers import Batches, Reader, check_alike, open_table
+from hedgerow.data.reading.readers import Reader, one_after_another, open_table
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, duckdb_table
 from hedgerow.errors import UnreadableTableError
 
@@ -123,14 +123,4 @@ def _joined(pattern: str, where: str | None) -> Reader:
     files = sorted(set(glob(pattern, recursive=True)))  # "**/**" finds a file more than once
     if not files:
         raise UnreadableTableError("no file has such a name", file=pattern, remedy="check the pattern, and quote it")
-    readers = [_open_file(file, where) for file in files]
-    check_alike(readers)
-
-    def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
-        for reader in readers:
-            yield from reader.batches(names, repetitive)
-
-    texts = all(reader.texts for reader in readers)
-    counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
-    n_rows = sum(counts) if len(counts) == len(readers) else None
-    return Reader(pattern, readers[0].names, batches, texts=texts, n_rows=n_rows, filtered=where is not None)
+    return one_after_another(pattern, [_open_file(file, where) for file in files], filtered=where is not None)

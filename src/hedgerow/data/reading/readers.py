@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from hedgerow.data.reading.cells import cells_of
 from hedgerow.data.reading.faults import SHOWN_ROWS
 from hedgerow.errors import ColumnError, UnreadableTableError
 from hedgerow.system import ahead
@@ -28,6 +29,9 @@ _BLOCK_BYTES = 1 << 24
 """The same in bytes of CSV."""
 
 Batches = Iterator[pa.RecordBatch]
+
+_MIXED = (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError)
+"""Arrow's errors about cells that it finds no common type for."""
 
 
 class ArrowStream(Protocol):
@@ -49,6 +53,9 @@ class Reader:
         batches: Function that reads the named columns; of those that are also in the second argument, texts are best
             read as dictionaries.
         texts: Whether all of its cells are texts, as those of CSV files.
+        types: Function that gives the type of each column as the source has it, whatever it holds in its rows: that of
+            Arrow, or null where it has none. One cell may have decided it, unless it is ``declared``.
+        declared: Whether types are stored apart from the cells, as a database has them: no cell can change one.
         n_rows: Number of rows (private), where it is known without reading them: to show the progress of a pass.
         filtered: Whether rows are left out by what they hold.
         numbered: Whether its rows have numbers, which messages may name.
@@ -58,6 +65,8 @@ class Reader:
     names: tuple[str, ...]
     batches: Callable[[Sequence[str], Collection[str]], Batches]
     texts: bool = False
+    types: Callable[[], dict[str, pa.DataType]] = dict
+    declared: bool = False
     n_rows: int | None = None
     filtered: bool = False
     numbered: bool = True
@@ -72,7 +81,7 @@ def open_table(source: object) -> Reader:
 
     Raises:
         UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
-        ColumnError: A column of a pandas data frame mixes types.
+        ColumnError: A cell of a pandas data frame is of an unknown kind; raised when it is read.
 
     Example:
         >>> reader = open_table(pa.table({"a": ["x", "y"], "b": [1, 2]}))
@@ -119,6 +128,36 @@ def check_alike(readers: Sequence[Reader]) -> None:
             raise UnreadableTableError(message, file=other.file, remedy="choose files of one kind")
 
 
+def one_after_another(file: str, readers: Sequence[Reader], *, filtered: bool) -> Reader:
+    """Several tables as one, each with the types that it has.
+
+    Args:
+        file: Name of the whole in messages.
+        readers: The tables.
+        filtered: Whether rows are left out by what they hold.
+
+    Raises:
+        UnreadableTableError: One has other columns than the first.
+
+    Example:
+        >>> parts = [open_table(pa.table({"a": [1]})), open_table(pa.table({"a": [0.5]}))]
+        >>> whole = one_after_another("both", parts, filtered=False)
+        >>> [batch.column("a").to_pylist() for batch in whole.batches(["a"], [])]
+        [[1], [0.5]]
+    """
+    check_alike(readers)
+
+    def batches(names: Sequence[str], repetitive: Collection[str]) -> Batches:
+        for reader in readers:
+            yield from reader.batches(names, repetitive)
+
+    texts = all(reader.texts for reader in readers)
+    counts = [reader.n_rows for reader in readers if reader.n_rows is not None]
+    n_rows = sum(counts) if len(counts) == len(readers) else None
+    first = readers[0]
+    return Reader(file, first.names, batches, texts=texts, types=first.types, n_rows=n_rows, filtered=filtered)
+
+
 def _open_file(path: Path) -> Reader:
     name = path.name.lower()
     opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet
@@ -145,31 +184,50 @@ def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.R
         for batch in stream():
             yield batch.select(list(names))
 
-    return Reader(file, tuple(schema.names), batches)
+    return Reader(file, tuple(schema.names), batches, types=lambda: types_in(schema))
+
+
+def types_in(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The type of each column.
+
+    Example:
+        >>> types_in(pa.schema([("age", pa.int8())]))
+        {'age': DataType(int8)}
+    """
+    return dict(zip(schema.names, schema.types, strict=True))
 
 
 def _from_pandas(frame: Any) -> Reader:
     names = tuple(str(name) for name in frame.columns)
     position = {name: i for i, name in enumerate(names)}
 
-    def column(name: str, start: int) -> pa.Array[Any]:
+    def column(name: str, start: int, stop: int) -> pa.Array[Any]:
+        part = frame.iloc[start:stop, position[name]]
         try:
-            part = frame.iloc[start : start + BATCH_ROWS, position[name]]
-            found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
-            return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+            if part.dtype != object:
+                found: Any = pa.Array.from_pandas(part)  # of several chunks where the data frame holds Arrow texts
+                return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        except _MIXED:
+            pass  # categories of several kinds
+        try:
+            return cells_of(part)
+        except (TypeError, ValueError, *_MIXED):
             raise ColumnError(
-                "its cells are of different or unknown types",
+                "a cell of an unknown kind",
                 file="the pandas DataFrame",
                 column=name,
-                remedy=f"make it one type, for example frame[{name!r}].astype(str)",
+                remedy=f"make texts of the cells, for example frame[{name!r}].astype(str)",
             ) from None  # Arrow's own message shows a value
 
     def batches(wanted: Sequence[str], _: Collection[str]) -> Batches:
         for start in range(0, len(frame), BATCH_ROWS):
-            yield pa.RecordBatch.from_arrays([column(name, start) for name in wanted], names=list(wanted))
+            arrays = [column(name, start, start + BATCH_ROWS) for name in wanted]
+            yield pa.RecordBatch.from_arrays(arrays, names=list(wanted))
 
-    return Reader("the pandas DataFrame", names, batches)
+    def types() -> dict[str, pa.DataType]:
+        return {name: column(name, 0, 0).type for name in names}
+
+    return Reader("the pandas DataFrame", names, batches, types=types)
 
 
 def _from_parquet(path: Path) -> Reader:
@@ -190,7 +248,7 @@ def _from_parquet(path: Path) -> Reader:
         except (pa.ArrowException, OSError) as error:
             _refuse_parquet(path, error)
 
-    return Reader(str(path), tuple(schema.names), batches, n_rows=n_rows)
+    return Reader(str(path), tuple(schema.names), batches, types=lambda: types_in(schema), n_rows=n_rows)
 
 
 def _refuse_parquet(path: Path, error: Exception) -> NoReturn:

@@ -9,7 +9,8 @@ The parser takes long to import, so this module is imported only where there is 
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -37,7 +38,13 @@ _CLOCK = re.compile(r"(?i)\s*(now|today|tomorrow|yesterday)\b")
 
 
 def row_filter(
-    text: str, file: str, names: Collection[str], texts: Collection[str] = (), dialect: str = "duckdb"
+    text: str,
+    file: str,
+    names: Collection[str],
+    *,
+    texts: Collection[str] = (),
+    dialect: str = "duckdb",
+    numbers: Mapping[str, bool] = MappingProxyType({}),
 ) -> str:
     """A filter, checked, as the engine writes it.
 
@@ -48,6 +55,8 @@ def row_filter(
         texts: Columns that hold texts only, as those of CSV files: an empty text is an empty cell, and what is compared
             with a number is read as a number, if it can be.
         dialect: SQL dialect of the engine.
+        numbers: Columns of numbers whose type one cell may have decided, and whether that is one of doubles or whole
+            numbers. All are doubles to the filter, so that what it makes of one number does not depend on the others.
 
     Raises:
         QueryError: It cannot be parsed, or may look at more than one row.
@@ -58,6 +67,8 @@ def row_filter(
         "age" >= 18 AND NOT "region" IN ('north')
         >>> print(row_filter("age >= 18", "people.csv", ["age"], texts=["age"]))
         TRY_CAST(NULLIF("age", '') AS DOUBLE) >= 18
+        >>> print(row_filter("cast(age as text) = '18.0'", "people.parquet", ["age"], numbers={"age": True}))
+        CAST(CAST("age" AS DOUBLE) AS TEXT) = '18.0'
         >>> row_filter("age > (select avg(age) from people)", "people.csv", ["age"])
         Traceback (most recent call last):
             ...
@@ -72,6 +83,11 @@ def row_filter(
             known: exp.Expression = exp.Nullif(this=column.copy(), expression=exp.Literal.string(""))
             number = _meets_a_number(column)
             column.replace(exp.TryCast(this=known, to=exp.DataType.build("double")) if number else known)
+        elif column.name in numbers:
+            known = (
+                column.copy() if numbers[column.name] else exp.Cast(this=column.copy(), to=exp.DataType.build("text"))
+            )
+            column.replace(exp.Cast(this=known, to=exp.DataType.build("double")))
     return str(parsed.sql(dialect=dialect, identify=True, comments=False))
 
 

@@ -199,7 +199,7 @@ def scan_table(
     if frame is not None:
         from hedgerow.data.scanning.spark import scan_spark
 
-        return scan_spark(frame, select, where)
+        return scan_spark(frame, select, where, declared=is_stored_in_spark(source))
     reader = open_place(cast("str | os.PathLike[str]", source), where)
     check_apart(where, count_column, reader.file)
     coding = select(reader)
@@ -213,6 +213,15 @@ def scan_table(
         violations=coding.violations,
         persons=coding.persons,
     )
+
+
+def is_stored_in_spark(source: Any) -> bool:
+    """Whether a text names a Spark table whose types are stored; a frame's, or a temporary view's, may follow cells."""
+    if not (isinstance(source, str) and source.startswith(SPARK)):
+        return False
+    from hedgerow.data.scanning.spark import is_stored
+
+    return is_stored(source.removeprefix(SPARK))
 
 
 def spark_frame(source: Any) -> DataFrame | None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, final
 import pyarrow as pa
 
 from hedgerow.data.reading import Coding, Encoding, Reader, check_apart
+from hedgerow.data.reading.databases import numbers_in
 from hedgerow.data.reading.row_filter import row_filter
 from hedgerow.data.scanning.chunks import in_chunks
 from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
@@ -62,13 +63,16 @@ class Partial:
         self.refused = self.refused or other.refused
 
 
-def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str | None) -> ScannedTable:
+def scan_spark(
+    frame: DataFrame, select: Callable[[Reader], Coding], where: str | None, *, declared: bool = False
+) -> ScannedTable:
     """A private table in Spark, counted in passes over its partitions.
 
     Args:
         frame: The records.
         select: Chooses the columns that are read, as `select_columns`.
         where: A SQL condition on the columns.
+        declared: Whether types are those of a stored table, which no cell has decided.
 
     Raises:
         ColumnError: A column is missing, there twice, or not declared.
@@ -76,7 +80,7 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
     """
     file, names = "the Spark table", tuple(frame.columns)
     coding = select(Reader(file, names, lambda _, __: iter(())))
-    condition = None if where is None else row_filter(where, file, names, dialect="spark")
+    condition = _condition(frame, where, declared=declared)
     check_apart(where, coding.count_column, file)
     read = coding.columns
     rows = frame if condition is None else _filtered(frame, condition)
@@ -106,16 +110,50 @@ def scan_spark(frame: DataFrame, select: Callable[[Reader], Coding], where: str 
     )
 
 
-def readers_of_distinct(frame: DataFrame, names: Sequence[str], where: str | None) -> dict[str, Reader]:
+def _condition(frame: DataFrame, where: str | None, *, declared: bool) -> str | None:
+    """A filter, checked, as Spark writes it."""
+    if where is None:
+        return None
+    numbers = {} if declared else numbers_in(types_of(frame))
+    return row_filter(where, "the Spark table", tuple(frame.columns), dialect="spark", numbers=numbers)
+
+
+def types_of(frame: DataFrame) -> dict[str, pa.DataType]:
+    """The type of each column, by the schema alone; those that Arrow does not have are null."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    found = {}
+    for field in frame.schema:
+        try:
+            found[field.name] = to_arrow_type(field.dataType)
+        except Exception:  # noqa: BLE001 # Spark's own kinds of errors, about a type
+            found[field.name] = pa.null()
+    return found
+
+
+def is_stored(name: str) -> bool:
+    """Whether a table of the running session is one of its catalogue, with types that no cell decides.
+
+    Args:
+        name: Name of a table or view.
+    """
+    with _withheld(f"spark:{name}"):
+        return not running_session().catalog.getTable(name).isTemporary
+
+
+def readers_of_distinct(
+    frame: DataFrame, names: Sequence[str], where: str | None, *, declared: bool = False
+) -> dict[str, Reader]:
     """For each of some columns a table of its different cells (private), collected on the driver.
 
     Args:
         frame: The table.
         names: Names of columns.
         where: A condition that its rows meet.
+        declared: See `scan_spark`.
     """
     file, present = "the Spark table", tuple(frame.columns)
-    condition = None if where is None else row_filter(where, file, present, dialect="spark")
+    condition = _condition(frame, where, declared=declared)
     chosen = frame if condition is None else _filtered(frame, condition)
 
     def reader(name: str) -> Reader:

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
 from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
-from hedgerow.errors import ConfigError, NotAllowedError
+from hedgerow.errors import ConfigError, DomainError, NotAllowedError
 from hedgerow.queries import Persons, persons_of
 from hedgerow.release import Release
 
@@ -33,7 +33,7 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
         described: Description of how the table is read.
 
     Raises:
-        DomainError: The mapping is not a domain, is a draft, or does not declare a column.
+        DomainError: The mapping is not a domain, is a draft, has types that were trusted, or does not declare a column.
 
     Example:
         >>> domain_of({"a": ["x", "y"], "b": [1, 2]}, {"columns": ["b"]}).names
@@ -41,6 +41,11 @@ def domain_of(domain: Mapping[str, Any], described: Mapping[str, Any]) -> Domain
     """
     declared = domain_from_mapping(domain)
     check_public(declared)
+    if declared.trusted_types:
+        raise DomainError(
+            "its types were taken from a table and trusted, which the guarantee of a data set does not name",
+            remedy="check that they are public, and delete the line 'trusted_types: true'",
+        )
     columns = described.get("columns")
     return declared if columns is None else declared.of_columns(columns)
 
