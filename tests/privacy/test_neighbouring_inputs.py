@@ -190,9 +190,7 @@ def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_p
     file.write_text(json.dumps({"attributes": DECLARED}))
     both = []
     for _, data in places_of(change, name, tmp_path):
-        planned = said("plan", data, "--domain", file, "--epsilon", 1)
-        if change in ("a record more", "a record less"):  # the exact number of records, as it warns
-            planned = planned[0], re.sub(r"[\d.,]+", "#", planned[1])
+        planned = said("plan", data, "--domain", file, "--epsilon", 1, "--total", 500)
         both.append((said("domain", data, "--public", *SAID), planned))
     assert both[0] == both[1]
     assert both[0][0][0] == both[0][1][0] == 0
