@@ -19,7 +19,6 @@ from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, weaknesses
 SOURCE = Path(errors.__file__).parent
 INSIDE = {
     ("service/http/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
-    ("audit/costs.py", "UnknownCostError"),  # becomes a finding
     ("domain/encoding.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }
 """Exceptions that never leave the package, and where they are."""

@@ -64,9 +64,8 @@ def drawn_of(runs: Iterable[Run], linked: Iterable[LinkedRun], series: Iterable[
     told["Linked.of(key)"] = {run.linked.key for run in pairs}
     found |= {name for name, seen in told.items() if len(seen) > 1}
     found |= {"OnlinePMW.start(warm)"} if any(run.earlier for run in ones) else set()
-    found |= (
-        {"automatic_domain(bounds)", "automatic_domain(columns)"} if any(run.is_automatic for run in ones) else set()
-    )
+    automatic = {f"automatic_domain({name})" for name in ("bounds", "columns", "types")}
+    found |= automatic if len({run.number % 2 for run in ones if run.is_automatic}) == 2 else set()
     found |= {"ApproxDP.thresholds"} if any(run.has_labels for run in ones) else set()
     return found | {f"{command} --{option}" for command in COMMANDS for option in _options_of(command, found)}
 
@@ -100,6 +99,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "prior": "MWEM.prior",
         "auto-domain": "automatic_domain(bounds)",
         "bounds": "automatic_domain(bounds)",
+        "types": "automatic_domain(types)",
         "columns": "automatic_domain(columns)",
     },
     "synth-linked": _SPENDING
@@ -160,6 +160,9 @@ NEVER: dict[str, tuple[str, ...]] = {
     ),
     "one value is drawn; conversions and samples are judged at many deltas by exact tests and by the oracles": (
         *("ApproxDP.delta", "Subsampled.delta"),
+    ),
+    "the sentence of the guarantee says it; neighbouring inputs of all kinds have tests of their own": (
+        *("automatic_domain(trust_types)", "synth --trust-types"),
     ),
     "it changes how an answer is searched for, and not what is drawn": ("DualQuery.oracle", "SmallDB.max_candidates"),
     "noise follows from the budget, and both kinds are drawn": ("FourierMeasurement.noise",),

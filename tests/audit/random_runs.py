@@ -127,7 +127,7 @@ class Run:
         questions: Of a session; none for another algorithm.
         earlier: What an earlier release was made with, which the session starts from.
         learning: What is to be learnt of the domain, as a domain file has it; None for nothing.
-        is_automatic: Whether the domain file is made from the types of the table.
+        is_automatic: Whether the domain file is made from names, bounds and types alone.
     """
 
     number: int
@@ -223,7 +223,8 @@ class Run:
         read = self._reader(records, places)
         if self.is_automatic:
             names = self.workload.domain.names
-            wanted = OpenDomain(automatic_domain(read(None), bounds=self.bounds, columns=names))
+            types = {names[0]: "int"} if self.number % 2 else {}  # as the bounds have it
+            wanted = OpenDomain(automatic_domain(read(None), bounds=self.bounds, types=types, columns=names))
         budget = budget_with_thresholds(self.budget, wanted)
         fine = read(wanted.fine)
         first = Curator(fine, budget_for_table(budget, fine), noise=noise)

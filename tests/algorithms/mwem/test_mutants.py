@@ -14,6 +14,7 @@ from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.shared.plans import RoundCharge
 from hedgerow.models.fit.rules import Sweeps
+from hedgerow.privacy import RecordCount
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource
@@ -90,7 +91,7 @@ def total_not_charged(patch: pytest.MonkeyPatch) -> None:
 
     def total(self: Any, charge: float) -> float:
         noise = self._noise(1.0, 1.0, 1.0, charge, None)
-        event = self._event("total", "number of records", noise)
+        event = self._event("total", RecordCount(), noise)
         with unpaid(self):
             self._Curator__noise.pay(event)
             return max(1.0, float(self._perturb(np.array([self._Curator__source.total()]), event, 1.0)[0]))

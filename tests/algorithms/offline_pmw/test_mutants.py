@@ -14,6 +14,7 @@ import hedgerow.algorithms.offline_pmw.parameters as parameters_module
 import hedgerow.algorithms.offline_pmw.promise as promise_module
 from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
 from hedgerow.algorithms.shared.plans import RoundCharge
+from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
@@ -102,7 +103,7 @@ def answers_with_the_noise_of_one_round(patch: pytest.MonkeyPatch) -> None:
     measure = Curator.measure
 
     def loud(self: Any, target: Any, charge: float, **rest: Any) -> Measurement:
-        event = self._event("measure", target.text, self.noise_for(target, charge))
+        event = self._event("measure", MeasuredQuery.of(target), self.noise_for(target, charge))
         self._Curator__ledger.charge(event)
         with unpaid(self):
             return measure(self, target, self.budget.limit, **rest)

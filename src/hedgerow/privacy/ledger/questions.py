@@ -6,7 +6,7 @@ released, and at which scale, stands in the event alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self, final, get_args
 
@@ -52,7 +52,7 @@ class Question:
         Raises:
             BudgetError: A text is no text or not one of a few, or a number is no whole number from 1 on.
         """
-        for name, value in vars(self).items():
+        for name, value in self._parts():
             parts = value if isinstance(value, tuple) else (value,)
             texts = all(isinstance(part, str) for part in parts)
             whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
@@ -70,8 +70,11 @@ class Question:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        parts = vars(self).items()
-        return {"kind": self.kind, **{name: list(part) if isinstance(part, tuple) else part for name, part in parts}}
+        told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
+        return {"kind": self.kind, **dict(told)}
+
+    def _parts(self) -> Iterator[tuple[str, Any]]:
+        return ((each.name, getattr(self, each.name)) for each in fields(self))
 
     @staticmethod
     def from_dict(mapping: Mapping[str, Any]) -> Question:
