@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,10 +11,12 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, Complete, Model, SamplingMethod
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.core import Codes, Columns, Complete, Given, Model, SamplingMethod
+from hedgerow.models.overlays.moves import Moves
+from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
+from hedgerow.system import Seed, generator
 
 
 @final
@@ -62,6 +65,17 @@ class Overlay(Model):
         self.tree = tree
         self.parts = parts
         self.coefficients = coefficients
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """What moves the records of the tree towards the tables; None where there are too many of these."""
+        wide = max(map(len, self.parts.scopes), default=0)
+        for scopes in (self.parts.scopes, largest(part for part in self.parts.sets if 0 < len(part) < wide)):
+            tables = zip(scopes, self._tables(scopes), strict=True)
+            moves = Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})
+            if moves is not None:
+                return moves
+        return None
 
     @property
     def cheap_cells(self) -> int:
@@ -170,14 +184,41 @@ class Overlay(Model):
 
     # Records
 
+    def sample_blocks(
+        self,
+        n: int,
+        seed: Seed = None,
+        method: SamplingMethod | str = SamplingMethod.SYSTEMATIC,
+        given: Given | None = None,
+    ) -> Iterator[Codes]:
+        """Records of the tree, moved towards the tables; given a condition each is moved by itself."""
+        draw = generator(seed)
+        blocks = super().sample_blocks(n, draw, method, given)
+        if self.moves is None or not isinstance(given, LinearQuery):
+            return blocks
+        return self.moves.apart(blocks, draw, condition=given)
+
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
-        """Records of the tree."""
-        return self.tree.sample_blocks(n, draw, method)
+        blocks = self.tree.sample_blocks(n, draw, method)
+        if self.moves is None:
+            return blocks
+        together = method is SamplingMethod.SYSTEMATIC
+        return self.moves.together(blocks, draw) if together else self.moves.apart(blocks, draw)
 
     def meeting(self, condition: LinearQuery) -> Markov:
         """The tree given a condition."""
         return self.tree.meeting(condition)
 
     def completing(self, names: Clique) -> Complete:
-        """Rows are completed by the tree."""
-        return self.tree.completing(names)
+        """Rows are completed by the tree; what it added is then moved."""
+        complete, moves = self.tree.completing(names), self.moves
+        if moves is None:
+            return complete
+
+        def moved(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
+            found = complete(columns, rows, draw, method)
+            block = np.stack([found[name] for name in self._domain.names], axis=1)
+            (codes,) = moves.apart(iter([block]), draw, names)
+            return {**found, **dict(zip(self._domain.names, codes.T, strict=True))}
+
+        return moved
