@@ -43,7 +43,8 @@ _TRUST = (1.0, 10.0, 100.0)
 """The gains of each pass over records that are moved together, in units of 1 over the expected count."""
 _LEAST, _RARE = 2.0, 20.0
 """Gains are at most ``1 / (2 + 20 / m)``: larger ones freeze records, and keep them out of cells of small m."""
-_FITTED_ROWS = 1 << 17
+_FITTED_ROWS, _FITTED_READ = 1 << 17, 1 << 28
+"""Records that log-weights are fitted on, and cells that a pass over them reads, at most."""
 _SETTLING = (*(1.0,) * 4, *(0.3,) * 8)
 """Gains of the passes in which log-weights are fitted; the mean of those after the fourth is taken."""
 _BURNT = 4
@@ -81,7 +82,9 @@ class Moves:
         holders = _holders(domain, tables, [scope for scope, _ in factors])
         self._scopes = tuple(dict.fromkeys([*tables, *holders]))
         names = domain.clique({name for scope in self._scopes for name in scope})
-        self._axes, self._sizes = (np.array(each, dtype=np.int64) for each in (domain.axes(names), domain.shape_of(names)))
+        self._axes, self._sizes = (
+            np.array(each, dtype=np.int64) for each in (domain.axes(names), domain.shape_of(names))
+        )
         self._layout, size = _layout(domain, self._scopes, names)
         self._targets, self._logs = np.zeros(size), np.zeros(size)
         for scope, table in tables.items():
@@ -89,6 +92,7 @@ class Moves:
         for (scope, table), holder in zip(factors, holders, strict=True):
             inside = self._cells(self._logs, holder)
             inside += spread_over(domain, table, scope, holder)
+        self._read = _read([domain.shape_of(scope) for scope in self._scopes])
         self._aimed = sum(math.prod(domain.shape_of(scope)) for scope in tables)
 
     @classmethod
@@ -104,11 +108,13 @@ class Moves:
         scopes = state.scopes if factors is None else [scope for scope, _ in factors]
         holders = _holders(domain, tables, [*scopes, *(scope for scope, _ in domain.zeros)])
         shapes = [domain.shape_of(scope) for scope in dict.fromkeys([*tables, *holders])]
-        read, cells = sum(len(each) + sum(each) for each in shapes), sum(map(math.prod, shapes))
-        if read > MOST_READ or cells > LARGEST_MOVED:
+        if _read(shapes) > MOST_READ or sum(map(math.prod, shapes)) > LARGEST_MOVED:
             return None
         if factors is None:
-            factors = [*state.tables.items(), *((each.scope, step * each.values()) for each, step in state.steps.items())]
+            factors = [
+                *state.tables.items(),
+                *((each.scope, step * each.values()) for each, step in state.steps.items()),
+            ]
         return cls(tree, tables, factors)
 
     def together(self, blocks: Iterator[Codes], draw: np.random.Generator) -> Iterator[Codes]:
@@ -120,46 +126,40 @@ class Moves:
         """
         return self._each(blocks, draw, self._followed)
 
-    def apart(
-        self, blocks: Iterator[Codes], draw: np.random.Generator, fixed: Clique = (), condition: LinearQuery | None = None
-    ) -> Iterator[Codes]:
-        """Move each record by itself, by a law under which records have nearly the tables.
+    def apart(self, blocks: Iterator[Codes], draw: np.random.Generator, fixed: Clique = ()) -> Iterator[Codes]:
+        """Move each record by itself, by the log-weights as they are.
 
         Args:
-            blocks: Blocks of records of the tree.
+            blocks: Blocks of records that exist.
             draw: Source of randomness.
             fixed: Variables that stay as they are, and all attributes that they are functions of.
-            condition: A condition that all records meet, and go on to meet.
         """
-        law = self._settled if condition is None else self._settled._given(condition)
-        if law is None:
-            return blocks
-        kept = self._domain.axes(self._domain.base(fixed))
-        free = np.flatnonzero(~np.isin(law._axes, kept))
+        free = np.flatnonzero(~np.isin(self._axes, self._domain.axes(self._domain.base(fixed))))
 
         def move(codes: Ints, rng: np.random.Generator) -> None:
-            logs, gains = law._logs.copy(), np.zeros_like(law._logs)
+            logs, gains = self._logs.copy(), np.zeros_like(self._logs)
             for _ in range(_APART):
-                law._pass(codes, rng, free, logs, gains)
+                self._pass(codes, rng, free, logs, gains)
 
-        return law._each(blocks, draw, move)
+        return self._each(blocks, draw, move)
 
     @cached_property
-    def _settled(self) -> Moves:
+    def settled(self) -> Moves:
         """The log-weights under which records have nearly the tables: those that records of their own moved to."""
         rng = generator(0)
-        codes = self._taken(self._tree.sample(_FITTED_ROWS, rng))
-        logs, mean = self._logs.copy(), np.zeros_like(self._logs)
-        for number, trust in enumerate(_SETTLING, 1 - _BURNT):
+        rows = max(1, min(_FITTED_ROWS, _FITTED_READ // self._read))
+        codes = self._taken(self._tree.sample(rows, rng))
+        logs, taken = self._logs.copy(), np.zeros_like(self._logs)
+        for number, trust in enumerate(_SETTLING):
             missing, gains = self._missing(codes, trust)
             self._pass(codes, rng, np.arange(len(codes)), logs + gains * missing, gains)
             logs += gains * self._missing(codes, trust)[0]
-            if number > 0:
-                mean += (logs - mean) / number
-        return Moves(self._tree, {}, [(scope, self._cells(mean, scope)) for scope in self._scopes])
+            if number >= _BURNT:
+                taken += logs / (len(_SETTLING) - _BURNT)
+        return Moves(self._tree, {}, [(scope, self._cells(taken, scope)) for scope in self._scopes])
 
-    def _given(self, condition: LinearQuery) -> Moves | None:
-        """The same log-weights where records meet a condition."""
+    def given(self, condition: LinearQuery) -> Moves | None:
+        """The same log-weights where all records meet a condition; None where it takes too many cells."""
         factors = [(scope, self._cells(self._logs, scope)) for scope in self._scopes]
         return Moves.of(self._tree.meeting(condition), {}, factors)
 
@@ -213,6 +213,11 @@ def _holders(domain: Domain, tables: Mapping[Clique, Floats], scopes: Sequence[C
     holder = {part: scope for scope in tables for size in range(len(scope)) for part in combinations(scope, size + 1)}
     bases = [domain.base(scope) for scope in scopes]
     return [holder.get(base, base) for base in bases]
+
+
+def _read(shapes: Sequence[tuple[int, ...]]) -> int:
+    """Cells that a pass reads for each record: those of its codes, and of all others that each may become."""
+    return sum(len(each) + sum(each) for each in shapes)
 
 
 def _layout(domain: Domain, scopes: Sequence[Clique], names: Clique) -> tuple[Layout, int]:
