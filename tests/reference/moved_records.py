@@ -1,4 +1,4 @@
-"""Records that are moved, record by record and table by table, in plain Python; and the law that this leaves as it is."""
+"""Records that are moved, one by one, in plain Python; and the law that this leaves as it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def swept(records: Ints, sizes: Sequence[int], logs: Tables, gains: Tables, targ
         records: Shape ``(n, columns)``.
         sizes: Number of codes of each column.
         logs: Log-weights of one record by itself.
-        gains: Half of these is what the square of a count's distance from its target costs.
+        gains: What each record in a cell costs every other one there.
         targets: In counts.
         uniforms: Shape of the records.
     """
@@ -52,5 +52,5 @@ def energy(records: Ints, logs: Tables, gains: Tables, targets: Tables) -> float
             counts[place] += 1.0
             found += float(logs[scope].reshape(-1)[place])
         for count, gain, target in zip(counts, gains[scope].reshape(-1), targets[scope].reshape(-1), strict=True):
-            found -= 0.5 * float(gain) * (count - float(target)) ** 2
+            found += float(gain) * (count * float(target) - 0.5 * count * (count - 1.0))
     return found

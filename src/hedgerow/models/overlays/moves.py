@@ -1,11 +1,12 @@
 """Records of a tree, moved until they have the tables that the tree does not hold (theory.md, section 19).
 
 The law. n records of the tree's law P have the counts N in the cells of all tables, and are to have m = n p. They are
-drawn in proportion to ``P(x_1) ... P(x_n) exp(-1/2 sum over cells of gain (N - m)^2)`` by heat baths: every code of
-every record is drawn anew given all others, which leaves this law as it is. For large gains it is the law of records of
-the tree *given that their tables are p*, under which each has nearly the law that is nearest to P in relative entropy
-among those with the tables p (I. Csiszar, "Sanov Property, Generalized I-Projection and a Conditional Limit Theorem",
-Annals of Probability 1984). A record sees the others through log-weights alone: each record in a cell beyond its target
+drawn in proportion to ``P(x_1) ... P(x_n) exp(sum over cells of gain * (N m - N (N - 1) / 2))`` by heat baths: every
+code of every record is drawn anew given all others, which leaves this law as it is. The exponent is ``-gain / 2`` times
+the square of ``N - m``, each record's distance from itself left out. For large gains it is the law of records of the
+tree *given that their tables are p*, under which each has nearly the law that is nearest to P in relative entropy among
+those with the tables p (I. Csiszar, "Sanov Property, Generalized I-Projection and a Conditional Limit Theorem", Annals
+of Probability 1984). A record sees the others through log-weights alone: each record in a cell beyond its target
 multiplies the weight of the cell by ``exp(-gain)``, which is an update of multiplicative weights.
 
 Gains grow from pass to pass. With ``g / m`` the count of a cell has the variance ``m / (1 + g)`` instead of ``m``: at
@@ -41,8 +42,8 @@ MOST_READ = 1 << 16
 """Cells that a pass reads for each record, at most: a core then moves some 10,000 records a second."""
 _TRUST = (1.0, 10.0, 100.0)
 """The gains of each pass over records that are moved together, in units of 1 over the expected count."""
-_LEAST, _RARE = 2.0, 20.0
-"""Gains are at most ``1 / (2 + 20 / m)``: larger ones freeze records, and keep them out of cells of small m."""
+_LEAST = 2.0
+"""Gains are at most 1 over this: larger ones freeze records where they are."""
 _FITTED_ROWS, _FITTED_READ = 1 << 17, 1 << 28
 """Records that log-weights are fitted on, and cells that a pass over them reads, at most."""
 _SETTLING = (*(1.0,) * 4, *(0.3,) * 8)
@@ -191,7 +192,7 @@ class Moves:
         gains, known = np.zeros_like(counts), counts + expected > 0.0
         known[self._aimed :] = False
         there = (counts + expected)[known] / 2.0
-        gains[known] = 1.0 / (there / trust + _LEAST + _RARE / there)
+        gains[known] = 1.0 / (there / trust + _LEAST)
         return expected - counts, gains
 
     def _pass(self, codes: Ints, rng: np.random.Generator, free: Ints, logs: Floats, gains: Floats) -> None:
