@@ -52,7 +52,7 @@ def test_it_comes_back(release: Release, tmp_path: Path) -> None:
 
 def test_it_says_by_which_rule_it_answers(release: Release) -> None:
     assert "one of 4 consistent tables" in tables_sentence(release)
-    assert "draws the records" in tables_sentence(release)
+    assert "moved until they have the tables" in tables_sentence(release)
     assert summary_of(release)["tables_over_tree"] == 4
     assert tables_sentence(release) in render_report(release)
     other = dataclasses.replace(release, model=release.model.tree)  # type: ignore[attr-defined]

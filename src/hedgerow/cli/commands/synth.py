@@ -21,6 +21,7 @@ from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
+    from hedgerow.models import Empirical, Model
     from hedgerow.privacy import ExactErrors
     from hedgerow.release import Release
 
@@ -217,7 +218,7 @@ def synth(
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        exact = _exact_errors(opened.table, made) if evaluate else None
+        exact = _exact_errors(opened.table, made, made.model) if evaluate else None
         with showing_records(shown) as progress:
             drawn = made.write_records(place.text, records, progress=progress)
         if report is not None:
@@ -225,20 +226,25 @@ def synth(
 
             with shown.busy("writing the report"):
                 write_report(made, report, exact=exact)
+        from hedgerow.release import as_drawn
+
+        filed = as_drawn(made, drawn) if drawn and made.error is not None else None
         _tell(
             shown,
             made,
             drawn,
             exact,
+            filed,
+            None if exact is None or filed is None else _exact_errors(opened.table, made, filed),
             files={"records": place.text, "release": release, "report": report},
             registered=registered,
         )
 
 
-def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
+def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -> ExactErrors:
     from hedgerow.privacy import exact_errors
 
-    return exact_errors(table, release.workload, release.workload.answers(release.model))
+    return exact_errors(table, release.workload, release.workload.answers(model))
 
 
 def _tell(
@@ -246,13 +252,23 @@ def _tell(
     release: Release,
     n_records: int,
     exact: ExactErrors | None,
+    filed: Empirical | None,
+    exact_of_file: ExactErrors | None,
     *,
     files: Mapping[str, object],
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
     from hedgerow.domain import ignored_in_words
-    from hedgerow.release import distinct_records, error_sentence, release_doubts, summary_of, tables_sentence
+    from hedgerow.release import (
+        distinct_records,
+        drawn_error,
+        drawn_sentence,
+        error_sentence,
+        release_doubts,
+        summary_of,
+        tables_sentence,
+    )
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -266,6 +282,11 @@ def _tell(
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
+    if filed is not None:
+        added = drawn_error(release, filed)
+        summary["records_error"] = added.to_dict(release)
+        if sentence := drawn_sentence(release, n_records, added):
+            output.tell(sentence)
     if rule := tables_sentence(release):
         output.tell(rule)
     for doubt in release_doubts(release):
@@ -276,6 +297,10 @@ def _tell(
     if exact is not None:
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()
+    if exact_of_file is not None:
+        found = f"mean {exact_of_file.mean:.6g}, largest {exact_of_file.maximum:.6g} counts"
+        output.warn(f"NOT PRIVATE: exact errors of a file of records: {found}")
+        summary["not_private_evaluation_of_records"] = exact_of_file.to_dict()
     output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths, **left})
 
 
