@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pyarrow as pa
 import pytest
-from hedgerow.privacy.randomness.noise import SeededNoise
 
-from hedgerow.algorithms import MWEM
+from hedgerow import MWEM
 from hedgerow.data import Table, read_table
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
+from hedgerow.privacy import SeededNoise
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.evaluation import exact_errors
 from hedgerow.queries.workload import Workload

@@ -138,8 +138,8 @@ def tables_sentence(release: Release) -> str:
         return ""
     return (
         f"A question whose attributes all lie in one of {tables:,} consistent tables is answered from these, every "
-        "other from a junction tree, which cannot hold all of them. Records are drawn from the tree and moved until they "
-        "have the tables, as far as these are few enough."
+        "other from a junction tree, which cannot hold all of them. Records are drawn from the tree and moved until "
+        "they have the tables, as far as these are few enough."
     )
 
 
@@ -184,8 +184,8 @@ def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: floa
         return ""
     low, high, added = (release.error.unit * told[key] / release.total for key in ("mean_low", "mean_high", "added"))
     return (
-        f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, with "
-        f"{100.0 * confidence:.4g}% confidence: the file's answers differ from the model's by {_percent(added)}."
+        f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, "
+        f"with {100.0 * confidence:.4g}% confidence: the file's answers differ from the model's by {_percent(added)}."
     )
 
 

@@ -21,7 +21,7 @@ from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
-    from hedgerow.models import Empirical, Model
+    from hedgerow.models import Model
     from hedgerow.privacy import ExactErrors
     from hedgerow.release import Release
 
@@ -226,16 +226,12 @@ def synth(
 
             with shown.busy("writing the report"):
                 write_report(made, report, exact=exact)
-        from hedgerow.release import as_drawn
-
-        filed = as_drawn(made, drawn) if drawn and made.error is not None else None
         _tell(
             shown,
             made,
             drawn,
-            exact,
-            filed,
-            None if exact is None or filed is None else _exact_errors(opened.table, made, filed),
+            opened.table if evaluate else None,
+            exact=exact,
             files={"records": place.text, "release": release, "report": report},
             registered=registered,
         )
@@ -251,16 +247,16 @@ def _tell(
     output: Output,
     release: Release,
     n_records: int,
-    exact: ExactErrors | None,
-    filed: Empirical | None,
-    exact_of_file: ExactErrors | None,
+    table: Table | ScannedTable | None,
     *,
+    exact: ExactErrors | None,
     files: Mapping[str, object],
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
     from hedgerow.domain import ignored_in_words
     from hedgerow.release import (
+        as_drawn,
         distinct_records,
         drawn_error,
         drawn_sentence,
@@ -282,7 +278,9 @@ def _tell(
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
-    if filed is not None:
+    filed = None
+    if n_records and (release.error is not None or table is not None):
+        filed = as_drawn(release, n_records)
         added = drawn_error(release, filed)
         summary["records_error"] = added.to_dict(release)
         if sentence := drawn_sentence(release, n_records, added):
@@ -297,10 +295,11 @@ def _tell(
     if exact is not None:
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()
-    if exact_of_file is not None:
-        found = f"mean {exact_of_file.mean:.6g}, largest {exact_of_file.maximum:.6g} counts"
-        output.warn(f"NOT PRIVATE: exact errors of a file of records: {found}")
-        summary["not_private_evaluation_of_records"] = exact_of_file.to_dict()
+    if table is not None and filed is not None:
+        found = _exact_errors(table, release, filed)
+        said = f"mean {found.mean:.6g}, largest {found.maximum:.6g} counts"
+        output.warn(f"NOT PRIVATE: exact errors of a file of records: {said}")
+        summary["not_private_evaluation_of_records"] = found.to_dict()
     output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths, **left})
 
 
