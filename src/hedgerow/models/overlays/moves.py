@@ -21,7 +21,7 @@ All of it is a function of the hypothesis, so it costs no privacy.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations, islice
 from typing import Self, final
@@ -32,6 +32,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain, spread_over
 from hedgerow.models.core import Codes
 from hedgerow.models.overlays.moves_kernels import Layout, count, sweep
+from hedgerow.models.overlays.parts import largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import LinearQuery
 from hedgerow.system import generator, in_parts, usable_cores
@@ -108,8 +109,7 @@ class Moves:
         domain, state = tree.domain, tree.potentials()
         scopes = state.scopes if factors is None else [scope for scope, _ in factors]
         holders = _holders(domain, tables, [*scopes, *(scope for scope, _ in domain.zeros)])
-        shapes = [domain.shape_of(scope) for scope in dict.fromkeys([*tables, *holders])]
-        if _read(shapes) > MOST_READ or sum(map(math.prod, shapes)) > LARGEST_MOVED:
+        if not _are_few(domain, dict.fromkeys([*tables, *holders])):
             return None
         if factors is None:
             factors = [
@@ -207,6 +207,29 @@ class Moves:
         """The cells of one table among those of all, not copied."""
         first, shape = self._layout[0][self._scopes.index(scope)], self._domain.shape_of(scope)
         return flat[first : first + math.prod(shape)].reshape(shape)
+
+
+def can_move(domain: Domain, scopes: Sequence[Clique]) -> bool:
+    """Whether records can be moved towards tables: whether a pass reads few enough cells for each.
+
+    Args:
+        domain: The domain.
+        scopes: Attributes of the tables.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(100))
+        >>> [can_move(domain, list(combinations(domain.names[:columns], 2))) for columns in (3, 100)]
+        [True, True]
+        >>> can_move(domain, list(combinations(domain.names, 3)))
+        False
+    """
+    return _are_few(domain, largest(scopes))
+
+
+def _are_few(domain: Domain, scopes: Iterable[Clique]) -> bool:
+    shapes = [domain.shape_of(scope) for scope in scopes]
+    return _read(shapes) <= MOST_READ and sum(map(math.prod, shapes)) <= LARGEST_MOVED
 
 
 def _holders(domain: Domain, tables: Mapping[Clique, Floats], scopes: Sequence[Clique]) -> list[Clique]:
