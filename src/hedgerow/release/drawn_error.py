@@ -24,7 +24,7 @@ _FEWEST = 1 << 10
 @final
 @dataclass(frozen=True)
 class DrawnError:
-    """How far the answers of records are from those of their release, over the candidates of its workload.
+    """The distance of the answers of records from those of their release, over the candidates of its workload.
 
     Attributes:
         mean: The mean L1 distance over the candidates, in counts of the release's total.

@@ -165,7 +165,7 @@ class Moves:
         return Moves.of(self._tree.meeting(condition), {}, factors)
 
     def _each(self, blocks: Iterator[Codes], draw: np.random.Generator, move: Move) -> Iterator[Codes]:
-        """As many blocks at a time as there are cores, each with a seed of its own."""
+        """Blocks with a seed each, one on every core at a time."""
         cores = usable_cores()
         seeded = ((block, int(draw.integers(2**62))) for block in blocks)
 
@@ -185,7 +185,7 @@ class Moves:
             self._pass(codes, rng, np.arange(len(codes)), self._logs + gains * missing, gains)
 
     def _missing(self, codes: Ints, trust: float) -> tuple[Floats, Floats]:
-        """How many records cells lack, and the gains."""
+        """Numbers of records that cells lack, and the gains."""
         counts = np.zeros_like(self._targets)
         count(codes, self._layout, counts)
         expected = codes.shape[1] * self._targets
@@ -245,7 +245,7 @@ def _read(shapes: Sequence[tuple[int, ...]]) -> int:
 
 
 def _layout(domain: Domain, scopes: Sequence[Clique], names: Clique) -> tuple[Layout, int]:
-    """Where everything is, and the number of cells."""
+    """The places of all tables and columns, and the number of cells."""
     shapes = [domain.shape_of(scope) for scope in scopes]
     ends = np.cumsum([0, *map(math.prod, shapes)])
     begins = np.cumsum([0, *map(len, scopes)])

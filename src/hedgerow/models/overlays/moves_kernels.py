@@ -34,7 +34,7 @@ def sweep(
         free: Columns that are drawn.
         layout: The tables.
         logs: Log-weights of all cells, finite in those of the records; changed.
-        gains: What each record in a cell takes off its log-weight.
+        gains: Log-weight that a cell loses with each record in it.
         uniforms: Uniform numbers below 1, shape ``(records, columns that are drawn)``.
         places: Room for a record's cell in each table.
         sums: Room for as many numbers as a column has codes.

@@ -71,7 +71,7 @@ class Overlay(Model):
 
     @cached_property
     def moves(self) -> Moves | None:
-        """What moves the records of the tree towards the tables, or their pairs; None where these are too many."""
+        """Moves of the tree's records towards the tables, or their pairs; None where these are too many."""
         for scopes in (self.parts.scopes, largest(part for part in self.parts.sets if len(part) == _NARROW)):
             tables = zip(scopes, self._tables(scopes), strict=True)
             moves = Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})

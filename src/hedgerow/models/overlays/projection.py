@@ -22,7 +22,7 @@ _STEPS = 400
 _SWEEPS = 10
 """Steps between two looks at how far they have come."""
 _STIFFER = 1.2
-"""How much more disagreement costs after each look: sparse tables would come nowhere near in so many steps."""
+"""Factor of the price of disagreement after each look: sparse tables would come nowhere near in so many steps."""
 _CLOSE = 1e-4
 """Share of the inner tables at which they stop."""
 
