@@ -38,9 +38,11 @@ from hedgerow.queries import LinearQuery
 from hedgerow.system import generator, in_parts, usable_cores
 
 LARGEST_MOVED = 1 << 22
-"""Cells of the tables that records are moved by, at most: each core has weights of its own."""
+"""Cells of the tables that records are moved by, at most."""
 MOST_READ = 1 << 16
-"""Cells that a pass reads for each record, at most: a core then moves some 10,000 records a second."""
+"""Cells that a pass reads for each record, at most: a core then moves a thousand records a second."""
+_MOST_CORES, _HELD = 16, 1 << 24
+"""Cores that move blocks at a time, and cells that these hold together, at most: each has weights of its own."""
 _TRUST = (1.0, 10.0, 100.0)
 """The gains of each pass over records that are moved together, in units of 1 over the expected count."""
 _LEAST = 2.0
@@ -166,7 +168,7 @@ class Moves:
 
     def _each(self, blocks: Iterator[Codes], draw: np.random.Generator, move: Move) -> Iterator[Codes]:
         """Blocks with a seed each, one on every core at a time."""
-        cores = usable_cores()
+        cores = max(1, min(usable_cores(), _MOST_CORES, _HELD // max(1, self._logs.size)))
         seeded = ((block, int(draw.integers(2**62))) for block in blocks)
 
         def moved(block: Codes, seed: int) -> Codes:
