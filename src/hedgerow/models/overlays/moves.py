@@ -226,7 +226,13 @@ def can_move(domain: Domain, scopes: Sequence[Clique]) -> bool:
         >>> can_move(domain, list(combinations(domain.names, 3)))
         False
     """
-    return _are_few(domain, largest(scopes))
+    distinct = {*scopes}
+    widest = max(
+        map(len, distinct), default=0
+    )  # none of these lies in another, and an attribute has two codes at least
+    if 3 * widest * sum(len(scope) == widest for scope in distinct) > MOST_READ:
+        return False
+    return _are_few(domain, largest(distinct))
 
 
 def _are_few(domain: Domain, scopes: Iterable[Clique]) -> bool:

@@ -12,7 +12,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Codes, Columns, Complete, Given, Model, SamplingMethod, code_type
-from hedgerow.models.overlays.moves import Moves
+from hedgerow.models.overlays.moves import Moves, can_move
 from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
@@ -73,10 +73,9 @@ class Overlay(Model):
     def moves(self) -> Moves | None:
         """Moves of the tree's records towards the tables, or their pairs; None where these are too many."""
         for scopes in (self.parts.scopes, largest(part for part in self.parts.sets if len(part) == _NARROW)):
-            tables = zip(scopes, self._tables(scopes), strict=True)
-            moves = Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})
-            if moves is not None:
-                return moves
+            if can_move(self._domain, scopes):
+                tables = zip(scopes, self._tables(scopes), strict=True)
+                return Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})
         return None
 
     @property
