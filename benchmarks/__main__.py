@@ -2,8 +2,8 @@
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), and ``intervals``
-and ``targets``, which compare estimates with the truth.
+options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), ``intervals``
+and ``targets``, which compare estimates with the truth, and ``records_at_size``, which measures files.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _PROGRAMS = {
     "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
     "targets": "benchmarks.targets",
+    "records_at_size": "benchmarks.records_at_size",
 }
 """Modules with options of their own."""
-_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "targets"}
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "targets", "records_at_size"}
 
 
 def main(names: list[str]) -> None:

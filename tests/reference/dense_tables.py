@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.arrays import Floats
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain.domain import Clique, Domain
 from hedgerow.queries.core.query import Conjunction
 
@@ -47,6 +47,11 @@ class DenseTables:
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """One sum for each."""
         return np.array([float((query.values() * self._marginal(query.scope)).sum()) for query in queries])
+
+    def sample(self, n: int, seed: np.random.Generator, *_: object) -> Ints:
+        """Records of the positive cells, each drawn by itself."""
+        law = np.maximum(self.cells, 0.0).reshape(-1)
+        return np.stack(np.unravel_index(seed.choice(law.size, n, p=law / law.sum()), self.cells.shape), axis=1)
 
     def _marginal(self, clique: Clique) -> Floats:
         if not set(clique) <= set(self.domain.names):

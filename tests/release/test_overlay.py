@@ -18,6 +18,7 @@ from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.release import Release, summary_of, tables_sentence
 from hedgerow.release.container import Container, write_container
 from hedgerow.release.content import StoredModel
+from hedgerow.release.release import Method
 from hedgerow.report import render_report
 from tests.release.made import DOMAIN, make_release
 
@@ -50,9 +51,17 @@ def test_it_comes_back(release: Release, tmp_path: Path) -> None:
         release = loaded
 
 
+def test_batches_have_the_records_of_one_sample(release: Release) -> None:
+    methods: tuple[Method, ...] = ("systematic", "independent")
+    for method in methods:
+        whole = release.sample(700, seed=3, method=method).codes
+        pieces = [each.codes for each in release.sample_batches(700, batch=97, seed=3, method=method)]
+        assert np.array_equal(whole, np.concatenate(pieces))
+
+
 def test_it_says_by_which_rule_it_answers(release: Release) -> None:
     assert "one of 4 consistent tables" in tables_sentence(release)
-    assert "draws the records" in tables_sentence(release)
+    assert "moved until they have the tables" in tables_sentence(release)
     assert summary_of(release)["tables_over_tree"] == 4
     assert tables_sentence(release) in render_report(release)
     other = dataclasses.replace(release, model=release.model.tree)  # type: ignore[attr-defined]

@@ -29,6 +29,7 @@ from .fit.newton import Newton as Newton
 from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resume as resume
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays.estimate import overlaid as overlaid
+from .overlays.moves import can_move as can_move
 from .overlays.overlay import Overlay as Overlay
 from .overlays.parts import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,

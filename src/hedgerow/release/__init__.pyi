@@ -24,6 +24,7 @@ from .content import (
     model_to_dict as model_to_dict,
 )
 from .doubts import release_doubts as release_doubts
+from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import Evidence as Evidence
 from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
@@ -49,6 +50,7 @@ from .spark_records import check_folder as check_folder, is_local as is_local
 from .words import (
     LevelUse as LevelUse,
     distinct_records as distinct_records,
+    drawn_sentence as drawn_sentence,
     error_sentence as error_sentence,
     level_uses as level_uses,
     levels_sentence as levels_sentence,

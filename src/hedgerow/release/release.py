@@ -181,7 +181,8 @@ class Release:
                 draws each record on its own.
             given: A condition in SQL or a linear query, which all records meet, or a table of values of some columns,
                 levels and derived columns among them, whose rows are completed in their order. Either way records are
-                drawn from the exact conditional of the hypothesis, which costs no budget.
+                drawn from the exact conditional of the hypothesis, or where it has tables over a tree from nearly it
+                (theory.md, section 19), which costs no budget.
 
         Returns:
             Exactly ``n`` records; with given values for each row.

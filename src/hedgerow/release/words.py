@@ -10,6 +10,7 @@ from hedgerow.domain import feasible_records
 from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import WorkloadError
 from hedgerow.release.content import StoredModel
+from hedgerow.release.drawn_error import DrawnError
 from hedgerow.release.release import Release
 
 
@@ -127,7 +128,7 @@ def tables_over_tree(release: Release) -> int | None:
 
 
 def tables_sentence(release: Release) -> str:
-    """The rule by which a question is answered from tables or from the tree that draws records; empty without tables.
+    """The rule by which questions are answered and records drawn where a tree lies below tables; empty without these.
 
     Args:
         release: The release.
@@ -137,8 +138,8 @@ def tables_sentence(release: Release) -> str:
         return ""
     return (
         f"A question whose attributes all lie in one of {tables:,} consistent tables is answered from these, every "
-        "other from a junction tree. The tree cannot hold all the tables, and draws the records: answers to what was "
-        "measured are better than those of the records."
+        "other from a junction tree, which cannot hold all of them. Records are drawn from the tree and moved until "
+        "they have the tables, as far as these are few enough."
     )
 
 
@@ -166,6 +167,25 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
         f"Estimated from noisy values alone: over {_things_of(release)}, the mean error of the released model lies "
         f"between {_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with "
         f"the same confidence no error is larger than {_amount(largest)}."
+    )
+
+
+def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: float = 0.95) -> str:
+    """The error of a file of records in words; empty where that of the answers is not known in counts.
+
+    Args:
+        release: The release.
+        n: Number of records of the file.
+        drawn: Their distance from the answers.
+        confidence: Confidence of the interval.
+    """
+    told = drawn.to_dict(release, confidence)
+    if told is None or release.error is None or release.error.unit is None:
+        return ""
+    low, high, added = (release.error.unit * told[key] / release.total for key in ("mean_low", "mean_high", "added"))
+    return (
+        f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, "
+        f"with {100.0 * confidence:.4g}% confidence: the file's answers differ from the model's by {_percent(added)}."
     )
 
 

@@ -20,7 +20,10 @@ from hedgerow.queries import Conjunction, Measurement
 from hedgerow.release import (
     MOST_LISTED,
     Release,
+    as_drawn,
     distinct_records,
+    drawn_error,
+    drawn_sentence,
     error_sentence,
     level_uses,
     levels_sentence,
@@ -147,6 +150,7 @@ def render_report(
         estimates=[] if simulated is None else list(_estimated(simulated)),
         stamps=_stamps(release, exact),
         error=error_sentence(release, CONFIDENCE),
+        records_error=_records_error(release),
         looks=looks,
         spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
         fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
@@ -161,6 +165,14 @@ def render_report(
         tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
     )
+
+
+def _records_error(release: Release) -> str:
+    """The error of as many records as are drawn by default, in words; empty where none is known."""
+    if release.error is None:
+        return ""
+    n = release.n_records
+    return drawn_sentence(release, n, drawn_error(release, as_drawn(release, n)), CONFIDENCE)
 
 
 def page_template(name: str) -> Template:

@@ -133,7 +133,17 @@ def test_evaluation_is_labelled_and_stays_out_of_the_release(place: Place) -> No
     assert page.index("NOT PRIVATE") < page.index("<h1>")
     assert "<title>NOT PRIVATE" in page
     saved = json.dumps(dict(Container.open(place / "out.release").content))
-    assert not any(repr(exact[figure]) in saved for figure in ("mean", "maximum"))
+    file = json.loads(result.stdout)["not_private_evaluation_of_records"]
+    assert file["label"] == "not private"
+    assert file["mean"] != exact["mean"]
+    assert not any(repr(each[figure]) in saved for figure in ("mean", "maximum") for each in (exact, file))
+
+
+def test_the_error_of_the_file_stands_beside_that_of_the_answers(place: Place) -> None:
+    told = json.loads(place.synth("--json").stdout)
+    assert told["records_error"]["mean_high"] > told["error"]["mean_high"]
+    again = place.synth("--force")
+    assert "In a file of" in again.stdout + again.stderr
 
 
 def test_nothing_is_overwritten_without_force(place: Place) -> None:

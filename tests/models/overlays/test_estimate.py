@@ -216,7 +216,7 @@ def noise_has_nothing_in_common() -> None:
 
 def nearest_left_out(patch: pytest.MonkeyPatch) -> None:
     """Counts below 0 are cut off where they are shown."""
-    patch.setattr(estimate, "nearest", lambda stacks, middle, *_: middle)
+    patch.setattr(estimate, "nearest", lambda stacks, middle, *_, **__: middle)
 
 
 def noise_taken_for_scatter(patch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ from hedgerow.algorithms.strategies import (
     with_least_noise,
 )
 from hedgerow.domain import Clique, Domain
-from hedgerow.models import Footprint, Proximal, over_tables
+from hedgerow.models import Footprint, Proximal, can_move, over_tables
 from hedgerow.privacy import Budget
 from hedgerow.queries import Marginal, Measurable, Workload
 
@@ -55,7 +55,7 @@ _KEPT = 8
 """Strategies of which it is kept whether trees hold them: those of all regimes measure the same."""
 
 _OVER_TREE = 2.0
-"""Factor by which tables over a tree must be better than rounds: records are drawn from the tree, which knows less."""
+"""Factor by which tables over a tree must be better than rounds where its records cannot be moved towards them all."""
 
 
 @final
@@ -145,7 +145,8 @@ def decision_of(
     if fixed is None or not unbiased:
         return None
     adaptive = adaptive_error(config, found[0], unbiased, records)
-    return Decision(fixed, records, adaptive, _OVER_TREE if is_over_tree(config, fixed) else 1.0)
+    moved = can_move(workload.domain, fixed.scopes) or not is_over_tree(config, fixed)
+    return Decision(fixed, records, adaptive, 1.0 if moved else _OVER_TREE)
 
 
 @final

@@ -132,7 +132,14 @@ def sample(
     with showing_records(shown) as progress:
         drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, given=known, progress=progress)
     shown.say(f"{drawn:,} synthetic records in {place.text}{_keeping(loaded)}")
-    shown.result({"n_records": drawn, "file": place.text})
+    result: dict[str, Any] = {"n_records": drawn, "file": place.text}
+    if known is None and drawn and loaded.error is not None:
+        from hedgerow.release import as_drawn, drawn_error, drawn_sentence
+
+        added = drawn_error(loaded, as_drawn(loaded, drawn))
+        shown.tell(drawn_sentence(loaded, drawn, added))
+        result["records_error"] = added.to_dict(loaded)
+    shown.result(result)
 
 
 def linked_releases(parents: Release, children: Release) -> LinkedRelease:

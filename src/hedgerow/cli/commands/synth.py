@@ -22,6 +22,7 @@ from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
+    from hedgerow.models import Model
     from hedgerow.privacy import ExactErrors
     from hedgerow.release import Release
 
@@ -222,7 +223,7 @@ def synth(
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        exact = _exact_errors(opened.table, made) if evaluate else None
+        exact = _exact_errors(opened.table, made, made.model) if evaluate else None
         with showing_records(shown) as progress:
             drawn = made.write_records(place.text, records, progress=progress)
         if report is not None:
@@ -234,30 +235,41 @@ def synth(
             shown,
             made,
             drawn,
-            exact,
+            opened.table if evaluate else None,
+            exact=exact,
             files={"records": place.text, "release": release, "report": report},
             registered=registered,
         )
 
 
-def _exact_errors(table: Table | ScannedTable, release: Release) -> ExactErrors:
+def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -> ExactErrors:
     from hedgerow.privacy import exact_errors
 
-    return exact_errors(table, release.workload, release.workload.answers(release.model))
+    return exact_errors(table, release.workload, release.workload.answers(model))
 
 
 def _tell(
     output: Output,
     release: Release,
     n_records: int,
-    exact: ExactErrors | None,
+    table: Table | ScannedTable | None,
     *,
+    exact: ExactErrors | None,
     files: Mapping[str, object],
     registered: Registered,
 ) -> None:
     """The result, for people and for programs."""
     from hedgerow.domain import ignored_in_words
-    from hedgerow.release import distinct_records, error_sentence, release_doubts, summary_of, tables_sentence
+    from hedgerow.release import (
+        as_drawn,
+        distinct_records,
+        drawn_error,
+        drawn_sentence,
+        error_sentence,
+        release_doubts,
+        summary_of,
+        tables_sentence,
+    )
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
@@ -271,6 +283,13 @@ def _tell(
     summary = summary_of(release)
     if release.error is not None:
         output.tell(error_sentence(release))
+    filed = None
+    if n_records and (release.error is not None or table is not None):
+        filed = as_drawn(release, n_records)
+        added = drawn_error(release, filed)
+        summary["records_error"] = added.to_dict(release)
+        if sentence := drawn_sentence(release, n_records, added):
+            output.tell(sentence)
     if rule := tables_sentence(release):
         output.tell(rule)
     for doubt in release_doubts(release):
@@ -281,6 +300,11 @@ def _tell(
     if exact is not None:
         output.warn(f"NOT PRIVATE: exact errors: mean {exact.mean:.6g}, largest {exact.maximum:.6g} counts")
         summary["not_private_evaluation"] = exact.to_dict()
+    if table is not None and filed is not None:
+        found = _exact_errors(table, release, filed)
+        said = f"mean {found.mean:.6g}, largest {found.maximum:.6g} counts"
+        output.warn(f"NOT PRIVATE: exact errors of a file of records: {said}")
+        summary["not_private_evaluation_of_records"] = found.to_dict()
     output.result({**summary, "n_records": n_records, "distinct_records": distinct, "files": paths, **left})
 
 

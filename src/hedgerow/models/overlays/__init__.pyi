@@ -1,4 +1,5 @@
 from .estimate import LARGEST_BELOW as LARGEST_BELOW, overlaid as overlaid
+from .moves import can_move as can_move
 from .overlay import Overlay as Overlay
 from .parts import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,

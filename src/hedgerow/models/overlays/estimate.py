@@ -8,7 +8,8 @@
    the parts of a kind are scattered around what is expected with one variance, which their own differences tell (C.
    Morris, "Parametric Empirical Bayes Inference", JASA 1983). Expectations that say it all leave nothing of the noise,
    those that say nothing change nothing.
-5. The nearest tables without negative counts are taken (``projection.py``).
+5. The nearest tables without negative counts are taken (``projection.py``), or those of the tree where these are nearer
+   than what can be reached.
 
 All of it is a function of noisy answers, so it costs no privacy.
 """
@@ -83,7 +84,9 @@ def overlaid(
     middle, precisions = _moved(replace(told, precisions=told.precisions / left), expected + pairs)
     possible = [_possible(domain, [parts.scopes[row] for row in stack.rows.tolist()]) for stack in stacks]
     uniform = parts_of(Markov(domain, 1.0), parts, stacks) if domain.constraints else np.eye(1, parts.size)[0]
-    return Overlay(tree, parts, nearest(stacks, middle, precisions, uniform, possible))
+    found = nearest(stacks, middle, precisions, uniform, possible, other=expected)
+    found[0] = 1.0  # the sum of the tree's cells is so but for rounding
+    return Overlay(tree, parts, found)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -10,20 +11,25 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, Complete, Model, SamplingMethod
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.core import Codes, Columns, Complete, Given, Model, SamplingMethod, code_type
+from hedgerow.models.overlays.moves import Moves, can_move
+from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
+from hedgerow.system import Seed, generator
+
+_NARROW = 2
+"""Attributes of the tables that records are moved towards where all of them are too many."""
 
 
 @final
 class Overlay(Model):
     """Tables that agree wherever they overlap and are nowhere negative, over a junction tree that cannot hold them all.
 
-    They need not be the tables of any distribution, so that no records have them all. **A question whose attributes all
-    lie in one of the tables is answered from the tables, every other from the tree, which also draws the records**: a
-    rule about the attributes alone. So answers to what was measured are better than those of the records. Where a tree
-    answers, its answers need not agree with those of the tables.
+    They need not be the tables of any distribution. **A question whose attributes all lie in one of the tables is
+    answered from the tables, every other from the tree**: a rule about the attributes alone. Where a tree answers, its
+    answers need not agree with those of the tables. Records are drawn from the tree and moved until they have the
+    tables (`Moves`), so that what was measured is as good in them.
 
     It is made whole from measurements (``overlaid``), and takes no updates.
 
@@ -62,6 +68,15 @@ class Overlay(Model):
         self.tree = tree
         self.parts = parts
         self.coefficients = coefficients
+
+    @cached_property
+    def moves(self) -> Moves | None:
+        """Moves of the tree's records towards the tables, or their pairs; None where these are too many."""
+        for scopes in (self.parts.scopes, largest(part for part in self.parts.sets if len(part) == _NARROW)):
+            if can_move(self._domain, scopes):
+                tables = zip(scopes, self._tables(scopes), strict=True)
+                return Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})
+        return None
 
     @property
     def cheap_cells(self) -> int:
@@ -170,14 +185,46 @@ class Overlay(Model):
 
     # Records
 
+    def sample_blocks(
+        self,
+        n: int,
+        seed: Seed = None,
+        method: SamplingMethod | str = SamplingMethod.SYSTEMATIC,
+        given: Given | None = None,
+    ) -> Iterator[Codes]:
+        """Records of the tree, moved towards the tables; given a condition each is moved by itself."""
+        draw = generator(seed)
+        blocks = super().sample_blocks(n, draw, method, given)
+        if self.moves is None or not isinstance(given, LinearQuery):
+            return blocks
+        moves = self.moves.settled.given(given)
+        return blocks if moves is None else moves.apart(blocks, draw)
+
     def _blocks(self, n: int, draw: np.random.Generator, method: SamplingMethod) -> Iterator[Codes]:
-        """Records of the tree."""
-        return self.tree.sample_blocks(n, draw, method)
+        blocks = self.tree.sample_blocks(n, draw, method)
+        if self.moves is None:
+            return blocks
+        together = method is SamplingMethod.SYSTEMATIC
+        return self.moves.together(blocks, draw) if together else self.moves.settled.apart(blocks, draw)
 
     def meeting(self, condition: LinearQuery) -> Markov:
         """The tree given a condition."""
         return self.tree.meeting(condition)
 
     def completing(self, names: Clique) -> Complete:
-        """Rows are completed by the tree."""
-        return self.tree.completing(names)
+        """Rows are completed by the tree; what it added is then moved."""
+        complete, moves = self.tree.completing(names), self.moves
+        if moves is None:
+            return complete
+
+        def moved(columns: Columns, rows: int, draw: np.random.Generator, method: SamplingMethod) -> Columns:
+            found = complete(columns, rows, draw, method)
+            block: Codes = np.stack([found[name] for name in self._domain.names], axis=1).astype(
+                code_type(self._domain)
+            )
+            (codes,) = moves.settled.apart(iter([block]), draw, names)
+            return {name: found[name] for name in names} | dict(
+                zip(self._domain.names, codes.T.astype(np.int64), strict=True)
+            )
+
+        return moved
