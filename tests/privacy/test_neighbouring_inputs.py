@@ -131,7 +131,7 @@ def said(*arguments: object) -> tuple[int, str]:
 def drawn_aside(text: str) -> Counter[str]:
     """Warnings and headings of a run: lines without their numbers, which follow from noise as some warnings say."""
     lines = [line.strip() for line in text.splitlines() if "by noisy counts" not in line]
-    return Counter(re.sub(r"[\d.,]+(e[+-]?\d+)?", "#", line) for line in lines)
+    return Counter(re.sub(r"(over )?[\d.,]+(e[+-]?\d+)?", "#", line) for line in lines)
 
 
 def of_run(folder: Path, data: str, *arguments: object) -> dict[str, Any]:
