@@ -91,8 +91,8 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         r"(provenance|config|notes|closed|sources|warning|hold|rules|watch/noise)(/.*)?: .*",
-        "Settings, versions, notes, and the secret of a session",
-        "No cost follows from them.",
+        "Settings, versions, notes, the name of the algorithm, and the secret of a session",
+        "No cost follows from them. That an algorithm is from outside, so that what its rounds leave is not known, is noted.",
     ),
 )
 """What the auditor lets pass; docs/audit.md says it in the same words."""

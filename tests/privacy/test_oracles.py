@@ -336,8 +336,8 @@ def test_a_ledger_of_gaussian_noise_has_the_epsilon_of_the_other_engine(found: l
     mus = [1.0 / sigma for sigma in found]
     cost = sum(mu * mu / 2.0 for mu in mus)
     theirs = opake_epsilon(delta, mus)
-    assert epsilon_of_half_square(cost, delta) == pytest.approx(theirs, rel=OPAKE, abs=1e-7)
-    assert theirs * (1.0 - OPAKE) - 1e-7 <= epsilon_of(cost, delta) <= 1.35 * theirs
+    assert epsilon_of_half_square(cost, delta) == pytest.approx(theirs, rel=OPAKE, abs=1e-6)
+    assert theirs * (1.0 - OPAKE) - 1e-6 <= epsilon_of(cost, delta) <= 1.35 * theirs
 
 
 @settings(max_examples=examples(40))
@@ -348,7 +348,7 @@ def test_thresholds_take_from_delta_what_they_do_there(found: list[float], delta
     theirs = opake_epsilon(delta, [1.0 / sigma for _, sigma in uses], [(0.0, each) for each in kept])
     for regime, convert in ((Regime.ZCDP, epsilon_of), (Regime.GDP, epsilon_of_half_square)):
         spent = sum(noise.charge(regime) for noise, _ in uses)
-        assert convert(spent, delta - sum(kept)) >= theirs * (1.0 - OPAKE) - 1e-7
+        assert convert(spent, delta - sum(kept)) >= theirs * (1.0 - OPAKE) - 1e-6  # its grid rounds up
 
 
 @settings(max_examples=examples(20))

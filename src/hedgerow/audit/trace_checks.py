@@ -10,7 +10,7 @@ from typing import Any
 
 from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
-from hedgerow.audit.findings import Finding, gathered
+from hedgerow.audit.findings import Finding, Severity, gathered
 
 
 def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Finding:
@@ -20,17 +20,21 @@ def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Findin
         content: Values of a release or a session.
         entries: The ledger's events.
     """
-    wrong, unknown = list[str](), list[str]()
     if "epochs" in content:
         wrong = _of_session(content, entries)
     else:
         algorithm, parameters = content["provenance"]["algorithm"], content["provenance"]["parameters"]
-        if algorithm in _OF_ALGORITHM:
-            wrong = _OF_ALGORITHM[algorithm](content, parameters, entries)
-        elif algorithm not in _LEAVE_ANSWERS_ALONE:
-            unknown = [f"what rounds of {algorithm} leave behind: it is no algorithm of Hedgerow's"]
-    return gathered(
-        "run", wrong, unknown, "rounds, draws and tests that the file tells of are paid for, each by an event"
+        if algorithm not in _OF_ALGORITHM:
+            return _of_others(algorithm)
+        wrong = _OF_ALGORITHM[algorithm](content, parameters, entries)
+    return gathered("run", wrong, [], "rounds, draws and tests that the file tells of are paid for, each by an event")
+
+
+def _of_others(algorithm: str) -> Finding:
+    if algorithm in _LEAVE_ANSWERS_ALONE:
+        return Finding("run", Severity.HOLDS, "one round, which leaves noisy answers alone")
+    return Finding(
+        "run", Severity.NOTE, f"what rounds of {algorithm} leave beside noisy answers is known to its author alone"
     )
 
 

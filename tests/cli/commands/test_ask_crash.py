@@ -194,7 +194,7 @@ def test_calls_killed_at_every_step_are_paid_for(tmp_path: Path, zygote: Zygote)
     calls.check()
     assert calls.lost() == deaths + 1
     (forfeited,) = calls.result["forfeited"]
-    assert forfeited == calls.events[-1].to_dict()
+    assert forfeited == calls.events[-1].described()
     assert f"FORFEITED: {forfeited['charge']:.6g} epsilon, the most that an interrupted question" in calls.printed
     assert calls.result["session"]["spent"] == float(sum(Fraction(each.charge) for each in calls.events))
 
