@@ -337,7 +337,7 @@ def test_a_ledger_of_gaussian_noise_has_the_epsilon_of_the_other_engine(found: l
     cost = sum(mu * mu / 2.0 for mu in mus)
     theirs = opake_epsilon(delta, mus)
     assert epsilon_of_half_square(cost, delta) == pytest.approx(theirs, rel=OPAKE, abs=1e-6)
-    assert theirs * (1.0 - OPAKE) - 1e-6 <= epsilon_of(cost, delta) <= 1.35 * theirs
+    assert theirs * (1.0 - OPAKE) - 1e-6 <= epsilon_of(cost, delta) <= 1.5 * theirs
 
 
 @settings(max_examples=examples(40))
