@@ -92,7 +92,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         r"(provenance|config|notes|closed|sources|warning|hold|rules|watch/noise)(/.*)?: .*",
         "Settings, versions, notes, the name of the algorithm, and the secret of a session",
-        "No cost follows from them. That an algorithm is from outside, so that what its rounds leave is not known, is noted.",
+        "No cost follows from them. The audit notes an algorithm from outside, whose traces it does not know.",
     ),
 )
 """What the auditor lets pass; docs/audit.md says it in the same words."""
