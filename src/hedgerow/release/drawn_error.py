@@ -1,6 +1,7 @@
 """The error of a file of records beside that of the answers that its release gives.
 
-The records are public, and so are the answers: how far the two are apart is measured, at no cost. The file's mean error
+Records are public, and so are the answers: how far the two are apart is measured, at no cost, on records that are drawn
+for it as the file's are. The file's mean error
 is the answers' but for that distance, by the triangle inequality, so that an interval for the one makes an interval for
 the other with the same confidence.
 """
@@ -29,10 +30,12 @@ class DrawnError:
     Attributes:
         mean: The mean L1 distance over the candidates, in counts of the release's total.
         maximum: The largest.
+        records: Number of records that it was measured on.
     """
 
     mean: float
     maximum: float
+    records: int
 
     def to_dict(self, release: Release, confidence: float = 0.95) -> dict[str, float] | None:
         """The error of the records, in the units of ``summary_of``'s; None where that of the answers is not known.
@@ -47,7 +50,13 @@ class DrawnError:
         low, high = error.mean_interval(confidence)
         mean, maximum = self.mean / error.unit, self.maximum / error.unit
         largest = error.maximum_bound(confidence) + maximum
-        return {"added": mean, "mean_low": max(0.0, low - mean), "mean_high": high + mean, "maximum_bound": largest}
+        return {
+            "added": mean,
+            "measured_on": self.records,
+            "mean_low": max(0.0, low - mean),
+            "mean_high": high + mean,
+            "maximum_bound": largest,
+        }
 
 
 def as_drawn(release: Release, n: int) -> Empirical:
@@ -80,4 +89,4 @@ def drawn_error(release: Release, drawn: Empirical) -> DrawnError:
     """
     workload = release.workload
     errors = workload.candidate_errors(workload.answers(drawn) - workload.answers(release.model))
-    return DrawnError(float(np.mean(errors)), float(np.max(errors)))
+    return DrawnError(float(np.mean(errors)), float(np.max(errors)), len(drawn.codes))

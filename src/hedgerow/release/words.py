@@ -185,7 +185,8 @@ def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: floa
     low, high, added = (release.error.unit * told[key] / release.total for key in ("mean_low", "mean_high", "added"))
     return (
         f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, "
-        f"with {100.0 * confidence:.4g}% confidence: the file's answers differ from the model's by {_percent(added)}."
+        f"with {100.0 * confidence:.4g}% confidence: answers of {drawn.records:,} records that were drawn alike differ "
+        f"from the model's by {_percent(added)}."
     )
 
 

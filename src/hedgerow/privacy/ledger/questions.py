@@ -6,6 +6,7 @@ released, and at which scale, stands in the event alone.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self, final, get_args
@@ -33,7 +34,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {"figure": get_args(Figure), "purpose"
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(ABC):
     """A question that is asked of the private table; each kind is a class of its own.
 
     Attributes:
@@ -59,6 +60,7 @@ class Question:
             if not (texts or whole) or value not in _CHOICES.get(name, (value,)):
                 raise BudgetError(f"the {name} of a question cannot be {value!r}")
 
+    @abstractmethod
     def text(self, values: int, threshold_scale: float) -> str:
         """The question in words, for people.
 
@@ -66,7 +68,6 @@ class Question:
             values: Number of values of its event.
             threshold_scale: Scale of a sparse vector's threshold noise.
         """
-        raise NotImplementedError(self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
