@@ -1,9 +1,8 @@
 """The error of a file of records beside that of the answers that its release gives.
 
 Records are public, and so are the answers: how far the two are apart is measured, at no cost, on records that are drawn
-for it as the file's are. The file's mean error
-is the answers' but for that distance, by the triangle inequality, so that an interval for the one makes an interval for
-the other with the same confidence.
+for it as the file's are. The mean error of these is the answers' but for that distance, by the triangle inequality, so
+that an interval for the one makes an interval for the other with the same confidence.
 """
 
 from __future__ import annotations

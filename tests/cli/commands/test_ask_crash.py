@@ -21,6 +21,7 @@ import pytest
 from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.state import KIND
 from hedgerow.privacy.ledger.ledger import Event, Ledger
+from hedgerow.quantities import at_most
 from hedgerow.release.container import Container
 
 SEXES, AGES, JOBS = ("F", "M"), range(20, 26), ("clerk", "nurse")
@@ -195,7 +196,7 @@ def test_calls_killed_at_every_step_are_paid_for(tmp_path: Path, zygote: Zygote)
     assert calls.lost() == deaths + 1
     (forfeited,) = calls.result["forfeited"]
     assert forfeited == calls.events[-1].described()
-    assert f"FORFEITED: {forfeited['charge']:.6g} epsilon, the most that an interrupted question" in calls.printed
+    assert f"FORFEITED: {at_most(forfeited['charge'])} epsilon, the most that an interrupted question" in calls.printed
     assert calls.result["session"]["spent"] == float(sum(Fraction(each.charge) for each in calls.events))
 
 
