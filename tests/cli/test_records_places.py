@@ -120,7 +120,10 @@ def test_spark_writes_a_folder_and_replaces_only_its_own(place: Place, release: 
     call = ("sample", release, "-o", f"spark:{place.folder}/out")
     done = place.call(*call, "-n", 123, "--seed", 1, "--json")
     assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout) == {"n_records": 123, "file": f"spark:{place.folder}/out"}
+    told = json.loads(done.stdout)
+    assert told["n_records"] == 123
+    assert told["file"] == f"spark:{place.folder}/out"
+    assert told["records_error"]["measured_on"] == 123
     assert pyarrow.parquet.read_table(place / "out").num_rows == 123
     assert "--force" in place.call(*call, "-n", 5).stderr
     assert place.call(*call, "-n", 5, "--force").exit_code == 0
