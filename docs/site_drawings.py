@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import final
 
 import numpy as np
 
@@ -39,7 +38,6 @@ def public_table(columns: Sequence[str] = COLUMNS) -> Table:
 # What is drawn
 
 
-@final
 @dataclass(frozen=True)
 class Loop:
     """Ten rounds of selection, measurement and correction.
@@ -92,7 +90,6 @@ def loop(table: Table) -> Loop:
     )
 
 
-@final
 @dataclass(frozen=True)
 class Asked:
     """A question of a session, and what it cost.

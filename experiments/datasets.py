@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import final
 
 from hedgerow.data import Table, read_table
 from hedgerow.domain import Domain, read_domain
@@ -18,7 +17,6 @@ _COUNTED = ("mildew", "czech", "rochdale", "nltcs", "adult8_mwem")
 _CODED = ("adult8_mwem",)
 
 
-@final
 @dataclass(frozen=True)
 class DataSets:
     """A folder with the data sets.

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 if TYPE_CHECKING:
     from experiments.datasets import DataSets
@@ -35,7 +35,6 @@ class Size(Enum):
     TINY = "tiny"
 
 
-@final
 @dataclass(frozen=True)
 class Measured:
     """A value that was measured in a cell.
@@ -55,7 +54,6 @@ class Measured:
     within: Cell = field(default_factory=dict)
 
 
-@final
 @dataclass(frozen=True)
 class Tolerance:
     """The distance that an average may have from the pinned one when the experiment is run again.
@@ -80,7 +78,6 @@ class Tolerance:
         return mean == pinned or abs(mean - pinned) <= self.absolute + (self.relative + _LEFT_OUT) * abs(pinned)
 
 
-@final
 @dataclass(frozen=True)
 class Claim:
     """A statement, and whether the figures bear it out.
@@ -100,7 +97,6 @@ class Claim:
     figures: str
 
 
-@final
 @dataclass(frozen=True)
 class Drawing:
     """One SVG file.

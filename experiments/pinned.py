@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
 
 from experiments.experiment import SECONDS, Cell, Experiment, Size
 from experiments.registry import home_of
@@ -12,7 +11,6 @@ from experiments.results import Average, Results, read_results, typed
 from hedgerow.system import replacing
 
 
-@final
 @dataclass(frozen=True)
 class Difference:
     """An average that lies outside its tolerance.

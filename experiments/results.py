@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 from experiments.experiment import REPETITION, Cell, Measured, Value
 from hedgerow.comparison import interval, text_of
@@ -21,7 +21,6 @@ FEWEST_RUNS = 3
 _ENDS = ("mean", "low", "high")
 
 
-@final
 @dataclass(frozen=True)
 class Average:
     """One quantity in one cell, averaged over the repetitions.
@@ -43,7 +42,6 @@ class Average:
     high: float
 
 
-@final
 class Results:
     """Averages of an experiment, or some of them.
 

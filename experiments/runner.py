@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
-from typing import final
 
 from experiments.datasets import DataSets
 from experiments.experiment import SECONDS, Cell, Experiment, Measured, Size
@@ -22,7 +21,6 @@ Outcome = tuple[Cell, list[Measured], float]
 _Key = tuple[str, ...]
 
 
-@final
 class CellJournal:
     """The values of all cells that are over, in a CSV file that grows cell by cell.
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
 
 import pytest
 
@@ -30,7 +29,6 @@ EXTRAS = sorted(set(PROJECT["optional-dependencies"]) - {TOO_LARGE})
 SAVED = ("-o", "s.csv", "--release", "p.release")
 
 
-@final
 @dataclass(frozen=True)
 class Place:
     """A virtual environment, and a folder with a table to work in.

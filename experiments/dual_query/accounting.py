@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 from experiments.datasets import DataSets
 from experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance
@@ -32,7 +32,6 @@ STATEMENTS = {
 """Names of the curves, and the accounting's names for them."""
 
 
-@final
 class Accounts(Experiment):
     """The cost of T rounds of 50 samples with step 1 about 48,842 records, delta = 1e-6."""
 

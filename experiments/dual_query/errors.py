@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -73,7 +73,6 @@ NUMBERS: Mapping[Size, tuple[int, ...]] = {
 REPETITIONS: Mapping[Size, int] = {Size.FULL: 5, Size.QUICK: 3, Size.TINY: 1}
 
 
-@final
 class DualQueryErrors(Experiment):
     """Average and largest errors of 3-way conjunctions on eight attributes of Adult."""
 

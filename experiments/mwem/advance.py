@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations
-from typing import final
 
 import numpy as np
 
@@ -23,7 +22,6 @@ _CLOSE = 1.01
 """The search for the smallest worst variance ends once it is known up to this factor."""
 
 
-@final
 @dataclass(frozen=True)
 class Advance:
     """Cuboids to measure, and the sums that give the others.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 from experiments.datasets import DataSets
 from experiments.experiment import Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance, seed_of
@@ -37,7 +37,6 @@ CELLS = "cells"
 ALL_CELLS = 2**BITS
 
 
-@final
 class AdultBits(Experiment):
     """Adult in bits with parities of up to three attributes: what a round takes, holds and leaves."""
 
@@ -117,7 +116,6 @@ def candidates(table: Table, name: str) -> Workload:
     return Workload.parities(table.domain, ORDER) if name == AMONG else adults(table)
 
 
-@final
 class Looks:
     """Remaining errors of Adult's parities after each round, and the size of the hypothesis.
 

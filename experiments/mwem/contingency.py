@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
-from typing import final
 
 from experiments.experiment import Cell, Measured, seed_of
 from experiments.mwem.floors import floor_of
@@ -42,7 +41,6 @@ MOST_SWEPT = 30
 """Rounds of the listing, at most: 100 sweeps after each of T rounds take time that grows with T squared."""
 
 
-@final
 @dataclass(frozen=True)
 class Released:
     """A table that is released by its parities.

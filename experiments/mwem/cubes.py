@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,7 +59,6 @@ LARGEST_PART = 0.5
 more, the largest error there is, if T is at least 2 and epsilon at most 2: less that, no score would be positive."""
 
 
-@final
 class Cubes(Experiment):
     """Adult's eight categorical attributes: which cuboids MWEM measures, and how far all of them lie off."""
 

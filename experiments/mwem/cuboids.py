@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations
-from typing import final
 
 import numpy as np
 
@@ -22,7 +21,6 @@ _AT_ONCE = 1 << 22
 """Cells whose answers are held together; larger cuboids come one by one."""
 
 
-@final
 @dataclass(frozen=True)
 class Cuboids:
     """Some cuboids of a table, from the one with the fewest cells to the one with the most.

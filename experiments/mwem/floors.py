@@ -14,7 +14,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import final
 
 import numpy as np
 
@@ -32,7 +31,6 @@ _CERTAIN = 1e-9
 """Noise of answers that are exact, in counts."""
 
 
-@final
 @dataclass(frozen=True)
 class Floor:
     """The distribution of most entropy, as far as it was found.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 from experiments.datasets import DataSets
 from experiments.experiment import REPETITION, Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance
@@ -45,7 +45,6 @@ MANY = {Size.FULL: (160, 320), Size.QUICK: (160,), Size.TINY: (16,)}
 """Only without the 100 sweeps after each round, which take time that grows with T squared; and with one step each."""
 
 
-@final
 class Survey(Experiment):
     """The National Long Term Care Survey, released by its parities of up to two, or up to three, attributes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, NamedTuple, final
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,6 @@ class Setting(NamedTuple):
         return float(np.mean(np.square(answers - exact_answers(self.table, self.workload))))
 
 
-@final
 class RangeQueries(Experiment):
     """Four tables of one or two attributes; ranges and products of two ranges, drawn again in each repetition."""
 

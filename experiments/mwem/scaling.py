@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,7 +38,6 @@ MEAN_BEFORE = "mean error of the uniform hypothesis, share of the records"
 CELLS = "cells of the hypothesis"
 
 
-@final
 class Scaling(Experiment):
     """100,000 records of 10 to 1,000 binary attributes: all parities of one and two, as many rounds as attributes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 from experiments.datasets import DataSets
 from experiments.experiment import REPETITION, Cell, Claim, Drawing, Experiment, Measured, Size, Tolerance
@@ -38,7 +38,6 @@ LARGEST = 3
 """Attributes of a parity, at most."""
 
 
-@final
 class ContingencyTables(Experiment):
     """Mildew, Rochdale and Czech, released by their parities of up to three attributes."""
 

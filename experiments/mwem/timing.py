@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar, final
+from typing import TypeVar
 
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.shared import ProgressCallback, RoundReport
@@ -21,7 +21,6 @@ from hedgerow.release import Release
 Found = TypeVar("Found")
 
 
-@final
 @dataclass
 class Stopwatch:
     """A private table that keeps the CPU time of its answers, of all threads; nothing looks at these on their way.
@@ -72,7 +71,6 @@ class Stopwatch:
         return found
 
 
-@final
 @dataclass(frozen=True)
 class TimedRun:
     """One run of MWEM, in CPU seconds of all threads.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
 
 from experiments.online_pmw.adult import random_codes, random_condition
 from hedgerow.algorithms.online_pmw import OnlineAnswer, OnlineSession
@@ -15,7 +14,6 @@ LARGE = 0.1
 """Answers of this share of the records are worth a closer look."""
 
 
-@final
 @dataclass(frozen=True)
 class Heard:
     """A question and its answer, in counts."""
@@ -29,7 +27,6 @@ class Heard:
         return self.answer.source == "data"
 
 
-@final
 class Analyst:
     """Asks for random conditions, and drills down where something was found.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from hedgerow.queries import Conjunction
 from hedgerow.system import generator
 
 
-@final
 @dataclass(frozen=True)
 class Numbers:
     """The numbers of the loop, in fractions of the records.
@@ -60,7 +58,6 @@ class Numbers:
         return cls(threshold, rules.watch.threshold_scale / records, answer / records, float(rules.step), rules.updates)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Course:
     """The course of one loop.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,7 +67,6 @@ PLACES: Mapping[Size, tuple[tuple[Place, ...], tuple[Place, ...]]] = {
 _MARKS = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 
 
-@final
 class AdaptiveStream(Experiment):
     """Errors, corrections and free answers against the number of records and epsilon."""
 

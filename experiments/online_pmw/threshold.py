@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,7 +55,6 @@ QUESTIONS = {Size.FULL: 20_000, Size.QUICK: 20_000, Size.TINY: 1_000}
 _MARKS = (10, 30, 100, 300, 1_000, 3_000, 20_000)
 
 
-@final
 class FailingThreshold(Experiment):
     """Random conditions about Adult, put to variant 4a with three rules for alpha and T, without a limit on updates."""
 

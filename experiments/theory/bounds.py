@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 from experiments.datasets import DataSets
 from experiments.experiment import (
@@ -65,7 +65,6 @@ _CAPTIONS = {
 }
 
 
-@final
 class Bounds(Experiment):
     """All studies."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import cast, final
+from typing import cast
 
 import numpy as np
 
@@ -65,7 +65,6 @@ _FIXED = 0.05
 """Alpha where the number of records varies."""
 
 
-@final
 @dataclass(frozen=True)
 class Sessions:
     """Online PMW by one theorem.
@@ -100,7 +99,6 @@ class Sessions:
         return [Reading(ERROR, error, (bound,)), Reading(UPDATES, rules.updates - session.updates_left, (most,))]
 
 
-@final
 class Adversary:
     """Asks all cells of three attributes, the worst first, and after each a query that errs near the threshold."""
 

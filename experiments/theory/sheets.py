@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
 
 from experiments.experiment import Cell, Value
 from experiments.results import Average, Results
@@ -26,7 +25,6 @@ def bound_on(what: str) -> str:
     return f"bound on {what}"
 
 
-@final
 @dataclass(frozen=True)
 class Sheet:
     """One panel.
@@ -64,7 +62,6 @@ def _line(own: Results, quantity: str, name: str) -> list[Point]:
     return [points[place] for place in sorted(points)]
 
 
-@final
 @dataclass(frozen=True)
 class Held:
     """A bound at one place, with what was measured there.

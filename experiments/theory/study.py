@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import final
 
 from experiments.datasets import DataSets
 from experiments.experiment import Size
@@ -17,7 +16,6 @@ GAP = "gap of the game (payoff)"
 _RUNS: Mapping[Size, int] = {Size.TINY: 1, Size.QUICK: 3}
 
 
-@final
 @dataclass(frozen=True)
 class Ceiling:
     """A bound.
@@ -33,7 +31,6 @@ class Ceiling:
     failure: float = 0.0
 
 
-@final
 @dataclass(frozen=True)
 class Reading:
     """The result of one run, and its bounds.
@@ -49,7 +46,6 @@ class Reading:
     ceilings: tuple[Ceiling, ...]
 
 
-@final
 @dataclass(frozen=True)
 class Study:
     """Runs along one parameter.

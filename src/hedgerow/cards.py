@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import islice
-from typing import final
 
 MOST_ROWS = 40
 """Rows that a card shows; a last one says how many more there are."""
@@ -16,7 +15,6 @@ MOST_ROWS = 40
 _CELL = "text-align:left;padding:.2em .8em .2em 0;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.35)"
 
 
-@final
 class Drawing(str):
     """The text of an SVG drawing, which notebooks show as the drawing.
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, workload_before
 from hedgerow.algorithms.registry import entry
@@ -268,7 +268,6 @@ def _learnt(
     return domain, lambda known: Curator(read(known), within, noise=noise, events=first.ledger.events)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Synthesis:
     """The outcome of `synthesize`: a release, records drawn from it, and what was assumed. All of it is public.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hedgerow.system import Seed
 
 
-@final
 class Synthesizer:
     """`synthesize` with its arguments kept: each ``fit`` spends the whole budget, and ``sample`` spends nothing.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, final
+from typing import ClassVar
 
 import pytest
 from experiments.datasets import DataSets, find_data
@@ -19,7 +19,6 @@ from hedgerow.errors import ConfigError
 NAME = "dual-query-accounting"
 
 
-@final
 class Squares(Experiment):
     """An experiment about nothing."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self
 
 from hedgerow.domain import Domain, domain_from, read_domain
 from hedgerow.errors import ConfigError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 
-@final
 class SDVSynthesizer:
     """`Synthesizer` where SDV's synthesizers for single tables stand: ``fit``, ``sample`` and conditions.
 

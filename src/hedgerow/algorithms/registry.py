@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, cast
 
 from hedgerow.errors import ConfigError, PlugInError
 from hedgerow.privacy import Regime
@@ -25,7 +25,6 @@ _ALL = tuple(Regime)
 _GROUP = "hedgerow.mechanisms"
 
 
-@final
 @dataclass(frozen=True)
 class Entry:
     """An algorithm that can be named.

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.audit import ledger_checks
 from hedgerow.audit.costs import UNITS, Entry
@@ -39,7 +39,6 @@ _SHAPES = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError
 """Errors that content of another shape leads to."""
 
 
-@final
 @dataclass(frozen=True)
 class Audits:
     """The audit of some files.
@@ -114,7 +113,6 @@ def _of_content(opened: Opened) -> Finding:
     return Finding("file", Severity.HOLDS, f"format {opened.version}; every part matches its checksum")
 
 
-@final
 class _Checking:
     """The checks of one file's content."""
 

@@ -27,7 +27,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
@@ -51,7 +51,6 @@ _SLACK = Fraction(1) + Fraction(1, 2**30)
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
 
 
-@final
 @dataclass(frozen=True)
 class Entry:
     """An event of a ledger.

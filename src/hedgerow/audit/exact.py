@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 _DIGITS = 80
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -37,7 +37,6 @@ def exact(value: Any) -> Fraction:
     return Fraction(value)
 
 
-@final
 @dataclass(frozen=True)
 class Bounds:
     """Two fractions that a positive number lies between.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, final
+from typing import Any
 
 
 class Severity(StrEnum):
@@ -27,7 +27,6 @@ class Severity(StrEnum):
         return list(Severity).index(self)
 
 
-@final
 @dataclass(frozen=True)
 class Finding:
     """Outcome of one check.
@@ -100,7 +99,6 @@ def worst(severities: Iterable[Severity]) -> Severity:
     return max((each for each in severities if each is not Severity.NOTE), key=Severity.rank, default=Severity.HOLDS)
 
 
-@final
 @dataclass(frozen=True)
 class Audit:
     """The audit of one file.

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Never, final
+from typing import IO, Any, Never
 
 from hedgerow.errors import AuditError
 
@@ -30,7 +30,6 @@ _FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedErr
 _SHAPES = (AttributeError, KeyError, TypeError, ValueError)
 
 
-@final
 @dataclass(frozen=True)
 class Opened:
     """A file that was read.

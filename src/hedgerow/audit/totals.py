@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
@@ -12,7 +12,6 @@ from hedgerow.audit.relations import REPLACE_FILTERED, of_whole_tables
 from hedgerow.audit.sentences import upwards
 
 
-@final
 @dataclass(frozen=True)
 class Share:
     """The part of one file in a sum.
@@ -43,7 +42,6 @@ class Share:
         return self.limit * tanh_of_half(self.limit).high if self.unit == "epsilon" else self.limit
 
 
-@final
 @dataclass(frozen=True)
 class Total:
     """The sum over the files of one neighbouring relation.

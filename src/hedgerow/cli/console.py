@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -42,7 +42,6 @@ _AGAIN = 0.05
 """Seconds after which an interrupt that was swallowed is sent once more."""
 
 
-@final
 @dataclass
 class Output:
     """Output of a command, as ``--quiet`` and ``--json`` say.

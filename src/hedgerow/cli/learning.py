@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -110,7 +110,6 @@ def check_known(wanted: Domain | OpenDomain, *, prior: bool, coded: bool) -> Non
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
 
 
-@final
 @dataclass(frozen=True)
 class Opened:
     """A private table that is ready for a mechanism.
@@ -128,7 +127,6 @@ class Opened:
     events: Sequence[Event] = ()
 
 
-@final
 @dataclass(frozen=True)
 class Opening:
     """The first part of a run: reading the private table, twice where its bins are to be learnt.

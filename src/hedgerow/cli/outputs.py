@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, final
+from typing import Self
 
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError
@@ -102,7 +102,6 @@ def check_report(option: str, path: Path | None) -> None:
     require_extra()
 
 
-@final
 @dataclass(frozen=True)
 class RecordsPlace:
     """A place for synthetic records.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, final
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -30,7 +30,6 @@ DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private tab
 _OF_PERSONS = ("person", "at_most", "weight", "largest_weight")
 
 
-@final
 @dataclass(frozen=True)
 class Reading:
     """The way in which the private table is read.

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.cli.console import Output
 from hedgerow.cli.spending import open_register
@@ -46,7 +46,6 @@ def check_installed() -> None:
         )
 
 
-@final
 @dataclass(frozen=True)
 class StorePlace:
     """The store of a server, and what it is checked against.
@@ -98,7 +97,6 @@ class StorePlace:
             output.warn(_ACCEPTED.format(what=each))
 
 
-@final
 @dataclass(frozen=True)
 class Serving:
     """A server to run.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -46,7 +46,6 @@ def open_register(path: Path | None, limit: Limit | None) -> Register | None:
     return Register(path, limit)
 
 
-@final
 @dataclass
 class Registered:
     """One run that goes into a register; without a register it does nothing.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ConfigError, DomainError, QueryError
 from hedgerow.system import replacing
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Estimate, Selected
 
 
-@final
 @dataclass(frozen=True)
 class Questions:
     """The questions of a command line.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -32,7 +32,6 @@ class Amount(StrEnum):
     MU = "mu"
 
 
-@final
 @dataclass(frozen=True)
 class Wish:
     """A target on the command line.
@@ -105,7 +104,6 @@ class Wish:
         return Heuristic(lambda budget: algorithm.expected_error(workload, budget, total) or 1.0, mechanism)
 
 
-@final
 @dataclass(frozen=True)
 class _AfterLearning:
     """Predicts the errors of what a budget pays for once a domain was learnt with a part of it."""
@@ -150,7 +148,6 @@ def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, flo
         return release.model, unseen_factor(release, seed=0, progress=update)
 
 
-@final
 @dataclass(frozen=True)
 class Answers:
     """Budgets that reach a target.

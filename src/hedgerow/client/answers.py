@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, final
+from typing import Any
 
 import pyarrow as pa
 
 from hedgerow.system import Tabular
 
 
-@final
 @dataclass(frozen=True)
 class ServerAnswer:
     """An answer, in counts.
@@ -64,7 +63,6 @@ class ServerAnswer:
         return f"{self.where or 'all records'}: {self.value:,.0f} ({within}), from {source}"
 
 
-@final
 @dataclass(frozen=True)
 class SeriesSum:
     """An answer about several partitions, in counts.
@@ -94,7 +92,6 @@ class SeriesSum:
         return cls(**{each.name: told[each.name] for each in fields(cls) if each.name != "parts"}, parts=parts)
 
 
-@final
 class ServerAnswers(Tabular, Sequence[ServerAnswer]):
     """Answers in the order of their questions.
 
@@ -124,7 +121,6 @@ class ServerAnswers(Tabular, Sequence[ServerAnswer]):
         return pa.table({each.name: [row[each.name] for row in rows] for each in fields(ServerAnswer)})
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class AnswerTable(Tabular):
     """The answer of a SELECT statement.

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -67,7 +67,6 @@ def connect(
     return Client(sending, sending.get("/v1/me"))
 
 
-@final
 class Client:
     """A server, as a person with a token sees it; made by `connect`.
 
@@ -189,7 +188,6 @@ class Client:
         return RemoteDataSet(self._sending, name)
 
 
-@final
 class RemoteDataSet:
     """A data set of a server: what a session is in this process.
 
@@ -307,7 +305,6 @@ class RemoteDataSet:
         return "/".join(filter(None, ["/v1/datasets", quote(self.name, safe=""), of]))
 
 
-@final
 class RemoteSeries:
     """Data sets of one domain, each with records of its own, that are asked together.
 

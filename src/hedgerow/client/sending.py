@@ -13,7 +13,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, final
+from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 
 from hedgerow.errors import (
@@ -88,7 +88,6 @@ def token_from(token: str | None, file: str | os.PathLike[str] | None) -> str:
         raise ConfigError(f"the token file {path} cannot be read: {error.strerror}") from error
 
 
-@final
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A token is for the server that was named, and for no other."""
 
@@ -97,7 +96,6 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return
 
 
-@final
 @dataclass(frozen=True)
 class Sending:
     """A server's address and a token for it.

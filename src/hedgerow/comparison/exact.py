@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from hedgerow.queries import Conjunction, Workload
 _CHEAP_CELLS = 2**16
 
 
-@final
 class Yardstick:
     """Measures answers against the exact ones; not private.
 
@@ -91,7 +90,6 @@ class Yardstick:
         return self.errors(self.workload.answers(ProductTables(self.workload.domain, shares)), 1.0)
 
 
-@final
 class ProductTables:
     """The tables of independent attributes, with mass 1.
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, cast
 
 from hedgerow.algorithms.independent import fourier, independent_noise as baselines
 from hedgerow.algorithms.registry import names, parse
@@ -29,7 +29,6 @@ _NOISY_ANSWERS = {"IndependentNoise": baselines.noisy_answers, "FourierMeasureme
 """Sources of the noisy answers to a whole workload, by the algorithm of a release."""
 
 
-@final
 @dataclass(frozen=True)
 class Step:
     """A run that is about to start.
@@ -141,7 +140,6 @@ def _parsed(text: object) -> Algorithm:
     return parse(text)
 
 
-@final
 @dataclass
 class Grid:
     """All runs of a comparison.

@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar, final
+from typing import Generic, TypeVar
 
 from hedgerow.comparison.outcome import METRICS, Outcome, Setting, measure_named
 from hedgerow.errors import ConfigError
@@ -58,7 +58,6 @@ def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
     return list(reader)
 
 
-@final
 class Journal(Generic[K, V]):
     """Results so far, in memory and in a CSV file if there is one.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Regime, Subsampled
@@ -15,7 +15,6 @@ WHOLE, SINGLE = "total variation distance", "absolute error as a share of the re
 """The error of a marginal, and of a single query."""
 
 
-@final
 @dataclass(frozen=True)
 class Outcome:
     """One run of one mechanism, or why it could not run.
@@ -50,7 +49,6 @@ class Outcome:
         return not self.reason
 
 
-@final
 @dataclass(frozen=True)
 class Setting:
     """The setting that all runs of a comparison share.

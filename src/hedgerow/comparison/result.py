@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hedgerow.cards import MOST_ROWS, Drawing, card
 from hedgerow.comparison.journal import COLUMNS, budget_fields, rows_of, text_of
@@ -32,7 +32,6 @@ RAW_SUFFIX = " (raw answers)"
 _NUMBERS = ("records", "epsilon", "delta", "rho", "repeat", "value", "seconds")
 
 
-@final
 @dataclass(frozen=True)
 class Summary:
     """One error of one mechanism under one budget, averaged over its runs.
@@ -61,7 +60,6 @@ class Summary:
     reason: str = ""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Exact errors of several mechanisms on one table; not private.

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from contextlib import suppress
-from typing import Any, final
+from typing import Any
 
 from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
 from hedgerow.errors import DomainError
@@ -40,7 +40,6 @@ _MOST_VALUES = 200
 _MOST_DIGITS = 4
 
 
-@final
 class Spellings:
     """Scales of dates, times and durations that all texts of a column are on.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -40,7 +40,6 @@ class LabelSource(Protocol):
         ...
 
 
-@final
 class Labels:
     """Labels and their counts in a table; only the curator may look at them.
 

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 from hedgerow.data.kinds import decimal_options
 from hedgerow.data.summaries import TRACKED, Summary
@@ -43,7 +43,6 @@ _MANY = 100
 """Rows that show how numbers are spread."""
 
 
-@final
 @dataclass(frozen=True)
 class Proposal:
     """The entry of a column.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any, final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +23,6 @@ _STEPS = 20
 """Steps of sizes of numbers in a factor of ten."""
 
 
-@final
 @dataclass
 class Summary:
     """Summary of a column.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +47,6 @@ _MOST_ROOM = 1 << 28
 """Rows that room is made for before they are there: a damaged file may claim any number."""
 
 
-@final
 class Table:
     """Private records as codes, with exact counts over them; only the curator may read these.
 
@@ -320,7 +319,6 @@ def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False, row
     return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
 
 
-@final
 class Growing:
     """An array that grows at its end: room that was made and is not used yet takes no memory.
 

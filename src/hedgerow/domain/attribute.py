@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 
@@ -212,7 +211,6 @@ class Attribute(ABC):
         return tuple(self.label(code) for code in range(self.size))
 
 
-@final
 @dataclass(frozen=True)
 class Categorical(Attribute):
     """A column of listed values, in their declared order.
@@ -286,7 +284,6 @@ class Categorical(Attribute):
         return str(self.values[code])
 
 
-@final
 @dataclass(frozen=True)
 class IntegerRange(Attribute):
     """A column of whole numbers between two public bounds, one code per number.
@@ -360,7 +357,6 @@ class IntegerRange(Attribute):
         return number_text(self.minimum + code, self.scale)
 
 
-@final
 @dataclass(frozen=True)
 class Binned(Attribute):
     """A column of numbers, cut at public bin edges.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from hedgerow.domain.feasible import feasible_cells, feasible_records
 from hedgerow.domain.words import spellings_in_words
 
 
-@final
 @dataclass(frozen=True)
 class DomainCheck:
     """The records that a domain allows.

@@ -12,7 +12,7 @@ from datetime import datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ _LENGTHS = {"d": "d", "H": "h", "M": "min", "S": "s"}
 _FORM = re.compile(r"%([dHMS])")
 
 
-@final
 @dataclass(frozen=True)
 class TimesOfDay(Scale):
     """Times that a clock on the wall shows, on whatever day: 24:00 is none of them.
@@ -121,7 +120,6 @@ class TimesOfDay(Scale):
         return numbers.astype(np.int64) * (self.seconds * 1_000_000)
 
 
-@final
 @dataclass(frozen=True)
 class Durations(Scale):
     """Lengths of time.

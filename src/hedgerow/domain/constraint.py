@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +21,6 @@ MOST_CLASSES = 1 << 22
 """Cells over classes that one constraint may span."""
 
 
-@final
 class Constraint:
     """Values of some attributes that go together; other combinations are in no record.
 

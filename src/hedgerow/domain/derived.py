@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +29,6 @@ LARGEST_WITH_LEVELS = 1 << 20
 """Attributes of more values have no default levels."""
 
 
-@final
 class Derived:
     """A public function of one attribute or several.
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain, combinations
-from typing import final
 
 import numpy as np
 
@@ -56,7 +55,6 @@ def _values_text(attribute: Attribute) -> str:
     return f"{attribute.label(0)} ... {attribute.label(attribute.size - 1)}"
 
 
-@final
 @dataclass(frozen=True)
 class Domain:
     """An ordered set of attributes, functions of these, and what rules out records; a record is a code per attribute.

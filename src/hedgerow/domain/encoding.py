@@ -29,7 +29,7 @@ import re
 from abc import ABC, abstractmethod
 from datetime import date
 from enum import IntEnum
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -205,7 +205,6 @@ class Encoder(ABC):
         """Codes of texts or nulls."""
 
 
-@final
 class CategoricalEncoder(Encoder):
     """Looks the text of a value up."""
 
@@ -283,7 +282,6 @@ class NumericEncoder(Encoder):
         return self._or_other(Fault.NOT_A_NUMBER) if declared is None else declared
 
 
-@final
 class IntegerEncoder(NumericEncoder):
     """Subtracts the smallest number."""
 
@@ -307,7 +305,6 @@ class IntegerEncoder(NumericEncoder):
         return codes
 
 
-@final
 class BinEncoder(NumericEncoder):
     """Finds the bin; the last bin holds its upper edge too."""
 
@@ -324,7 +321,6 @@ class BinEncoder(NumericEncoder):
         return codes
 
 
-@final
 class ScaledEncoder(Encoder):
     """Looks for the whole number that each distinct cell stands for, and for its code."""
 

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 
@@ -40,7 +39,6 @@ _NARROW_DIGITS = 6
 """Digits of decimal numbers that narrow floats tell apart."""
 
 
-@final
 @dataclass(frozen=True)
 class Written:
     """The form of a column.
@@ -61,7 +59,6 @@ AS_USUAL = Written()
 """A column of which nothing is declared."""
 
 
-@final
 @dataclass(frozen=True)
 class Layout:
     """Order and form of the columns of records.

@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from hedgerow.domain.attribute import (
     Attribute,
@@ -45,7 +45,6 @@ _DIGITS = 5
 """Edges of numbers with fractions are rounded to so many digits behind the first one of the range."""
 
 
-@final
 class OpenDomain:
     """A domain file with bins or values that are to be learnt; `open_domain` reads it.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
 
 from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.derived import Clique
@@ -18,7 +17,6 @@ from hedgerow.domain.feasible import possible_cells
 from hedgerow.errors import DomainError
 
 
-@final
 @dataclass(frozen=True)
 class Linked:
     """The public description of a table of parents and a table of children.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ UNKNOWN = "?"
 """Text of the end of a duration that begins at an unknown date, where no text is declared."""
 
 
-@final
 @dataclass(frozen=True)
 class Measure:
     """The exact dates of a span: each column in steps of its scale, whatever bins the attribute has.

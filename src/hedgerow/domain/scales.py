@@ -18,7 +18,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal, final, get_args
+from typing import Any, Literal, get_args
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -106,7 +106,6 @@ class Scale(ABC):
         return int(place) if place.denominator == 1 else None
 
 
-@final
 @dataclass(frozen=True)
 class Calendar(Scale):
     """Days, or weeks, months, quarters or years, of the Gregorian calendar.
@@ -206,7 +205,6 @@ class Calendar(Scale):
         return texts_on(self.text, numbers)
 
 
-@final
 @dataclass(frozen=True)
 class Moments(Scale):
     """Times on dates, as a clock on the wall shows them.
@@ -309,7 +307,6 @@ class Moments(Scale):
         return (numbers.astype(np.int64) * self.seconds).astype("datetime64[s]").astype("datetime64[us]")
 
 
-@final
 @dataclass(frozen=True)
 class Decimals(Scale):
     """Multiples of a decimal number, written with its digits.

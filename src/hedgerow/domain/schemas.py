@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, Protocol, final, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -70,7 +70,6 @@ _CHECKS: dict[str, tuple[str, ...]] = {
 """Checks of pandera that say what can occur. Bounds that are left out are none of a domain."""
 
 
-@final
 @dataclass(frozen=True)
 class _Column:
     """A column as its schema describes it.
@@ -145,7 +144,6 @@ def domain_from(
     return domain_from_mapping(described.content)
 
 
-@final
 @dataclass(frozen=True)
 class Described:
     """A domain as a schema describes it, and the gaps that it leaves.

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools
 
 
-@final
 @dataclass(frozen=True)
 class Span:
     """A duration, and the two columns that it lies between.

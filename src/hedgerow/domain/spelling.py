@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, final, get_args
+from typing import Literal, get_args
 
 from hedgerow.errors import DomainError
 
@@ -18,7 +18,6 @@ FORMS: tuple[Form, ...] = get_args(Form)
 """Normal forms of Unicode: of the same characters (NFC), or of characters that look alike too (NFKC)."""
 
 
-@final
 @dataclass(frozen=True, init=False)
 class Spelling:
     """Rules by which the text of a cell is read as a label.

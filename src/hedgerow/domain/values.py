@@ -28,7 +28,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, final
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -140,7 +140,6 @@ def _arrow_type(attribute: Attribute) -> pa.DataType:
     return pa.float64() if kinds and kinds <= {int, float} else pa.string()
 
 
-@final
 @dataclass(frozen=True)
 class Drawn:
     """A column of codes, and a number for each where they stand for numbers.
@@ -306,7 +305,6 @@ def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
     return found
 
 
-@final
 class Lines:
     r"""Lines of CSV files in which no text needs quotes: neighbouring columns of few values are looked up together.
 

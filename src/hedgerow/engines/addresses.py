@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import final
 from urllib.parse import unquote, urlsplit
 
 SPARK = "spark:"
@@ -12,7 +11,6 @@ DUCKDB_REMEDY = "write it as duckdb:///folder/file.db#table, or duckdb:file.db#t
 """Remedy that shows how a table of a DuckDB file is named."""
 
 
-@final
 @dataclass(frozen=True)
 class DuckDBTable:
     """A table of a DuckDB file.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,6 @@ _MOST_WORDS = 5
 """A column of numbers may hold so many different texts, such as "N" or "top"."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Column:
     """One column of several tables: places in a list of distinct values, numbers first, then texts, then "missing".

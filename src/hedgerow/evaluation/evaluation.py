@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain import Domain, OpenDomain, Scale, open_domain, value_text
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """Synthetic files beside the real table; not private.

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 
-@final
 @dataclass(frozen=True)
 class Finding:
     """One figure about a synthetic file; not private.

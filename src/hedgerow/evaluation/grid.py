@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 
@@ -23,7 +22,6 @@ REST = "other values"
 MISSING = "missing"
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Axis:
     """The cells of a column.
@@ -104,7 +102,6 @@ def _cuts(column: Column, bins: int) -> Floats | None:
     return found if len(found) else held[1:2]  # nearly all have the smallest number
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Grid:
     """The cells of all columns, and the tables on them.

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ def require_extra() -> None:
     require("sklearn", "scikit-learn is not installed, which trains the models of an evaluation", remedy)
 
 
-@final
 @dataclass(frozen=True)
 class Propensity:
     """A model that tells synthetic records from real ones.
@@ -110,7 +109,6 @@ def _pmse(model: Any, records: NDArray[Any], is_synthetic: Bools) -> float:
     return float(np.mean(np.square(found - is_synthetic.mean())))
 
 
-@final
 @dataclass(frozen=True)
 class Prediction:
     """Quality of predictions of one column of real records that a model did not see.

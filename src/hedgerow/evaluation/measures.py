@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,7 +36,6 @@ _SAMPLES, _SPLIT = 6, 7
 """Numbers that tell these draws from the others of a seed."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Tables:
     """The tables of an evaluation on one grid.

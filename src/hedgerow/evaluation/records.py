@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -16,7 +15,6 @@ _HALVES = 5
 """Number that tells this draw from the others of a seed."""
 
 
-@final
 @dataclass(frozen=True)
 class Matches:
     """Shares of records that equal a real one in all columns.

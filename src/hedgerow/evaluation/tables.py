@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, prod
-from typing import final
 
 import numpy as np
 
@@ -142,7 +141,6 @@ def _sparse(domain: Domain, real: Sequence[Codes], other: Sequence[Codes], cliqu
     return float(0.5 * np.abs(counts[0] / len(cells[0]) - counts[1] / len(cells[1])).sum())
 
 
-@final
 @dataclass(frozen=True)
 class Curve:
     """Scores of random subsamples of the real table, drawn without replacement, against the real table.

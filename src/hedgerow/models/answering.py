@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 
@@ -28,7 +27,6 @@ _DIRECT = 1 << 10
 """Conditions that select more cells of a table go to its prefix sums."""
 
 
-@final
 @dataclass(eq=False)
 class _Table:
     """The marginal of one scope.
@@ -68,7 +66,6 @@ class _Table:
         return found
 
 
-@final
 class Answering:
     """Answers of a hypothesis, which changes only through this object.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -346,7 +345,6 @@ def _cut(derived: Derived, sizes: Mapping[str, int]) -> Derived:
     )
 
 
-@final
 @dataclass(frozen=True)
 class Footprint:
     """Cells and memory of a hypothesis in the form that costs less.

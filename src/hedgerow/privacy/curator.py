@@ -10,7 +10,7 @@ Everything that an algorithm computes from what it gets here is post-processing 
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Never, TypeVar, final
+from typing import Never, TypeVar
 
 import numpy as np
 
@@ -76,7 +76,6 @@ from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, Nois
 T = TypeVar("T")
 
 
-@final
 class Curator:
     """Answers questions about the private table with noise, and keeps the books.
 

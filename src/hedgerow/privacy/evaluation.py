@@ -8,7 +8,7 @@ of the command line, the evaluator of synthetic files and the experiments; a rep
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
 from hedgerow.queries import Tables, Workload
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class ExactErrors:
     """Exact errors of answers; not private.

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Never, Protocol, Self, final
+from typing import Any, Literal, Never, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,6 @@ _LARGEST = 2.0**50
 """Counts; larger ones have no place on the lattice, in 64 bits."""
 
 
-@final
 @dataclass(frozen=True)
 class WatchState:
     """A watch between two tests, to be continued later. SECRET: it holds the noise of the threshold.
@@ -95,7 +94,6 @@ class Exceeds(Protocol):
         ...
 
 
-@final
 class Watch:
     """A running sparse vector: tests values against a noisy threshold. Made by `Curator.watch` alone.
 

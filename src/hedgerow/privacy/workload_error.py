@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.mechanisms import AdditiveNoise, GaussianNoise, LaplaceNoise
 from hedgerow.queries import NoiseKind
 
 
-@final
 @dataclass(frozen=True)
 class WorkloadError:
     """Noisy mean and maximum over the candidates of (L1 error / L1 sensitivity), of one fixed set of answers.

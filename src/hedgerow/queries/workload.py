@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import accumulate
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +27,6 @@ _LONGEST = 100
 """Characters of a text that a representation shows."""
 
 
-@final
 @dataclass(frozen=True)
 class Workload:
     """An ordered collection of families of linear queries, each with a weight.

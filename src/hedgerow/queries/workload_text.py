@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import final
 
 from hedgerow.domain import Domain
 from hedgerow.domain.conditions import did_you_mean
@@ -52,7 +51,6 @@ def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
     return QueryError(f"workload {text!r}, {where}: {message}", remedy=remedy)
 
 
-@final
 @dataclass(frozen=True)
 class _Part:
     """One family in the text: its ``form:`` and the body after it, from position ``start``."""
@@ -102,7 +100,6 @@ def _split_weight(body: str) -> tuple[str, float]:
         return body, 1.0
 
 
-@final
 @dataclass(frozen=True)
 class _Token:
     """A mark or a word, and where it stands in the whole text."""

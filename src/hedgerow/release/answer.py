@@ -30,7 +30,6 @@ of records allows and, for counts, to whole numbers.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import final
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
@@ -41,7 +40,6 @@ TOTAL_SHARE = 0.05
 FIRST_SHARE = 0.9
 
 
-@final
 @dataclass(frozen=True)
 class Answer:
     """An answer from a release.
@@ -74,7 +72,6 @@ class Answer:
         return self.low is not None
 
 
-@final
 @dataclass(frozen=True)
 class Total:
     """Knowledge about the number of records.

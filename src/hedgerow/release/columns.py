@@ -17,7 +17,6 @@ Numbers in bins count at the mean that synthetic records have in their bin; quan
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -42,7 +41,6 @@ _ROUNDING = 2.0**-40
 """Shares of a number below which differences from a mean are rounding, by far."""
 
 
-@final
 @dataclass(frozen=True)
 class Estimate:
     """A number that a release tells, with its interval.
@@ -67,7 +65,6 @@ class Estimate:
         return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
 
 
-@final
 @dataclass(frozen=True)
 class ColumnSummary:
     """The summary of one column of a release.
@@ -194,7 +191,6 @@ def numbers_of(release: Release, attribute: Ordered) -> Floats:
     return np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
 
 
-@final
 class _Numbers:
     """The numbers of a column with an order."""
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Self, final
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,6 @@ class _Hashing:
         return data
 
 
-@final
 @dataclass(frozen=True)
 class Container:
     """A file whose JSON was checked; arrays are checked as they are read.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -197,7 +197,6 @@ def _product(domain: Domain, total: float, state: Potentials) -> Product:
     return Histogram.from_potentials(domain, total, state)
 
 
-@final
 @dataclass(frozen=True)
 class StoredModel:
     """A model as it stands in a file; reading a release costs nothing of building it.

@@ -8,7 +8,6 @@ that an interval for the one makes an interval for the other with the same confi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -21,7 +20,6 @@ _LOOKED_UP = 1 << 30
 _FEWEST = 1 << 10
 
 
-@final
 @dataclass(frozen=True)
 class DrawnError:
     """The distance of the answers of records from those of their release, over the candidates of its workload.

@@ -10,7 +10,7 @@ for the jumps of the discrete tail. The tests compare with the exact discrete la
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -39,7 +39,6 @@ _UNIT_ROUNDING = 1.0 + 2.0**-9
 _NORMAL_BEYOND = 100_000
 
 
-@final
 @dataclass(frozen=True)
 class Evidence:
     """One interval for the true answer at every risk.

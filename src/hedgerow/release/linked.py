@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 
@@ -25,7 +25,6 @@ _NAMED = "linked"
 _TOGETHER = "give the two releases that were made together, the parents' first"
 
 
-@final
 @dataclass(frozen=True)
 class LinkedRelease:
     """Releases of a table of parents and of their children, made from one budget.

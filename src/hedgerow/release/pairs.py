@@ -25,7 +25,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import final
 
 import numpy as np
 from scipy import special
@@ -119,7 +118,6 @@ def _connected(names: Sequence[str], ties: Sequence[tuple[str, str]]) -> dict[st
     return {name: root(name) for name in names}
 
 
-@final
 @dataclass(frozen=True)
 class Association:
     """The strength with which two columns go together.

@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, final
+from typing import Any, Self
 
 from hedgerow.privacy import SECURE_SOURCE, SeededNoise, name_of_source
 
@@ -19,7 +19,6 @@ LEFT_OUT = {
 """Public statements about what becomes of such records."""
 
 
-@final
 @dataclass(frozen=True)
 class Provenance:
     """Origin of a release; public, and free of anything computed from the data.

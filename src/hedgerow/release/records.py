@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, final
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -52,7 +52,6 @@ Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
 Decode = Callable[[Drawn], "pa.Array[Any]"]
 
 
-@final
 class Records(Tabular):
     """Synthetic records, public like the model that they were drawn from.
 

@@ -23,7 +23,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +62,6 @@ class Asked(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True)
 class Selected:
     """The answer of a statement.
@@ -178,7 +177,6 @@ def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
     return Selected(selection.groups.names, headings, selection.groups.labels, cells, dict(found.sources), confidence)
 
 
-@final
 class _Release:
     """A release as one who answers counting questions."""
 
@@ -223,7 +221,6 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
     return select(read, _Release(release), confidence)
 
 
-@final
 class _Selecting:
     """One statement while it is answered."""
 
@@ -276,7 +273,6 @@ def _all_of(attribute: Ordered) -> Floats:
     return (np.arange(attribute.size) < attribute.ordinary).astype(np.float64)
 
 
-@final
 class _Column:
     """The numbers of a column in one group.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -148,7 +148,6 @@ def _explained(folder: str) -> Iterator[None]:
         ) from error
 
 
-@final
 @dataclass(frozen=True)
 class Drawing:
     """The work of an executor on a partition.
@@ -181,7 +180,6 @@ class Drawing:
             yield from (batch.cast(schema) for batch in records.batches())
 
 
-@final
 @dataclass(frozen=True)
 class Sent:
     """Data that travels with the work where a session has no broadcasts, as remote ones do not."""

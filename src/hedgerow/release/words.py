@@ -2,7 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +54,6 @@ def _error_to_dict(error: WorkloadError) -> dict[str, Any]:
     }
 
 
-@final
 @dataclass(frozen=True)
 class LevelUse:
     """The use that a run made of a level or of another derived attribute.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.report.plots import INK, NOISE, PAPER, drawing_style, svg_file_of, svg_of
 
@@ -22,7 +22,6 @@ _QUIET = "#7a828a"
 _LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
 
 
-@final
 @dataclass(frozen=True)
 class Look:
     """Colour, marker and line of a mechanism.
@@ -96,7 +95,6 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
 Scale = Literal["log", "linear"]
 
 
-@final
 @dataclass(frozen=True)
 class Point:
     """An average at one place of the horizontal axis, with the ends of its interval."""
@@ -107,7 +105,6 @@ class Point:
     high: float
 
 
-@final
 @dataclass(frozen=True)
 class Panel:
     """One pair of axes.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -203,7 +203,6 @@ def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
     return stamps
 
 
-@final
 @dataclass(frozen=True)
 class _Look:
     """A measurement as the page shows it."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
 
 from hedgerow.domain import Categorical, caveats_in_words
 from hedgerow.privacy import membership_guess
@@ -49,7 +48,6 @@ _KNOWN = {
 """Clauses about one pair and about several."""
 
 
-@final
 @dataclass(frozen=True)
 class Results:
     """The results of a release, all from noisy values and public facts.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,6 @@ _MOST_NAMED = 40
 """Columns of a matrix whose names can be read."""
 
 
-@final
 @dataclass(frozen=True)
 class Section:
     """One section of a page.

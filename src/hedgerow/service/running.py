@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, final
+from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 import uvicorn
@@ -216,7 +216,6 @@ def token_of(store: Store, person: Person, *, data_sets: tuple[str, ...] | None,
     return made.text
 
 
-@final
 class _Server(uvicorn.Server):
     """A server that tells when it listens, and which signal stopped it."""
 

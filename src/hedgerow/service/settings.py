@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, final
+from typing import Self
 
 from hedgerow.algorithms.shared import is_count
 from hedgerow.errors import ConfigError
@@ -12,7 +12,6 @@ from hedgerow.errors import ConfigError
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-@final
 @dataclass(frozen=True)
 class Proxies:
     """Addresses of the reverse proxies before a server; none unless they are named.
@@ -82,7 +81,6 @@ class Proxies:
         return nearest
 
 
-@final
 @dataclass(frozen=True)
 class Settings:
     """Limits of a server.

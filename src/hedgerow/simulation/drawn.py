@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import final
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -18,7 +17,6 @@ _BYTES = 24
 """Room for each code: as it is drawn, in order, and as a column."""
 
 
-@final
 class DrawnRecords:
     """Records of a public model, for runs of mechanisms whose truth is known; fits the protocol ``CountSource``.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -46,7 +46,6 @@ StepCallback = Callable[[int, int, str], None]
 """Called with the number of runs that are over, their number, and what runs now."""
 
 
-@final
 @dataclass(frozen=True)
 class Estimate:
     """An answer of a release with an interval that is estimated, not proved.
@@ -66,7 +65,6 @@ class Estimate:
     says: str
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class SimulatedErrors:
     """Errors of simulated runs; made by `simulate_errors`, which explains them. Estimated, not proved.
@@ -172,7 +170,6 @@ class SimulatedErrors:
         }
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Run:
     """A simulated run.

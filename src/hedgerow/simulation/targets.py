@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol, final
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from scipy import special
@@ -41,7 +41,6 @@ _STEPS = 12
 Basis = Literal["exact", "simulated", "heuristic"]
 
 
-@final
 @dataclass(frozen=True)
 class Prediction:
     """Errors that a run with some budget should have.
@@ -67,7 +66,6 @@ class Prediction:
         return max(ratios)
 
 
-@final
 @dataclass(frozen=True)
 class Target:
     """Wanted errors; at least one of the two.
@@ -108,7 +106,6 @@ class Predictor(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True)
 class Solved:
     """A budget that reaches a target, by a prediction.
@@ -178,7 +175,6 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
 # Strategies whose noise does not depend on the data
 
 
-@final
 @dataclass(frozen=True)
 class _Fixed:
     """One strategy, in closed form."""
@@ -240,7 +236,6 @@ def covering(deviations: Floats, lengths: Ints) -> float:
 # Mechanisms that look at the data
 
 
-@final
 @dataclass(frozen=True)
 class Simulated:
     """Runs of a mechanism on records like those to come: drawn from an earlier release, or from a public table.
@@ -293,7 +288,6 @@ class Simulated:
         return mean, float(np.quantile(missed, COVERED))
 
 
-@final
 @dataclass(frozen=True)
 class Heuristic:
     """The formula that MWEM chooses its rounds by.

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 
@@ -31,7 +30,6 @@ _ROUNDING = 1e-13
 """Largest answer, for each cell, that is taken for none."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Uneven:
     """Blocks of cells, and how uneven the cells in them are.
@@ -136,7 +134,6 @@ class Uneven:
         return scattered
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Lines:
     """Noisy counts of blocks, each in a line of blocks along every attribute.

@@ -15,7 +15,7 @@ import stat
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import LooseKeyWarning, SigningError, require
 
@@ -36,7 +36,6 @@ def require_extra() -> None:
     require("cryptography", message, "pip install 'hedgerow[signing]'")
 
 
-@final
 @dataclass(frozen=True)
 class VerifyingKey:
     """A public key.
@@ -98,7 +97,6 @@ class VerifyingKey:
         return True
 
 
-@final
 @dataclass(frozen=True)
 class SigningKey:
     """A private key; neither its text nor its description shows it.

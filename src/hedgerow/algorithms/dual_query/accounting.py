@@ -19,7 +19,6 @@ only: where the roots dominate it is sqrt(3) for the heterogeneous sum, and 2 sq
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP, Budget, Subsampled, epsilon_of
@@ -41,7 +40,6 @@ TABLE_DELTA = 1e-6
 """The delta of the table where the budget has none."""
 
 
-@final
 @dataclass(frozen=True)
 class Accounting:
     """The cost of a run with given parameters.

@@ -18,7 +18,6 @@ exist, and a bound on the value of all is one on theirs.
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from typing import final
 
 import numpy as np
 
@@ -120,7 +119,6 @@ def _cells(domain: Domain, scope: Clique, weights: Floats) -> Iterator[tuple[Con
         yield Conjunction(domain, scope, tuple(CodeSet((code, code + 1)) for code in cell)), float(weights[tuple(cell)])
 
 
-@final
 class FeasibleOracle:
     """Another oracle, but for records that break a constraint: then a search from records that do not.
 

@@ -19,7 +19,7 @@ large as the domain: it runs on hundreds of attributes. The errata of theory.md 
 """
 
 from dataclasses import asdict, dataclass
-from typing import ClassVar, final
+from typing import ClassVar
 
 from hedgerow.algorithms.dual_query.accounting import COMPOSITIONS, Accounting, stated_delta
 from hedgerow.algorithms.dual_query.best_response import check_queries
@@ -37,7 +37,6 @@ _BYTES_PER_QUERY = 250
 """Measured on three-way cells of 100 attributes: sums, answers, scores and weights, and the objects of the scopes."""
 
 
-@final
 @dataclass(frozen=True)
 class DualQuery(DualQuerySettings, Algorithm):
     """The configuration of DualQuery; it holds no data and serves any number of runs.

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 
@@ -44,7 +44,6 @@ _PER_SQUARE = {Regime.ZCDP: 1.0 / 8.0, Regime.GDP: math.pi / 16.0}
 """Largest cost of a draw per square of its epsilon; under GDP the tangent at 0 (theory.md section 12)."""
 
 
-@final
 @dataclass(frozen=True)
 class Game:
     """The public quantities that the parameters depend on.
@@ -95,7 +94,6 @@ class Game:
         return math.sqrt(math.log(self.queries / beta) / (2.0 * self.total))
 
 
-@final
 @dataclass(frozen=True)
 class Parameters:
     """Number of rounds, step size and samples per round.

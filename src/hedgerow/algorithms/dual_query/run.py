@@ -7,7 +7,7 @@ distribution over queries, never leave the curator.
 
 import math
 from dataclasses import asdict, replace
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -65,7 +65,6 @@ def run_dual_query(
     )
 
 
-@final
 class DualQueryRun:
     """A run in progress.
 

@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import final
 
 import numpy as np
 
@@ -46,7 +45,6 @@ LARGEST_CLOSURE = 2**18
 """Most parities that are measured."""
 
 
-@final
 @dataclass(frozen=True)
 class FourierMeasurement(Algorithm):
     """Configuration of the release of marginals by noisy Fourier coefficients; for domains of binary attributes.
@@ -220,7 +218,6 @@ def _too_many(number: str) -> ConfigError:
     )
 
 
-@final
 @dataclass(frozen=True)
 class Spectrum:
     """A table given by its coefficients, so that its cells may be negative; fits the protocol ``Tables``.

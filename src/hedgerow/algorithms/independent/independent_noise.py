@@ -12,7 +12,7 @@ little below the theorem's ``(m Delta / epsilon) ln(m / beta)``.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 
@@ -39,7 +39,6 @@ Retelling = Callable[[Domain, Sequence[Measurement], float], Sequence[Measuremen
 """Says what measurements say in another way, given the domain and the number of records."""
 
 
-@final
 @dataclass(frozen=True)
 class IndependentNoise(Algorithm):
     """Configuration of the Laplace and Gaussian baselines; holds no data and can be used for any number of runs.

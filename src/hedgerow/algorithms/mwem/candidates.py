@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 
@@ -84,7 +83,6 @@ def check_answers(workloads: Sequence[Workload]) -> None:
     )
 
 
-@final
 class Limit:
     """The limit on the size of a hypothesis, and the candidates that it leaves.
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, final
+from typing import Any
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
 from hedgerow.algorithms.mwem.settings import (
@@ -58,7 +58,6 @@ _OVER_TREE = 2.0
 """Factor by which tables over a tree must be better than rounds where its records cannot be moved towards them all."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Decision:
     """Predicted errors of a fixed strategy and of adaptive rounds; the smaller one is taken.
@@ -149,7 +148,6 @@ def decision_of(
     return Decision(fixed, records, adaptive, 1.0 if moved else _OVER_TREE)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Course:
     """The course of a run, as far as it is known once the number of records is.

@@ -18,7 +18,6 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 """
 
 from dataclasses import dataclass
-from typing import final
 
 from hedgerow.algorithms.mwem.candidates import check_answers
 from hedgerow.algorithms.mwem.deciding import accounted, expected_error, held_at_once, may_be_fixed
@@ -38,7 +37,6 @@ LARGEST_START = 1 << 20
 """Cells of the largest domain that may start from a noisy histogram."""
 
 
-@final
 @dataclass(frozen=True)
 class MWEM(MWEMSettings, Algorithm):
     """Configuration of MWEM; holds no data and can be used for any number of runs.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
-from typing import Any, final
+from typing import Any
 
 from hedgerow.algorithms.mwem.candidates import Limit
 from hedgerow.algorithms.mwem.deciding import Decision, course_of, is_over_tree
@@ -34,7 +34,6 @@ _SHOWN = 4
 """Measurements chosen beforehand whose noise is told one by one."""
 
 
-@final
 @dataclass(frozen=True)
 class Plan:
     """Plan of a run.

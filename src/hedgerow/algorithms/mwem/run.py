@@ -6,7 +6,6 @@ Everything here is a function of public parameters and of what the curator retur
 
 import math
 from collections.abc import Sequence
-from typing import final
 
 import numpy as np
 
@@ -62,7 +61,6 @@ _PRIOR_PART = 64
 """The cells that a prior may fill are this part of the largest tree, so that there is room to correct it."""
 
 
-@final
 class MWEMRun:
     """A run in progress."""
 

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations, product
-from typing import final
 
 import numpy as np
 
@@ -28,7 +27,6 @@ _CELLS_PER_QUERY = 4
 """Cells that a table may have for each query that is read off it: with more, noise on the queries would be smaller."""
 
 
-@final
 class Asked:
     """The tables that the queries of a workload are read off, with what they are worth, and all other queries.
 

@@ -19,7 +19,7 @@ Departures:
 
 import math
 from dataclasses import dataclass, field
-from typing import cast, final
+from typing import cast
 
 from hedgerow.algorithms.offline_pmw.parameters import OfflinePMWSettings, Setting, alpha_of, step_length
 from hedgerow.algorithms.offline_pmw.promise import Chooser, Scale, make_plan
@@ -33,7 +33,6 @@ from hedgerow.queries import LinearQuery, Measurement, Neighbours, NoiseKind, Wo
 from hedgerow.release import Release
 
 
-@final
 @dataclass(frozen=True)
 class OfflinePMW(OfflinePMWSettings, Algorithm):
     """Configuration of offline private multiplicative weights; holds no data, for any number of runs.
@@ -149,7 +148,6 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         return make_plan(setting, charges, budget, Footprint.of_workload(single))
 
 
-@final
 @dataclass(eq=False)
 class _Run:
     """A run in progress, from the uniform hypothesis on. It sees the private table through the curator alone."""

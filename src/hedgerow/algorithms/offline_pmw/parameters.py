@@ -6,7 +6,7 @@ Everything is for queries scaled to [0, 1] and in fractions of the records, but 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 from hedgerow.algorithms.shared import BETA, Charges, RoundCharge
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares
@@ -65,7 +65,6 @@ class OfflinePMWSettings:
         return found
 
 
-@final
 @dataclass(frozen=True)
 class Setting:
     """Everything that is fixed before the first round.

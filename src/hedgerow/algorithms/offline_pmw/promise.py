@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import final
 
 import numpy as np
 
@@ -45,7 +44,6 @@ _SMALLEST_ALPHA = 1e-6
 _LARGEST_ALPHA = math.nextafter(1.0, 0.0)
 
 
-@final
 @dataclass(frozen=True)
 class Scale:
     """The numbers of a workload that the promise depends on.
@@ -91,7 +89,6 @@ class Scale:
         return cls(possible_records(workload.domain), workload.n_queries, float(ratios.max()), magnitude)
 
 
-@final
 @dataclass(frozen=True)
 class Chooser:
     """Fixes alpha, rounds and noise from public numbers.

@@ -18,7 +18,7 @@ Both cases together miss with probability r at most, although which of them occu
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, final
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -41,7 +41,6 @@ _OF_A_NUMBER = 4
 Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
 
 
-@final
 @dataclass(frozen=True, slots=True)
 class OnlineAnswer:
     """An answer of a session, in counts.
@@ -78,7 +77,6 @@ class OnlineAnswer:
         return self.low is not None
 
 
-@final
 @dataclass(frozen=True, slots=True, eq=False)
 class OnlineGroups:
     """The counts of a group, answered together by a session.
@@ -113,7 +111,6 @@ class OnlineGroups:
         return self.low is not None
 
 
-@final
 @dataclass(frozen=True)
 class Known:
     """A finding: what the session knows about a query or a group of counts.
@@ -158,7 +155,6 @@ def held_with(query: Measurable) -> int:
     return query.held + (0 if isinstance(query, LinearQuery) else _OF_A_NUMBER * query.size)
 
 
-@final
 @dataclass(frozen=True)
 class Basis:
     """The basis of a session, fixed at its start.
@@ -288,7 +284,6 @@ def _source_of(known: Known) -> str:
     return "a fresh noisy answer" if known.threshold is None else "a noisy test that found the hypothesis close"
 
 
-@final
 class Questions:
     """Reads questions, so that the same question is known again; texts that were read before are not parsed again.
 

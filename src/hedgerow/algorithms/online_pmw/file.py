@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast, final
+from typing import Any, Self, cast
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups, Source
 from hedgerow.algorithms.online_pmw.hold import Hold
@@ -33,7 +33,6 @@ from hedgerow.release import Container, Release, Selected, check_confidence, sel
 from hedgerow.system import alone_with, remove_leftovers
 
 
-@final
 class SessionFile:
     """A session of `OnlinePMW` in a file of its own, for as long as a ``with`` block lasts.
 

@@ -8,7 +8,7 @@ which questions were corrected and at the question: at public things alone.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import cast, final
+from typing import cast
 
 from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.algorithms.shared import clipped, step_size
@@ -73,7 +73,6 @@ def put_together(
     return _FORMS[form].from_potentials(domain, total, updates)
 
 
-@final
 class OnlineHypothesis:
     """A model that is asked often and corrected seldom; it changes only through this object.
 

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from hedgerow.release import BITS, VALUES, VECTORS, measurements_from_list, meas
 _FAULTS = (*FAULTS, zlib.error)
 
 
-@final
 @dataclass(frozen=True)
 class Finding:
     """A finding of a session about one query, as plain values.
@@ -49,7 +48,6 @@ class Finding:
     vector: bytes = b""
 
 
-@final
 @dataclass(frozen=True)
 class Mark:
     """Progress of a session.
@@ -65,7 +63,6 @@ class Mark:
     measurements: int = 0
 
 
-@final
 @dataclass(frozen=True)
 class Step:
     """The news of a session since its last step.
@@ -191,7 +188,6 @@ def _unpacked(packed: bytes, domain: Domain, total: float) -> Hypothesis:
     return hypothesis_from_dict(head["entry"], arrays, domain, total)
 
 
-@final
 class Transcript:
     """All steps of a session so far; it puts the session together at any time.
 

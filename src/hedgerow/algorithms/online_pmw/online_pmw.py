@@ -20,7 +20,7 @@ value is their way:
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -40,7 +40,6 @@ from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Release
 _CONFIDENCE = 0.95
 
 
-@final
 @dataclass(frozen=True)
 class OnlinePMW(OnlineSettings):
     """The configuration of online private multiplicative weights; it holds no data and serves any number of sessions.

@@ -11,7 +11,7 @@ section 4).
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GRID, ApproxDP, Budget, PureDP, Regime, SparseVector
@@ -27,7 +27,6 @@ ANSWER_SHARE = 0.25
 """Share of the budget for noisy answers; the rest pays for tests [H]."""
 
 
-@final
 @dataclass(frozen=True)
 class Stream:
     """The public quantities that the formulas need: sizes of the table and of what is asked.
@@ -62,7 +61,6 @@ class Stream:
         return self.records * self.width
 
 
-@final
 @dataclass(frozen=True)
 class Rules:
     """All numbers of a session, fixed before its first query.

@@ -1,14 +1,12 @@
 """Statements that a session answers: the questions that they lead to, asked one by one."""
 
 from collections.abc import Callable
-from typing import final
 
 from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups
 from hedgerow.queries import Blocks, Groups, LinearQuery, Marginal
 from hedgerow.release import Estimate, estimates
 
 
-@final
 class Asking:
     """A session, or what stands before it, as one who answers counting questions.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -55,7 +55,6 @@ Numbers = TypeVar("Numbers", float, Floats)
 """One number or an array of them."""
 
 
-@final
 class OnlineSession:
     """A running session; made by `OnlinePMW.start`, and by `OnlineSession.restore` from a file.
 

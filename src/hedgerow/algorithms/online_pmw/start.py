@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from hedgerow.quantities import human
 from hedgerow.release import Release
 
 
-@final
 @dataclass(frozen=True)
 class Opening:
     """All that a session begins with.

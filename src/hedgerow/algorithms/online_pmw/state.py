@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -45,7 +45,6 @@ FAULTS = (AttributeError, KeyError, IndexError, OverflowError, TypeError, ValueE
 """Errors of reading plain values that are not what they should be."""
 
 
-@final
 @dataclass
 class History:
     """The history of a session, beside its hypothesis; all of it public.
@@ -96,7 +95,6 @@ class History:
         )
 
 
-@final
 @dataclass(frozen=True)
 class SessionState:
     """All of a session between two questions.

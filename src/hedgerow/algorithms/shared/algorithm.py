@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Protocol, final
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from hedgerow.queries import Measurable, Measurement, NoiseKind, PublicData, Wor
 from hedgerow.release import Provenance, Release
 
 
-@final
 @dataclass(frozen=True)
 class RoundReport:
     """A finished round, as the release will show it too; nothing in it is exact.

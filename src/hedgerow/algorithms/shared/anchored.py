@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import final
 
 import numpy as np
 
@@ -50,7 +49,6 @@ _EXACT = 1e-12
 """Standard deviation, as a share, of answers without noise."""
 
 
-@final
 class Worth:
     """Number of records that public tables are worth: a sample of so many has errors as large.
 
@@ -113,7 +111,6 @@ class _Lead:
         self._variance += 4.0 * float(np.sum((public - flat) ** 2)) / sigma**2
 
 
-@final
 class AnchoredLearner:
     """A hypothesis from public factors and one from nothing; stands in for a `Learner`.
 

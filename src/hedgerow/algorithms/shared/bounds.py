@@ -7,7 +7,6 @@ round and no offsets; a run that departs from this gets its caveats from `hedger
 
 import math
 from dataclasses import dataclass
-from typing import final
 
 from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
@@ -19,7 +18,6 @@ BETA = 0.05
 """Default probability that a bound may fail."""
 
 
-@final
 @dataclass(frozen=True)
 class Bound:
     """An error that is not passed, except with a small probability.
@@ -52,7 +50,6 @@ class Bound:
         return self.hypothesis + self.selection + self.noise + self.total
 
 
-@final
 @dataclass(frozen=True)
 class Task:
     """The quantities that a bound depends on besides the privacy of a round.

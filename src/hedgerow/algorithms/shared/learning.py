@@ -8,7 +8,7 @@ update p(x) <- p(x) exp(eta q(x)) / Z. Answers come here in counts and are divid
 
 import math
 from collections.abc import Sequence
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 
@@ -39,7 +39,6 @@ Output = Literal["last", "average"]
 """The hypothesis to return: A_T, or the average of A_0 ... A_(T-1)."""
 
 
-@final
 class Learner:
     """A model and all the measurements that it learns from.
 
@@ -314,7 +313,6 @@ def clipped(values: Floats, target: Measurable, total: float) -> Floats:
     return np.clip(values, low * total, high * total)
 
 
-@final
 class Averager:
     """Adds hypotheses up, cell by cell; holds one table of the size of the domain.
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -28,7 +28,6 @@ MEMORY = "memory"
 """The word of the line that says how much there is; no other line depends on the machine."""
 
 
-@final
 @dataclass(frozen=True)
 class Charges:
     """The charges of a run, in the ledger's unit.
@@ -59,7 +58,6 @@ class Charges:
         return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
 
 
-@final
 @dataclass(frozen=True)
 class RoundCharge:
     """The charges of one round.
@@ -187,7 +185,6 @@ class Outlined(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True)
 class Outline:
     """A plan as text and figures.

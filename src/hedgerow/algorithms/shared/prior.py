@@ -15,7 +15,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ _REFUSED = 40
 """Tables that turn out too large, one after the other, before the search ends."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Prior:
     """Public tables that a release may start from; they cost no privacy.

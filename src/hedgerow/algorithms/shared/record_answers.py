@@ -5,7 +5,6 @@ The tables of a hypothesis with a single record would hold a million zeros for a
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,6 @@ The record has a code for each variable of the domain: attributes, and derived o
 """
 
 
-@final
 class RecordAnswers:
     """Adds the answers on single records to sums; what does not depend on the record is computed once.
 

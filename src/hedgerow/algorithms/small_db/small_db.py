@@ -15,7 +15,6 @@ without alpha and k, k is the size whose bound is smallest among those that can 
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -37,7 +36,6 @@ LARGEST_MATRIX = 2**25
 """Answers, and records, of all databases together: a quarter of a gigabyte, held a few times."""
 
 
-@final
 @dataclass(frozen=True)
 class SmallDB(Algorithm):
     """Configuration of SmallDB; holds no data and can be used for any number of runs.

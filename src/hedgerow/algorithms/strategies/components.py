@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise, product
-from typing import Any, TypeAlias, TypeVar, final
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -50,7 +50,6 @@ LARGEST_INCIDENCE = 2**22
 """Most pairs of a measured marginal and a component of it."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Components:
     """Variances of questions from measurements that keep components apart; fits the protocol `Estimate`.
@@ -124,7 +123,6 @@ def single(components: int, places: Ints) -> Sparse:
     return csr_array((np.ones(len(places)), places, np.arange(len(places) + 1)), shape=(len(places), components))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Closure:
     """All marginals below some cliques, and the components that each of them tells.

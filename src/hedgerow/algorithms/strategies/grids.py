@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
-from typing import final
 
 import numpy as np
 
@@ -79,7 +78,6 @@ _BELOW = 1.0 - 2.0**-40
 """Shares are rounded: their sum must not pass the charge."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Grids:
     """Variances of boxes from a chain of grids; fits the protocol `Estimate`.
@@ -128,7 +126,6 @@ class Grids:
         return np.asarray(np.maximum(self.covered - self.above, 0.0) @ np.array(lefts))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Choice:
     """The boxes, the levels and the budget that a chain is chosen for.

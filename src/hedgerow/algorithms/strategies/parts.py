@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, final
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -34,7 +34,6 @@ _LEAST = 1e-9
 """Standard deviation, in counts, that stands for noise which never moves a count."""
 
 
-@final
 @dataclass(frozen=True)
 class Goal:
     """Error that a division lowers.
@@ -72,7 +71,6 @@ class Variances(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Measurements:
     """Measurements that a strategy chooses among.
@@ -127,7 +125,6 @@ class Measurements:
         return each[:, 0].copy(), each[:, 1].copy()
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Asked:
     """Candidates of a workload that a part answers, those with equal errors as one question.
@@ -187,7 +184,6 @@ class Asked:
         return float(weighted.sum() if aim == "mean" else weighted.max())
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Part:
     """Measurements with their shares, and candidates that are answered from them.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from hedgerow.domain import Clique
 from hedgerow.queries import Measurable, Workload
 
 
-@final
 @dataclass(frozen=True)
 class Step:
     """One measurement of a strategy.
@@ -30,7 +29,6 @@ class Step:
     charge: float
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Strategy:
     """Measurements whose noise does not depend on the data, and the errors of the best unbiased estimate from them.

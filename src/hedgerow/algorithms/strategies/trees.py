@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,6 @@ Numbers = NDArray[Any]
 """Real, or complex for derivatives."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class LevelTree:
     """Variances of ranges from counts at the levels of an attribute; fits the protocol `Estimate`.
@@ -130,7 +129,6 @@ class LevelTree:
         return left if self.public_total else left + reach[0] ** 2 * below[0]
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class LevelProduct:
     """Variances of boxes of two attributes, where every mix of their levels is measured.

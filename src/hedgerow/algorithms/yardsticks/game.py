@@ -24,7 +24,6 @@ payoff; its value is 0, as the true distribution makes no error. Its two sides a
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,7 +38,6 @@ It must be exact: no column may pay more on average over the rows.
 """
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class GameSolution:
     """Nearly optimal play of both sides.
@@ -80,7 +78,6 @@ class GameSolution:
         return found
 
 
-@final
 class Hedge:
     """Multiplicative weights over N rows that pay, for T rounds: weights proportional to ``exp(-eta sum of payoffs)``.
 

@@ -27,7 +27,7 @@ records, is biased, and gains most where the table is small or the noise is larg
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.yardsticks.listed_cells import looked_at, possible_columns
@@ -39,7 +39,6 @@ from hedgerow.queries import Neighbours, Relation, Workload
 Calibration = Literal["zcdp", "paper"]
 
 
-@final
 @dataclass(frozen=True)
 class SvdBound:
     """The least error that a matrix mechanism can have.

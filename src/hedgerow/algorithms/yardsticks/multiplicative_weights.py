@@ -9,7 +9,6 @@ candidates, and the last hypothesis as an option.
 """
 
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -24,7 +23,6 @@ _COPIES = 3
 """Arrays over all cells that an average holds at once: itself, the hypothesis, and tables."""
 
 
-@final
 @dataclass(frozen=True)
 class Round:
     """One round, in fractions of the records.
@@ -44,7 +42,6 @@ class Round:
     answers: Floats
 
 
-@final
 @dataclass(frozen=True)
 class Run:
     """Result of a run.
@@ -58,7 +55,6 @@ class Run:
     trace: tuple[Round, ...]
 
 
-@final
 @dataclass(frozen=True)
 class MultiplicativeWeights:
     """Non-private multiplicative weights.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from hedgerow.domain import Clique, Domain
 from hedgerow.queries import Boxes, Conjunction, Conjunctions, Family
 
 
-@final
 @dataclass(frozen=True)
 class ProductRows:
     """Rows of a matrix of queries, each a product over the attributes.

@@ -24,7 +24,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import final
 
 import numpy as np
 
@@ -107,7 +106,6 @@ def _subsets(scope: Clique) -> Iterator[Clique]:
     return (part for size in range(len(scope) + 1) for part in combinations(scope, size))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Core:
     """A workload restricted to the attributes of its families that are neither marginals nor parities.

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,7 +34,6 @@ _OPTIONS = {"queries": "--queries-planned", "updates": "--updates", "threshold":
 _COLUMNS = ("condition", "answer", "low", "high", "source", "charged", "covers")
 
 
-@final
 @dataclass(frozen=True)
 class _Wishes:
     """The session that the options ask for; None where they say nothing."""

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import final
 
 import numpy as np
 
@@ -33,7 +32,6 @@ _WORDS_PER_THREAD = 1 << 22
 _SETS_AT_ONCE = 1 << 18
 
 
-@final
 @dataclass(frozen=True)
 class _Part:
     """Packed records that count equally.
@@ -153,7 +151,6 @@ def count_binary_marginals(columns: Sequence[Column], weights: Ints | None, axes
     return found
 
 
-@final
 @dataclass(frozen=True)
 class _Places:
     """Sets of up to ``LONGEST`` attributes as numbers: short sets before long ones, each length in order.

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ _NARROW_CELLS = 1 << 16
 """Positions in blocks of fewer cells fit into two bytes."""
 
 
-@final
 @dataclass(frozen=True)
 class Block:
     """Some attributes, and the wanted cliques that their table yields.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ _TILE_ROWS = 1 << 13
 _ROWS_PER_THREAD = 1 << 16
 
 
-@final
 @dataclass(frozen=True)
 class Records:
     """Rows of codes, some of which may count more than once.

@@ -7,7 +7,7 @@ attribute are.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias, final
+from typing import TypeAlias
 
 import numpy as np
 
@@ -18,7 +18,6 @@ Column: TypeAlias = "Codes | DerivedCodes"
 """Codes of a variable of records."""
 
 
-@final
 class DerivedCodes:
     """The codes of a derived attribute, as a column that can be cut.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol, Self, TypeVar, final
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +71,6 @@ class Part(NamedTuple):
         return Part([codes[chosen] for codes in self.codes], counts, persons)
 
 
-@final
 class Weights:
     """Reads counts, or weights of records, batch by batch.
 
@@ -158,7 +157,6 @@ def _remedy(fault: Fault, noun: str) -> str:
     return "give whole numbers of at least 0"
 
 
-@final
 class Encoding:
     """One pass over a table: an iterator over codes and counts of its batches, and what was wrong with cells and rows.
 

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NoReturn, final, get_args
+from typing import Literal, NoReturn, get_args
 
 from hedgerow.data.reading.readers import Reader
 from hedgerow.data.reading.rules import check_violations
@@ -20,7 +20,6 @@ WEIGHT_NAMES = ("weight", "weights", "pwgtp", "wgtp", "perwt", "hhwt")
 """Usual names of a column that says how often each record counts."""
 
 
-@final
 @dataclass(frozen=True)
 class Coding:
     """The columns that are read, and how they become codes; public.

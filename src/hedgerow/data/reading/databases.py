@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -54,7 +54,6 @@ def _withholding(engine: str, file: str, kind: type[Exception], remedy: str) -> 
         raise_alone(UnreadableTableError(f"{engine} cannot read it ({type(error).__name__})", file=file, remedy=remedy))
 
 
-@final
 class Failures:
     """Our own errors about a stream that goes through an engine, which would report them in its words.
 

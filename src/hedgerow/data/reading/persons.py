@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,6 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@final
 class Identities:
     """Reads who records belong to, batch by batch.
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, final
+from typing import Any, Literal, NoReturn, Protocol
 
 import pyarrow as pa
 import pyarrow.csv
@@ -42,7 +42,6 @@ class ArrowStream(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True)
 class Reader:
     """A table that is ready to be read.

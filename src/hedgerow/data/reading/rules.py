@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -38,7 +38,6 @@ def check_violations(violations: str) -> None:
         raise ConfigError(f"violations is {violations!r}", remedy="give 'refuse' or 'drop'")
 
 
-@final
 @dataclass(frozen=True)
 class Rule:
     """A constraint, a derived column and its function, or a duration and the dates that it lies between.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import final
 
 import numpy as np
 
@@ -30,7 +29,6 @@ Progress = Callable[[float], None]
 """Called with the part of the records that is counted, from 0 to 1."""
 
 
-@final
 class Wanted:
     """The counts that a pass is to make: it stands in for the tables, and notes what they are asked.
 
@@ -83,7 +81,6 @@ class Wanted:
         return np.zeros(len(found))
 
 
-@final
 class Counts:
     """Exact counts of records (private), to which those of other records can be added.
 
@@ -146,7 +143,6 @@ def scopes_of(domain: Domain, scopes: Sequence[Clique] | Ints) -> list[Scope]:
     return [tuple(domain.axes(scope)) for scope in scopes]
 
 
-@final
 class ScannedTable:
     """Private records that are counted where they are, with exact counts; only the curator may read these.
 

@@ -17,7 +17,7 @@ import pickle
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -41,7 +41,6 @@ _MANY_PARTITIONS = 1024
 _SCHEMA = "partial binary"
 
 
-@final
 @dataclass
 class Partial:
     """The result of one partition, or of several.
@@ -181,7 +180,6 @@ def _filtered(frame: DataFrame, condition: str) -> DataFrame:
         ) from None
 
 
-@final
 @dataclass(frozen=True)
 class Counting:
     """The work of an executor on a partition.

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, final
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -39,7 +39,6 @@ _SEED = 42
 _MASK = (1 << 32) - 1
 
 
-@final
 @dataclass(frozen=True)
 class Lookup:
     """A list of texts with a place for each, found by its hash.
@@ -142,7 +141,6 @@ class _Field(NamedTuple):
     low: int
 
 
-@final
 @dataclass(frozen=True)
 class Listed:
     """The columns of a table, of which some travel as places in lists, several in an integer.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -22,7 +21,6 @@ MOST_CODES = 1 << 24
 """Codes of an attribute whose classes can be listed."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Classes of codes of some attributes, and where conditions on records are true.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from operator import lt
-from typing import Any, final, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from hedgerow.arrays import Bools
 
 
-@final
 @dataclass(frozen=True, slots=True, repr=False)
 class CodeSet(Sequence[int]):
     """A sorted set of codes; equal sets are equal, however they were made.

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -25,7 +24,6 @@ from hedgerow.domain.conditions.text import did_you_mean, in_condition, shortene
 from hedgerow.errors import QueryError
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Truth:
     """The codes for which a condition is true and those for which it is false; for the rest it is unknown.

@@ -7,7 +7,7 @@ single quotes.
 """
 
 from collections.abc import Callable
-from typing import Literal, NoReturn, final
+from typing import Literal, NoReturn
 
 from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.conditions.sql_tokens import SUPPORTED, Kind, Token, tokens_of, unsupported
@@ -40,7 +40,6 @@ def parse_condition(text: str, domain: Domain) -> Condition:
     return _Reader(text, domain).read()
 
 
-@final
 class _Reader:
     """A recursive-descent reader of the tokens of a condition.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from hedgerow.domain.conditions.comparison import Truth, all_of, any_of
 from hedgerow.domain.conditions.tree import Condition, Leaf, Negation
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Flat:
     """A join without negations, with one leaf for each attribute, and no join inside one of its word.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal
 
 from hedgerow.domain.attribute import Attribute
 from hedgerow.domain.conditions.comparison import Truth, compare, equal, equal_to_any, is_missing
@@ -21,7 +21,6 @@ Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 SIGNS: tuple[Sign, ...] = ("=", "!=", "<", "<=", ">", ">=")
 
 
-@final
 @dataclass(frozen=True)
 class Constant:
     """A value to compare with, as it was written.
@@ -44,7 +43,6 @@ class Constant:
         return "'" + self.text.replace("'", "''") + "'" if self.quoted else self.text
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Leaf:
     """A condition on one attribute.
@@ -126,7 +124,6 @@ class Leaf:
         return cls(attribute.name, is_missing(attribute), f"{in_condition(attribute.name)} is null")
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Negation:
     """The negation of a condition.
@@ -138,7 +135,6 @@ class Negation:
     part: Condition
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Join:
     """Conditions joined by "and" (true without parts) or "or" (false without parts).

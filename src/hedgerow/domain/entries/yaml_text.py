@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 import yaml
 
@@ -104,7 +104,6 @@ def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-@final
 class _Dumper(yaml.SafeDumper):
     """Writes every text in double quotes."""
 
@@ -112,7 +111,6 @@ class _Dumper(yaml.SafeDumper):
 _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
-@final
 class _Loader(yaml.SafeLoader):
     """Reads plain words as texts, and refuses keys that are there twice."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -24,7 +23,6 @@ _CHUNK_CELLS = 1 << 24
 """Cells of the tables in which many conditions are summed at once."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class ClassAnswers:
     """Answers in one state of the hypothesis, uniform inside each class.

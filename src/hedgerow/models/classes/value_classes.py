@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import final
 
 import numpy as np
 
@@ -52,7 +51,6 @@ from hedgerow.queries import (
 from hedgerow.system import generator
 
 
-@final
 class ValueClasses(Factored):
     """A distribution proportional to a product of positive factors, uniform where these tell no values apart.
 

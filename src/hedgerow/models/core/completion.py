@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import final
 
 import numpy as np
 
@@ -33,7 +32,6 @@ _EXPANDED = 1 << 22
 """Cells that are weighed together."""
 
 
-@final
 class Completion:
     """Draws what rows do not say.
 
@@ -98,7 +96,6 @@ class Completion:
         return found
 
 
-@final
 class _Link:
     """A conditional with what the given variables say of it and, by messages, of what is behind it.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain, places_in
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Conditional:
     """The cells of a clique, to be drawn given the variables that were drawn before: one link of a chain.

@@ -1,7 +1,6 @@
 """Limits on the memory of a hypothesis."""
 
 from collections.abc import Iterable, Iterator
-from typing import final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError, ModelTooLargeError
@@ -105,7 +104,6 @@ def runs_within(sizes: Iterable[int], most: int) -> Iterator[slice]:
         yield slice(start, stop)
 
 
-@final
 class Room:
     """The usable memory, looked up once: for very many checks in a row.
 

@@ -11,7 +11,7 @@ on dt and no feasible target y: noisy targets that are negative or do not sum to
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal
 
 import numpy as np
 from scipy.special import wrightomega
@@ -53,7 +53,6 @@ def query_rate(bounds: tuple[float, float], rule: Step) -> float:
     return 4.0 / (high - low) ** 2 if high > low else 0.0
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Run:
     """Steps to take one after the other.
@@ -77,7 +76,6 @@ class Run:
         return found if len(found) == len(self.targets) else []
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Phase:
     """Sweeps over all measurements with steps of one kind.

@@ -11,7 +11,6 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import lt
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +24,6 @@ Key = tuple[Clique, tuple[CodeSet, ...]]
 """Scope and codes of a conjunction; quicker to look up than the query with its domain."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Potentials:
     """The portable state of a hypothesis: log-weights as sums over small scopes.
@@ -52,7 +50,6 @@ class Potentials:
         return [*self.tables, *(query.scope for query in self.steps)]
 
 
-@final
 class Terms:
     """Sums of log-factors: a table for each clique, a number for each conjunction.
 

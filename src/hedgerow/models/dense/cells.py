@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,7 +50,6 @@ def _threads() -> int:
     return min(_MAX_THREADS, usable_cores())
 
 
-@final
 class Weights:
     """Weights in the order of a layout; uninitialised until the first rebuild.
 

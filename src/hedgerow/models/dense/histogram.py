@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import final
 
 import numpy as np
 
@@ -40,7 +39,6 @@ _CELLS_OF_TABLE = 2**9
 """Cells of the domain for a cell of a table that steps are added to: one pass takes less than the steps one by one."""
 
 
-@final
 class Histogram(Factored):
     """Weights of all cells, scaled to a total; those that constraints rule out stay 0.
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -31,7 +31,6 @@ _GATHER = 64
 _NONE = np.zeros(0, dtype=np.int64)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Frame:
     """Positions of a small table's cells in the rows.
@@ -63,7 +62,6 @@ class Frame:
     row: Ints
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Ruled:
     """Cells that one constraint allows.
@@ -95,7 +93,6 @@ def _extend(sizes: Sequence[int], start: int, limit: int) -> int:
     return start
 
 
-@final
 class RowLayout:
     """The order of the cells of one domain.
 

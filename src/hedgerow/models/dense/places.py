@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,6 @@ KEPT = 2**22
 """Numbers that are kept; where there are more, all are forgotten before the next slice is made."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Slice:
     """Cells of a conjunction: ``outer[i] + stride * k`` for ``k < count``, or ``outer[i] + gather[k]``."""
@@ -34,7 +33,6 @@ class Slice:
     gather: Ints
 
 
-@final
 class _Row:
     """Numbers to which more are added; what was added never changes, so that a view of it stays true."""
 
@@ -56,7 +54,6 @@ class _Row:
         return self._room[: self.size]
 
 
-@final
 class Places:
     """The slices of conjunctions that were asked for; threads may share it.
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeGuard, final
+from typing import TypeGuard
 
 import numpy as np
 
@@ -30,7 +30,6 @@ _NOTHING = 1e6
 Table = Marginal | Blocks
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Chain:
     """Noisy tables, each once, finest first.

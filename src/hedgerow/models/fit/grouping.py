@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import final
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Model
@@ -24,7 +23,6 @@ _PASSES_OF_A_SLICE = 4.0
 """Time of a step over all cells by slices, in passes: two, by one thread instead of two."""
 
 
-@final
 @dataclass(eq=False)
 class Group:
     """Some measurements and the attributes whose marginal they are stepped on.

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -35,7 +34,6 @@ _ROUNDING = 1e-14
 _HALVINGS = 40
 
 
-@final
 @dataclass(frozen=True)
 class Nested:
     """A few long implicit steps towards all tables over levels of the same attributes, each solved exactly.

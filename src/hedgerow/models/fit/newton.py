@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -38,7 +37,6 @@ _SUFFICIENT = 1e-4
 _HALVINGS = 40
 
 
-@final
 @dataclass(frozen=True)
 class Newton:
     """A few long implicit steps towards all measured parities together, each solved exactly.

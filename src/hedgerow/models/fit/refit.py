@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain, groupby
-from typing import cast, final
+from typing import cast
 
 import numpy as np
 
@@ -52,7 +52,6 @@ _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Source:
     """The measurements that a part was fitted to, and the rule."""

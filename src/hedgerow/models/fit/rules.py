@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ _FIRST_STEP = 4.0
 _LONGEST = 1e12
 
 
-@final
 @dataclass(frozen=True)
 class Sweeps:
     """The paper's rule: go through all measurements many times, one multiplicative-weights step each.
@@ -70,7 +69,6 @@ class Sweeps:
         return query_rate(measured.target.bounds, self.step)
 
 
-@final
 @dataclass(frozen=True)
 class Proximal:
     """Implicit steps of growing length, stopped early: faster and more accurate than sweeps of small steps.
@@ -146,7 +144,6 @@ class Proximal:
 Refit = Sweeps | Proximal
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Stretched:
     """A rule with longer or shorter steps for some measurements.
@@ -174,7 +171,6 @@ class Stretched:
         return max(self.factors[id(each)] * self.rule.longest([each], total) for each in measurements)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Onward:
     """A fit that goes on from where a shorter one ended, in one step of all measurements together.
@@ -212,7 +208,6 @@ class Onward:
         return 0.0
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Resumed:
     """Joint steps towards counts, from the point that an earlier fit reached (``resumed.py``).

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import final
 
 import numpy as np
 
@@ -69,7 +68,6 @@ def stopped(model: Model, measurements: Sequence[Measurement], step: Step) -> fl
     return best.length
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Reached:
     """A point of a path.
@@ -91,7 +89,6 @@ class Reached:
         return self.error + DEVIATIONS * 2.0 * float(np.linalg.norm(self.answers - usual.answers))
 
 
-@final
 class Path:
     """Two fits side by side: to the measurements, and to the same with moved answers."""
 

@@ -24,7 +24,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, combinations, islice
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 
@@ -59,7 +59,6 @@ Factor = tuple[Clique, Floats]
 Move = Callable[[Ints, np.random.Generator], None]
 
 
-@final
 class Moves:
     """The log-weights of a tree as sums over small tables, and the tables that its records are to have.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import final
 
 import numpy as np
 
@@ -22,7 +21,6 @@ _NARROW = 2
 """Attributes of the tables that records are moved towards where all of them are too many."""
 
 
-@final
 class Overlay(Model):
     """Tables that agree wherever they overlap and are nowhere negative, over a junction tree that cannot hold them all.
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations, product
-from typing import final
 
 import numpy as np
 
@@ -107,7 +106,6 @@ def table_cells(domain: Domain, scopes: Iterable[Clique]) -> int:
     return sum(math.prod(domain.shape_of(scope)) for scope in largest(scopes))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Stack:
     """Tables of one shape, and the places of their parts.
@@ -139,7 +137,6 @@ class Stack:
         return np.asarray(np.bincount(self.places.reshape(-1), values.reshape(-1), size), dtype=np.float64)
 
 
-@final
 class Parts:
     """The parts of some tables and of all tables below these; the first is the sum of all cells.
 

@@ -11,7 +11,6 @@ not asked for, and taken from what was kept.
 from __future__ import annotations
 
 import math
-from typing import final
 
 import numpy as np
 
@@ -77,7 +76,6 @@ def _standing_out(matrix: Floats, edge: float) -> tuple[Floats, Floats]:
     return np.asarray((vectors * shrunk) @ vectors.T), np.asarray((vectors**2).sum(axis=1))
 
 
-@final
 class _Places:
     """The coefficients of pairs as entries of a matrix with a row for each function of one attribute."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar, final
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +36,6 @@ _LISTED_CODES = 1 << 12
 Asked = TypeVar("Asked", Clique, Conjunction)
 
 
-@final
 class Empirical(Model):
     """The uniform distribution over a multiset of records, scaled to a total; updates weigh the records.
 

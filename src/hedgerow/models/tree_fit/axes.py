@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,6 @@ def put_back(flat: Floats, shape: tuple[int, ...]) -> Floats:
     return flat.reshape([shape[axis] for axis in order]).transpose(np.argsort(order))
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """The nodes of a walk, what their tables are over, and how small tables meet them.

@@ -16,7 +16,6 @@ Cells that no record can have are 0 throughout, and whatever was measured there 
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from typing import final
 
 import numpy as np
 
@@ -33,7 +32,6 @@ _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
 
 
-@final
 class TreeFit:
     """A fit of one or several trees to measurements: probabilities of all cliques, and the log-factors so far.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -24,7 +23,6 @@ _SHARED = 2**16
 """Cells that all sweeps together pass over at least before they are divided: to wake a thread takes as long."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class WalkLayout:
     """Positions of everything that a walk uses.

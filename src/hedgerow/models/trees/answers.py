@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -32,7 +31,6 @@ _TABLES = 3
 """Arrays of the size of a table that are held while it is made."""
 
 
-@final
 class TreeAnswers:
     """Answers of parts that may change, be replaced and be joined in between.
 

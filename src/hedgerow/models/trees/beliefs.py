@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import final
 
 import numpy as np
 
@@ -34,7 +33,6 @@ _UNDERFLOW = 1e-250
 """A sum of exponentials that is smaller, relative to the largest cell, may have lost cells to underflow."""
 
 
-@final
 class Beliefs:
     """A distribution over the variables of one junction tree without disjoint parts, in logarithms.
 

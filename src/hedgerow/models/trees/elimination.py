@@ -12,7 +12,6 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -26,7 +25,6 @@ Allowed = Sequence[int]
 Index = tuple[slice | np.ndarray[tuple[int, ...], np.dtype[np.intp]], ...]
 
 
-@final
 @dataclass(frozen=True)
 class Stage:
     """The contribution of one clique of the subtree.

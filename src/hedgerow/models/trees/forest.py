@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -18,7 +17,6 @@ FlatTree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """The arrays that compiled passes take: starts, members, slots, other, back, shared, cells."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Forest:
     """Trees over disjoint attributes, side by side; variables by their positions in the domain.

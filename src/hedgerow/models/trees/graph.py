@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from hedgerow.models.trees.ties import Ties
 Edge = tuple[int, int]
 
 
-@final
 @dataclass(frozen=True)
 class Graph:
     """A graph of the variables that belong together.

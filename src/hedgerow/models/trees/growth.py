@@ -16,7 +16,6 @@ them are tied to their attributes first, at the price of at most one clique for 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -86,7 +85,6 @@ def _chosen(places: list[int], bits: int) -> list[int]:
     return [place for i, place in enumerate(places) if bits >> i & 1]
 
 
-@final
 class Growth:
     """The growth by each of many candidates, asked for again and again while trees grow.
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from hedgerow.models.trees.support import Support
 
 
-@final
 @dataclass(frozen=True)
 class JunctionTree:
     """Cliques of variables and the edges of a forest between them; one tree for each set of connected variables.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import final
 
 import numpy as np
 
@@ -79,7 +78,6 @@ def check_tree_fits(cells: int) -> None:
     check_cells(cells, cells_bytes(cells), tree=True)
 
 
-@final
 class Markov(Factored):
     """A distribution proportional to a product of positive factors over the scopes of updates, scaled to a total.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import is_not
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,6 @@ _KEPT = 1 << 23
 """Number of parities that are kept for the next time, at most."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class _Frame:
     """The structure of all components.
@@ -75,7 +74,6 @@ class _Frame:
         return cls(forest, maps, (homes, strides, forest.parts))
 
 
-@final
 class TreeParities:
     """Parities of up to three binary attributes, kept for components that stay as they are.
 

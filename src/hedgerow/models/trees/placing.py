@@ -13,7 +13,6 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, permutations
-from typing import final
 
 import numpy as np
 
@@ -32,7 +31,6 @@ _WRITTEN = 4.0
 """Multiplications that take as long as one cell takes to be written."""
 
 
-@final
 @dataclass(frozen=True)
 class Group:
     """Marginals that are put together at one clique from attributes inside it and from behind the same edges.
@@ -48,7 +46,6 @@ class Group:
     edges: tuple[tuple[int, Clique], ...]
 
 
-@final
 class Placing:
     """Places for the marginals of one tree.
 

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -26,7 +25,6 @@ _OVERLAPS = 1 << 22
 other."""
 
 
-@final
 @dataclass(frozen=True)
 class Way:
     """The way from tables of the trees to the table of a clique.
@@ -69,7 +67,6 @@ class Way:
         return summed(domain, table, self.made, self.wanted)
 
 
-@final
 class Present:
     """The variables of some trees, by the attributes that they are functions of.
 

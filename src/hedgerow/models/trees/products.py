@@ -11,7 +11,6 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import final
 
 import numpy as np
 
@@ -97,7 +96,6 @@ def product(first: Labelled, second: Labelled, needed: Collection[str], domain: 
     return kept, products(a, b).reshape(shape)
 
 
-@final
 @dataclass(frozen=True)
 class _Alignment:
     """The way in which two tables meet; the same for all tables over these variables.
@@ -175,7 +173,6 @@ def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], 
     return summed_to(names, values, needed, domain) if found.carried != set(found.wanted) else (names, values)
 
 
-@final
 @dataclass(frozen=True)
 class _Layout:
     """The way in which two tables of some shapes become stacks of matrices; the longer side comes second.

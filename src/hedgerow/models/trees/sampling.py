@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,7 +245,6 @@ class _FromTable(ABC):
         """A cell of the rest for every record, from its group's row."""
 
 
-@final
 class _Rounded(_FromTable):
     """Whole counts of all cells, and how many of them are not yet dealt out."""
 
@@ -302,7 +301,6 @@ class _Rounded(_FromTable):
         compiled.deal(groups, self._sizes, self._firsts, slots, self._state, found)
 
 
-@final
 class _Independent(_FromTable):
     """Cumulative sums of the rows of a table."""
 
@@ -325,7 +323,6 @@ class _Independent(_FromTable):
             compiled.draw_runs(self._ends, *self._step.runs, groups, self._state, found)
 
 
-@final
 class _Wide:
     """An attribute with a great many codes, all as likely; in whole numbers, so that none is left out."""
 

@@ -21,7 +21,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import final
 
 import numpy as np
 
@@ -46,7 +45,6 @@ _COLUMNS = ""
 """Name of the axis of conditionals side by side; no attribute has it."""
 
 
-@final
 @dataclass(frozen=True)
 class _Meeting:
     """The product of a table with conditionals of some variables side by side.
@@ -64,7 +62,6 @@ class _Meeting:
     together: tuple[Clique, ...]
 
 
-@final
 class SharedElimination:
     """Marginals of one part.
 
@@ -339,7 +336,6 @@ def _meetings(
     )
 
 
-@final
 class _Columns:
     """Conditionals of several attributes side by side, kept while few."""
 

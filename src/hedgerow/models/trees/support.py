@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hedgerow.models.trees.junction_tree import JunctionTree  # it has its support
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Support:
     """The start of a product over a tree: the uniform distribution over records that break no constraint.

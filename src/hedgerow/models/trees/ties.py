@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import final
 
 from hedgerow.domain import Clique, Domain
 
@@ -23,7 +22,6 @@ _MOST_CLOSURES = 1 << 12
 """Closed sets that ties remember."""
 
 
-@final
 @dataclass(frozen=True)
 class Ties:
     """The variables of some scopes, and what else they make necessary.

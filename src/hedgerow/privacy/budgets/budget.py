@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 from hedgerow.data import CountSource, PersonSource
 from hedgerow.errors import ConfigError
@@ -95,7 +95,6 @@ class _OfTables:
         return {"kind": self.kind, **numbers, "neighbours": self.neighbours.value}
 
 
-@final
 @dataclass(frozen=True)
 class PureDP(_OfTables):
     """Pure epsilon-differential privacy.
@@ -143,7 +142,6 @@ class PureDP(_OfTables):
         return float(self.epsilon), 0.0
 
 
-@final
 @dataclass(frozen=True)
 class ZCDP(_OfTables):
     """Zero-concentrated differential privacy (Bun and Steinke 2016).
@@ -199,7 +197,6 @@ class ZCDP(_OfTables):
         return epsilon_of(float(self.rho), delta), delta
 
 
-@final
 @dataclass(frozen=True)
 class GDP(_OfTables):
     """Gaussian differential privacy (Dong, Roth and Su 2022).
@@ -260,7 +257,6 @@ class GDP(_OfTables):
         return epsilon_of_mu(float(self.mu), delta), delta
 
 
-@final
 @dataclass(frozen=True)
 class ApproxDP(_OfTables):
     """(epsilon, delta)-differential privacy, run as zCDP, as Gaussian or as pure differential privacy.

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _ABOVE = 1.0 + 2.0**-48
 
 
-@final
 @dataclass(frozen=True)
 class Subsampled:
     """A budget that is spent on a secret sample of m of n records, drawn once without replacement.

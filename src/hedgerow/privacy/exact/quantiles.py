@@ -14,7 +14,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 
@@ -27,7 +26,6 @@ _LARGEST_UNIT = 1 << 21
 """With counts up to 2^31 scores stay below 2^53."""
 
 
-@final
 @dataclass(frozen=True)
 class Run:
     """A run of neighbouring cells of an ordered attribute, to be cut into bins.

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +61,6 @@ def grid_sensitivity(l1: Floats | float) -> Floats:
     return np.asarray(np.maximum(np.ceil(np.asarray(l1) / GRID), 1.0) * GRID)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class EqualUnits:
     """Public part of the scores: what one count of error is worth for each candidate.
@@ -118,7 +116,6 @@ class EqualUnits:
         return float(self.sensitivities[candidates].max()) if self._common is None else self._common
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class EqualWidths:
     """Public part of signed scores: what one count of error is worth where all queries are scaled to width 1.

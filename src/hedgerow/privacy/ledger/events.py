@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, final
+from typing import Any
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets import Regime
@@ -32,7 +32,6 @@ _UNITS = [regime.unit for regime in Regime]
 _NUMBERS = ("sensitivity", "scale", "charge", "threshold_scale")
 
 
-@final
 @dataclass(frozen=True)
 class Event:
     """One touch of the private table.

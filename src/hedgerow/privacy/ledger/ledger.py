@@ -15,7 +15,7 @@ import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, final
+from typing import Any
 
 from hedgerow.errors import BudgetError, BudgetExceededError
 from hedgerow.privacy.budgets import Budget
@@ -24,7 +24,6 @@ from hedgerow.privacy.mechanisms import THRESHOLDED
 from hedgerow.system import head_of, start_of
 
 
-@final
 class Ledger:
     """Events and the limit that their charges may add up to.
 
@@ -184,7 +183,6 @@ class Ledger:
         return "\n".join([head, *(f"  {event}" for event in self._events)])
 
 
-@final
 class LedgerView:
     """A ledger to look at: it shows everything, and cannot charge.
 

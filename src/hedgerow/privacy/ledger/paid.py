@@ -9,7 +9,7 @@ one threshold and the tests against it), and one that is not in the ledger for n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Never, final
+from typing import Never
 
 import numpy as np
 
@@ -39,7 +39,6 @@ _Noise = tuple[str, float, int]
 _NAMES = {NoiseKind.LAPLACE: LAPLACE, NoiseKind.GAUSSIAN: GAUSSIAN}
 
 
-@final
 class PaidNoise:
     """A source of noise behind a ledger.
 

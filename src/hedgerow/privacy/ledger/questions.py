@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal, Self, final, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.mechanisms import (
@@ -95,7 +95,6 @@ class Question(ABC):
         return of_kind(**parts)
 
 
-@final
 @dataclass(frozen=True)
 class RecordCount(Question):
     """The number of records."""
@@ -108,7 +107,6 @@ class RecordCount(Question):
         return "number of records"
 
 
-@final
 @dataclass(frozen=True)
 class MeasuredQuery(Question):
     """The answer of a query, or all cells of a marginal; the event says how many values.
@@ -162,7 +160,6 @@ class MeasuredQuery(Question):
         return self.words
 
 
-@final
 @dataclass(frozen=True)
 class ErrorFigure(Question):
     """One figure of the error of a workload.
@@ -181,7 +178,6 @@ class ErrorFigure(Question):
         return f"{self.figure} error of {self.candidates:,} candidate{'s' if self.candidates != 1 else ''}"
 
 
-@final
 @dataclass(frozen=True)
 class WorstCandidate(Question):
     """The candidate on which a hypothesis errs most.
@@ -199,7 +195,6 @@ class WorstCandidate(Question):
         return f"worst of {self.candidates:,} candidates"
 
 
-@final
 @dataclass(frozen=True)
 class BestDatabase(Question):
     """The database that answers its worst query best.
@@ -217,7 +212,6 @@ class BestDatabase(Question):
         return f"best of {self.databases:,} databases"
 
 
-@final
 @dataclass(frozen=True)
 class QuantileCuts(Question):
     """Cuts of disjoint runs of an ordered attribute near quantiles; the event says how many.
@@ -237,7 +231,6 @@ class QuantileCuts(Question):
         return f"quantiles of {self.attribute} in {parts}"
 
 
-@final
 @dataclass(frozen=True)
 class FrequentLabels(Question):
     """The labels of a column that many records have.
@@ -255,7 +248,6 @@ class FrequentLabels(Question):
         return f"labels of {self.attribute}"
 
 
-@final
 @dataclass(frozen=True)
 class QueryDraws(Question):
     """Queries and complements that a hypothesis answers too low; the event says how many were drawn.
@@ -274,7 +266,6 @@ class QueryDraws(Question):
         return f"{values:,} of {self.queries:,} queries and their complements"
 
 
-@final
 @dataclass(frozen=True)
 class ThresholdTests(Question):
     """Whether values pass a noisy threshold; the event says how often they may, and the scale of its noise."""
@@ -289,7 +280,6 @@ class ThresholdTests(Question):
         return f"whether answers pass a threshold with noise of scale {threshold_scale:.6g}, up to {fires}"
 
 
-@final
 @dataclass(frozen=True)
 class InterruptedLook(Question):
     """Something that was paid for when its process died; it may have been drawn or not.

@@ -17,7 +17,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Self, final
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -81,7 +81,6 @@ class AdditiveNoise(ABC):
         """
 
 
-@final
 @dataclass(frozen=True)
 class LaplaceNoise(AdditiveNoise):
     """Discrete Laplace noise: Pr(k steps) proportional to ``exp(-|k| step / scale)``.
@@ -151,7 +150,6 @@ class LaplaceNoise(AdditiveNoise):
         return self.step * max(0, math.ceil(beyond * (1.0 - 1e-12)) - 1)
 
 
-@final
 @dataclass(frozen=True)
 class GaussianNoise(AdditiveNoise):
     """Discrete Gaussian noise: Pr(k steps) proportional to ``exp(-(k step)^2 / (2 sigma^2))``.

@@ -17,7 +17,7 @@ depends on the number of eligible candidates alone, which is public.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Self, final
+from typing import Literal, Self
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
@@ -66,7 +66,6 @@ class Selection(ABC):
         """Cost of one choice in the unit of the regime, rounded up."""
 
 
-@final
 @dataclass(frozen=True)
 class ExponentialMechanism(Selection):
     """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
@@ -102,7 +101,6 @@ class ExponentialMechanism(Selection):
         return cls(2.0 * sensitivity / _epsilon_of(regime, amount), sensitivity)
 
 
-@final
 @dataclass(frozen=True)
 class PermuteAndFlip(Selection):
     """Permute-and-flip (McKenna and Sheldon 2020): never worse than the exponential mechanism at equal pure epsilon.
@@ -136,7 +134,6 @@ class PermuteAndFlip(Selection):
         return cls(2.0 * sensitivity / (check_amount(amount) * BELOW), sensitivity)
 
 
-@final
 @dataclass(frozen=True)
 class IndependentDraws(Selection):
     """One or more independent draws of the exponential mechanism from the same scores, by `draws.softmax_draws`.

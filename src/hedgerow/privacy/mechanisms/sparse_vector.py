@@ -24,7 +24,7 @@ single randomised response of that epsilon (Vadhan and Wang 2021, "Concurrent co
 """
 
 from dataclasses import dataclass
-from typing import Self, final
+from typing import Self
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
@@ -35,7 +35,6 @@ SPARSE_VECTOR = "sparse vector"
 """Name of the mechanism, as the ledger has it."""
 
 
-@final
 @dataclass(frozen=True)
 class SparseVector:
     """Noise and charge of one run of the sparse vector technique, from one draw of the threshold noise to the next.

@@ -17,7 +17,7 @@ definition 8.1); deltas add up.
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self, final
+from typing import Self
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, Regime
@@ -71,7 +71,6 @@ def _positive_mass(sigma: float) -> float:
     return math.fsum(math.exp(-0.5 * (k / sigma) ** 2) for k in range(1, math.ceil(_FAR * sigma) + 2))
 
 
-@final
 @dataclass(frozen=True)
 class ThresholdedCounts:
     """Noisy counts of the labels that records have, of which those above a threshold are told.

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, Protocol, final
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -149,7 +149,6 @@ def _added(make: Callable[[float], Any], values: Ints, scale: float) -> Ints:
     return np.concatenate(in_parts(part, len(values), threads))
 
 
-@final
 class OpenDPNoise:
     """The secure source: OpenDP's exact samplers on integers and rationals, fed by the operating system's generator.
 
@@ -204,7 +203,6 @@ class OpenDPNoise:
         return int(dp.measurements.make_noisy_max(domain, metric, measure, scale=scale)(scores.tolist()))
 
 
-@final
 class SeededNoise:
     """Repeatable noise of the same laws, for tests and experiments. It protects nothing and says so.
 

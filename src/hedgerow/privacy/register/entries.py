@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Self, final
+from typing import Any, Self
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ApproxDP, Budget, Limit, Regime, Subsampled, budget_from_dict, epsilon_of
@@ -38,7 +38,6 @@ _LONGEST = 200
 _ROUNDING = Fraction(TOLERANCE)
 
 
-@final
 @dataclass(frozen=True)
 class Entry:
     """One release, session or data set, charged before it was begun.
@@ -189,7 +188,6 @@ def charge_of(budget: Budget, limit: Limit) -> float:
     return budget.limit  # mu-GDP is zCDP with rho = mu^2 / 2 (theory.md section 12)
 
 
-@final
 @dataclass(frozen=True)
 class Contents:
     """All that a register holds at one time, checked.

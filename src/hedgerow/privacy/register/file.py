@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from hedgerow.errors import DamagedRegisterError, HedgerowError, RegisterBusyError, RegisterError
 from hedgerow.privacy.register.entries import FORMAT, Contents
@@ -31,7 +31,6 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR,
 _AS_WRITTEN = "use the file as hedgerow wrote it; the budget of what was released stays spent"
 
 
-@final
 class RegisterFile:
     """The file of one register. Nothing is kept open between calls.
 

@@ -16,7 +16,6 @@ import os
 import secrets
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import final
 
 from hedgerow.errors import ConfigError, RegisterError, RegisterExceededError
 from hedgerow.privacy.budgets import Budget, Limit
@@ -25,7 +24,6 @@ from hedgerow.privacy.register.file import RegisterFile
 from hedgerow.quantities import at_most
 
 
-@final
 class Register:
     """The register of a table, in a file.
 

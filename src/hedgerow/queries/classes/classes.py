@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ _COMPARED = 1 << 22
 """Largest number of pairs of a run and a piece that are compared at once."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Classes:
     """The codes of one attribute in classes, numbered by their first codes.

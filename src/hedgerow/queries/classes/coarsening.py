@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from hedgerow.queries.classes.classes import Classes
 from hedgerow.queries.core import Conjunction, attribute_codes
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Coarsening:
     """The domain of the classes of some attributes; the others, which no query names, are left out.

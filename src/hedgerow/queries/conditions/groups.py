@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,6 @@ _MOST_TOGETHER = 1 << 25
 """Cells of all groups under a condition, at most: each is a query over all cells that the condition is about."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Groups:
     """The records that meet a condition, by the values of some attributes or levels.

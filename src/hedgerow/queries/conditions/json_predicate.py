@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal, NoReturn, cast, final
+from typing import Literal, NoReturn, cast
 
 from hedgerow.domain import Attribute, Domain, value_text
 from hedgerow.domain.conditions import (
@@ -92,7 +92,6 @@ def parse_json_predicate(value: object, domain: Domain) -> LinearQuery:
     return query_of(_Reader(domain).condition(value, "predicate", 0), domain)
 
 
-@final
 class _Reader:
     """A reader of nested conditions, which counts them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import Literal
 
 from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
 from hedgerow.domain.conditions import did_you_mean, in_condition, shown
@@ -44,7 +44,6 @@ _ABSENT = {
 }
 
 
-@final
 @dataclass(frozen=True)
 class Aggregate:
     """A column of the answer.
@@ -62,7 +61,6 @@ class Aggregate:
     heading: str = "count"
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Selection:
     """A statement that was read.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from hedgerow.queries.core.scope import query_scope
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_marginal
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Blocks(Measurable):
     """Numbers of records in public blocks of cells, as one group.

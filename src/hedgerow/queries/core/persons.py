@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
 
 from hedgerow.errors import ConfigError
 
@@ -11,7 +10,6 @@ MOST_OF_ONE = 2**20
 """A person may not count more often than this: the noise is proportional to it."""
 
 
-@final
 @dataclass(frozen=True)
 class Weight:
     """The column that says how often a record counts.
@@ -52,7 +50,6 @@ class Weight:
         return f"of weight ({self.column}) up to {self.largest}"
 
 
-@final
 @dataclass(frozen=True)
 class Persons:
     """Persons who can change more than one record that counts: they have several, or one counts several times.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from hedgerow.queries.core.query import Conjunction, Tables
 
 
-@final
 class PublicData:
     """Public records, counted like a private table; `read_public` makes them.
 

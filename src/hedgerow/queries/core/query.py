@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import ClassVar, Protocol, final, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,7 +122,6 @@ class Measurable(ABC):
         return self.of_table(tables.marginals([self.scope])[0])
 
 
-@final
 @dataclass(frozen=True)
 class Marginal(Measurable):
     """All cells of the marginal of a clique, as one group; or those of them where a condition holds.
@@ -248,7 +247,6 @@ class LinearQuery(Measurable):
         return np.array([float(np.vdot(self.values(), table))])
 
 
-@final
 @dataclass(frozen=True)
 class Conjunction(LinearQuery):
     """Number of records whose attributes all lie in given sets of codes: a cell, a box, or a SQL condition.
@@ -355,7 +353,6 @@ def _take(table: Floats, codes: CodeSet, axis: int) -> Floats:
     return table.take(np.asarray(codes, dtype=np.intp), axis=axis)
 
 
-@final
 @dataclass(frozen=True)
 class Parity(LinearQuery):
     """Sum over the records of ``(-1) ** (sum of the codes of the scope)``, for attributes with two codes.
@@ -402,7 +399,6 @@ class Parity(LinearQuery):
         return np.asarray(table, dtype=np.float64)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Explicit(LinearQuery):
     """A query given by its values on the cells of a small scope.
@@ -473,7 +469,6 @@ class Explicit(LinearQuery):
         return self.vector
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Measurement:
     """Noisy values of a query or of a marginal, with the public scale of their noise.

@@ -15,7 +15,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final, final
+from typing import ClassVar, Final
 
 from hedgerow.errors import ConfigError
 from hedgerow.queries.core.persons import Persons, Weight
@@ -43,7 +43,6 @@ _OF_PERSONS = re.compile(r"([a-z-]+)(?: of persons \((.+?)\)(?:, at most ([0-9]{
 _OF_WEIGHT = re.compile(r"(.+?)(?:, each| of records) of weight \(([^()]+)\) up to ([0-9]{1,7})", re.DOTALL)
 
 
-@final
 @dataclass(frozen=True)
 class Neighbours:
     """Neighbouring relation: the pairs of tables that the guarantee makes indistinguishable.
@@ -186,7 +185,6 @@ Neighbours.REPLACE_FILTERED = _OF_RECORDS[Relation.REPLACE_FILTERED]
 Neighbours.OF_RECORDS = tuple(_OF_RECORDS.values())
 
 
-@final
 @dataclass(frozen=True)
 class Sensitivity:
     """Largest change of an answer or a vector of answers between neighbouring tables, in counts.

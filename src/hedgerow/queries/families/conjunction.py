@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,6 @@ LARGEST_BOX_TABLE = 1 << 24
 """Cells of the largest table that boxes are answered from; beyond it, they are answered one by one."""
 
 
-@final
 @dataclass(frozen=True)
 class Conjunctions(Family):
     """Conditions over any attributes, each of them one candidate.
@@ -101,7 +100,6 @@ class Conjunctions(Family):
         return tables.conjunctions(self.queries)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Boxes(Family):
     """Numbers of records whose codes lie in ranges, one range for each attribute, or level, of a clique.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ MAX_CELLS = 2**20
 """Largest scope, in cells, of a query that is given value by value."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class ExplicitMatrix(Family):
     """Linear queries given as the rows of a matrix, each of them one candidate.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate, combinations, islice, product
-from typing import ClassVar, Self, final
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -232,7 +232,6 @@ class _CliqueFamily(Family):
         return np.concatenate([np.asarray(table, dtype=np.float64).reshape(-1) for table in tables])
 
 
-@final
 @dataclass(frozen=True, init=False)
 class Marginals(_CliqueFamily):
     """Marginals, each of them one candidate.
@@ -284,7 +283,6 @@ class Marginals(_CliqueFamily):
         return np.full(self.n_candidates, of_marginal(neighbours).l1)
 
 
-@final
 @dataclass(frozen=True, init=False)
 class Cells(_CliqueFamily):
     """Cells of marginals, each of them one candidate.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -70,7 +70,6 @@ def parity_scopes(domain: Domain, order: int) -> Ints:
     return found
 
 
-@final
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Parities(Family):
     """Parities of sets of binary attributes, each of them one candidate.

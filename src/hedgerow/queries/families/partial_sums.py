@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import and_, or_
-from typing import TypeVar, final
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,6 @@ def shared_marginals(table: NDArray[Number], axes: Sequence[str], cliques: Seque
     return results
 
 
-@final
 @dataclass(frozen=True)
 class _Sum:
     """A partial sum.

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, cast, final
+from typing import TypeVar, cast
 
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.errors import OutdatedError, QueryError, StoreBusyError
@@ -22,7 +22,6 @@ _TRIES = 4
 """Attempts at a group that another process keeps outdating."""
 
 
-@final
 @dataclass(frozen=True)
 class _Call:
     """A function to run on the session without asking."""
@@ -31,7 +30,6 @@ class _Call:
     done: Future[object] = field(default_factory=Future)
 
 
-@final
 class Desk:
     """The only way to ask a data set in this process; a thread of its own does the work.
 

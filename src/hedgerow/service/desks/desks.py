@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import final
 
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.arrays import Floats
@@ -32,7 +31,6 @@ MOST_CONFIDENCE = 0.999999999
 """Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
 
 
-@final
 @dataclass
 class _Open:
     """An open data set, and the release of its hypothesis when it was last asked for."""
@@ -44,7 +42,6 @@ class _Open:
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
 
-@final
 class Desks:
     r"""The data sets of a store, each with a desk of its own, which is opened when it is first needed.
 

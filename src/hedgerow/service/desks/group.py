@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field, replace
-from typing import final
 
 from hedgerow.algorithms.online_pmw import (
     OnlineAnswer,
@@ -45,7 +44,6 @@ _USED_UP = "your share of the budget is used up"
 _FULL = "this data set already remembers as many groups and conditions with 'or' or 'not' as it can"
 
 
-@final
 @dataclass(eq=False)
 class Request:
     """Questions that a person waits for.
@@ -146,7 +144,6 @@ def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
     return listed[:MOST_TOGETHER]
 
 
-@final
 class _Group:
     """One group while it is answered."""
 

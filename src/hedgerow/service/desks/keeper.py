@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import final
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
 from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript, step_since
@@ -28,7 +27,6 @@ _TRIES = 4
 """Attempts at a commit while the store is busy."""
 
 
-@final
 class Keeper:
     """The session of one data set, as the store has it. For one thread, but for `given`.
 

@@ -1,7 +1,5 @@
 """Statements at a desk: the questions that they lead to, each of them one of the person's questions."""
 
-from typing import final
-
 import numpy as np
 
 from hedgerow.queries import Groups, LinearQuery
@@ -11,7 +9,6 @@ from hedgerow.service.desks.group import Asked
 from hedgerow.service.store import GivenAnswer
 
 
-@final
 class AtDesk:
     """A person at a desk, as one who answers counting questions.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, final
+from typing import Any
 
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP, Budget, budget_from_dict, together
@@ -17,7 +17,6 @@ from hedgerow.service.desks.tables import domain_of
 from hedgerow.service.store import DataSet, GivenAnswer, Registration, to_json
 
 
-@final
 @dataclass(frozen=True)
 class Series:
     """Partitions that are asked together.
@@ -81,7 +80,6 @@ class Series:
         return tuple(known[name] for name in names)
 
 
-@final
 @dataclass(frozen=True)
 class Joined:
     """The answer of a series: counts of its partitions add up.

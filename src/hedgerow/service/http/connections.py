@@ -11,7 +11,7 @@ import asyncio
 import resource
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Protocol, Self, final
+from typing import Protocol, Self
 
 from hedgerow.errors import ConfigError
 from hedgerow.service.settings import check_count
@@ -25,7 +25,6 @@ _FEWEST = 16
 _TICK = 1.0
 
 
-@final
 @dataclass(frozen=True)
 class ConnectionLimits:
     """Limits of the connections of a server.
@@ -129,7 +128,6 @@ class Connection(Protocol):
         """End, if a time-out has passed."""
 
 
-@final
 class _Room:
     """Connections under one limit; those that wait in the order in which they began to.
 
@@ -153,7 +151,6 @@ class _Room:
             queue.pop(each, None)
 
 
-@final
 class Connections:
     """All connections of a server.
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, cast, final, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, cast, get_type_hints
 
 import anyio.to_thread
 from anyio import CapacityLimiter
@@ -31,7 +31,6 @@ _UNSENT = 8
 """Files on their way for each that may be made at a time."""
 
 
-@final
 class Service:
     """Everything that the routes of one application work with.
 
@@ -190,7 +189,6 @@ class GatedRoute(APIRoute):
         return caller
 
 
-@final
 class ForAnyone(GatedRoute):
     """A route without a token."""
 
@@ -203,14 +201,12 @@ class ForTokens(GatedRoute):
     who = "token"
 
 
-@final
 class ForQuestions(ForTokens):
     """A route for everyone with a token; a request that changes nothing has the same reply while nothing changes."""
 
     repeats = True
 
 
-@final
 class ForCustodians(GatedRoute):
     """A route for custodians."""
 
@@ -251,7 +247,6 @@ _EXAMPLES: Mapping[str, tuple[str, str]] = {
 }
 
 
-@final
 @dataclass(frozen=True)
 class Operation:
     """One route.

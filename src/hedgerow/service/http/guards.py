@@ -6,7 +6,6 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
-from typing import final
 
 from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -40,7 +39,6 @@ _OTHER = "other"
 _HUNG_UP = 499  # proxies' status for a client that left before the answer
 
 
-@final
 class Rates:
     """Limits of how often something may happen, counted in this process.
 
@@ -115,7 +113,6 @@ class Rates:
         return max(1.0, math.ceil(self._limiter.get_window_stats(item, *names).reset_time - time.time()))
 
 
-@final
 class Metrics:
     """The counters of one application.
 
@@ -206,7 +203,6 @@ class Guard(ABC):
         """Answer an HTTP request, or pass it on."""
 
 
-@final
 class Forwarded(Guard):
     """Replaces the address of a request by the one that a named proxy reports; others are not believed.
 
@@ -238,7 +234,6 @@ class Forwarded(Guard):
             _LOG.warning("%s sends X-Forwarded-For and is not believed; if it is your proxy, name it: --proxies", peer)
 
 
-@final
 class Counted(Guard):
     """Counts the requests that pass.
 
@@ -268,7 +263,6 @@ class Counted(Guard):
             self._metrics.count(template or _OTHER, scope["method"], status, time.perf_counter() - start)
 
 
-@final
 class SecurityHeaders(Guard):
     """Tells browsers to load nothing from elsewhere, to allow no framing, and to keep no answers."""
 
@@ -285,7 +279,6 @@ class SecurityHeaders(Guard):
         await self._app(scope, receive, headed)
 
 
-@final
 class Shield(Guard):
     """The last resort: an unforeseen error becomes a problem without details, and a line in the log."""
 
@@ -308,7 +301,6 @@ class Shield(Guard):
                 await problem_of(error)(scope, receive, send)
 
 
-@final
 class BodyLimit(Guard):
     """Refuses bodies that are too large, whether or not they announce their size.
 

@@ -9,7 +9,7 @@ import math
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,7 +27,6 @@ _FIELDS = 20
 _LOG = logging.getLogger("hedgerow.service")
 
 
-@final
 @dataclass(frozen=True)
 class Kind:
     """One kind of problem.

@@ -15,7 +15,7 @@ A refusal is a problem response, as everywhere else.
 import asyncio
 import re
 from http import HTTPStatus
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -33,7 +33,6 @@ _MALFORMED = "this is not an HTTP/1.1 request with a single reading"
 _MALFORMED_REMEDY = "send one Host, and one Content-Length or one Transfer-Encoding"
 
 
-@final
 class _OneReading(h11.Connection):
     """Refuses requests that servers and proxies may read in different ways; h11 lets some of them pass.
 
@@ -74,7 +73,6 @@ def _check_framing(head: bytes, version: bytes) -> None:
         raise h11.RemoteProtocolError(_MALFORMED)
 
 
-@final
 class GuardedProtocol(H11Protocol):
     """One connection.
 

@@ -8,7 +8,6 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from typing import final
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -21,7 +20,6 @@ _LARGEST = 1 << 18
 _PARTS = (b"content-type", b"idempotency-key")
 
 
-@final
 class Replies:
     """The replies of one application.
 

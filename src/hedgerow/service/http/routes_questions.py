@@ -12,7 +12,7 @@ from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NoReturn, final
+from typing import IO, Any, NoReturn
 
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -319,7 +319,6 @@ def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Cal
         return path.open("rb"), path.stat().st_size
 
 
-@final
 class _Sent(StreamingResponse):
     """A file as a response; closed even if no one fetches it to its end."""
 

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 from itsdangerous import BadData, SignatureExpired, URLSafeTimedSerializer
 from starlette.requests import Request
@@ -106,7 +106,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-@final
 class StrictRequest(Request):
     """A request whose body is read as strict JSON, once."""
 
@@ -147,7 +146,6 @@ def check_parameters(given: list[str], known: set[str]) -> None:
         raise InvalidRequestError("the address has a parameter twice", remedy="give each parameter once")
 
 
-@final
 @dataclass(frozen=True)
 class Place:
     """The list that a cursor belongs to.
@@ -165,7 +163,6 @@ class Place:
     choice: str = ""
 
 
-@final
 class Cursors:
     """Makes cursors, and reads them.
 

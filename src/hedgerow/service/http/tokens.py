@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal, final
+from typing import Literal
 
 from hedgerow.errors import NotAllowedError, NotSignedInError, NotThereError, RateError
 from hedgerow.service.store import Person, Store, Token
@@ -32,7 +32,6 @@ _PATIENCE = 5.0
 _REMEDY = "send the header 'Authorization: Bearer hgr_...' with a token that a custodian made"
 
 
-@final
 @dataclass(frozen=True)
 class NewToken:
     """A token that was just made; the only object that holds its secret.
@@ -50,7 +49,6 @@ class NewToken:
     digest: bytes = field(repr=False)
 
 
-@final
 @dataclass(frozen=True)
 class Caller:
     """The person who makes a request, and the token used.
@@ -128,7 +126,6 @@ def digest_of(secret: str, salt: bytes) -> bytes:
     return hashlib.scrypt(secret.encode(), salt=salt, n=_WIDTH, r=_BLOCKS, p=1)
 
 
-@final
 class Verifier:
     """Finds the owner of a token.
 
@@ -228,7 +225,6 @@ class Verifier:
                 self._known.popitem(last=False)
 
 
-@final
 class WrongTokenError(NotSignedInError):
     """A token that may be a guess."""
 

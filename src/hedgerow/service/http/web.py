@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import PurePosixPath
-from typing import Any, final
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
@@ -28,7 +28,6 @@ _TYPES = {
 }
 
 
-@final
 @dataclass(frozen=True)
 class PageFile:
     """A file of the page.

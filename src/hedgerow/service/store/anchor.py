@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreBusyError, StoreError
 from hedgerow.service.store.database import alone_within
@@ -36,7 +36,6 @@ _PLACE = "give a path in a folder of this machine that the server's user may wri
 _FAULTS = (AttributeError, KeyError, TypeError, ValueError)
 
 
-@final
 @dataclass(frozen=True)
 class Anchored:
     """Contents of an anchor.
@@ -83,7 +82,6 @@ def _point(mapping: Mapping[str, Any]) -> Point:
     return Point(int(mapping["count"]), str(mapping["head"]), int(mapping["version"]))
 
 
-@final
 class Anchor:
     """The file; for all threads of a process, and for several processes.
 
@@ -187,7 +185,6 @@ _REMEDY = (
 )
 
 
-@final
 @dataclass(frozen=True)
 class Departures:
     """Differences between a store and its anchor that a newer store cannot explain.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, final
+from typing import Any, Literal
 
 from hedgerow.algorithms.online_pmw import Step, hold as online_hold
 from hedgerow.privacy import Event
@@ -13,7 +13,6 @@ Role = Literal["custodian", "analyst"]
 Status = Literal["opening", "open", "closed"]
 
 
-@final
 @dataclass(frozen=True)
 class Person:
     """A person who may have tokens.
@@ -31,7 +30,6 @@ class Person:
     created: datetime
 
 
-@final
 @dataclass(frozen=True)
 class Token:
     """A token that a person signs in with, without its secret.
@@ -70,7 +68,6 @@ class Token:
         return scope is None or (bool(self.data_sets) and set(self.data_sets or ()) <= set(scope))
 
 
-@final
 @dataclass(frozen=True)
 class Registration:
     """A data set as its custodian describes it; public values that JSON can hold.
@@ -106,7 +103,6 @@ class Registration:
         return self.source.get("where") is not None and self.budget["neighbours"] == Neighbours.REPLACE.value
 
 
-@final
 @dataclass(frozen=True)
 class DataSet:
     """A registered data set.
@@ -133,7 +129,6 @@ class DataSet:
         return self.registration.name
 
 
-@final
 @dataclass(frozen=True)
 class Hold(online_hold.Hold):
     """A hold, committed before the data are looked at, and the person who caused it.
@@ -145,7 +140,6 @@ class Hold(online_hold.Hold):
     person: int | None
 
 
-@final
 @dataclass(frozen=True)
 class Progress:
     """Progress of a data set's session.
@@ -167,7 +161,6 @@ class Progress:
     head: str = ""
 
 
-@final
 @dataclass(frozen=True)
 class GivenAnswer:
     """An answer as it leaves the server.
@@ -217,7 +210,6 @@ class GivenAnswer:
         return self.source != "hypothesis only"
 
 
-@final
 @dataclass(frozen=True)
 class Grant:
     """Limits of one person on one data set, and how much of them is used.
@@ -241,7 +233,6 @@ class Grant:
     stored: int = 0
 
 
-@final
 @dataclass(frozen=True)
 class Charge:
     """An event of a ledger, in so far as the list of spending needs it.
@@ -259,7 +250,6 @@ class Charge:
     person: int | None
 
 
-@final
 @dataclass(frozen=True)
 class Shares:
     """A session's progress and what people have used of its data set, from one state of the store.
@@ -283,7 +273,6 @@ class Shares:
     charges: tuple[Charge, ...] = ()
 
 
-@final
 @dataclass(frozen=True)
 class LedgerEntry:
     """An event of a data set's ledger, and the person who caused it.
@@ -301,7 +290,6 @@ class LedgerEntry:
     person: str | None
 
 
-@final
 @dataclass(frozen=True)
 class AuditEntry:
     """An entry of the audit log.
@@ -325,7 +313,6 @@ class AuditEntry:
     link: str = ""
 
 
-@final
 @dataclass(frozen=True)
 class Point:
     """A point of a hash chain.

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, TypeVar, final
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, RowMapping, bindparam, insert, select, update
 
@@ -34,7 +34,6 @@ def nowhere(_step: str) -> None:
     """Ignore a step; a harness that kills the process at one of them gives its own function."""
 
 
-@final
 @dataclass
 class Writing:
     """A writing transaction, and the points to which it extends hash chains.
@@ -50,7 +49,6 @@ class Writing:
     audit: Point | None = None
 
 
-@final
 class Unchanged:
     """Readings from a database, for as long as a stamp of it stays the same; for all threads.
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any
 
 from sqlalchemy import Connection, String, cast, create_engine, event, func, make_url, select
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
@@ -21,7 +21,6 @@ _KEEPALIVE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_coun
 """A vanished machine is noticed within about a minute, by us and by the server that keeps its locks."""
 
 
-@final
 class PostgreSQLDatabase(Database):
     """A database of a PostgreSQL server, for any number of processes.
 

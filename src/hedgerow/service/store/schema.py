@@ -7,7 +7,7 @@ their shortest decimal form gives the same bits back (SQLite's real columns forg
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import Any, final
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -55,7 +55,6 @@ def question_digest(where: str, statement: str, confidence: float) -> bytes:
     return hashlib.sha256(to_json([where, statement, confidence]).encode()).digest()
 
 
-@final
 class Moment(sa.TypeDecorator[datetime]):
     """A time in UTC, to the microsecond, also if the database knows no zones.
 
@@ -82,7 +81,6 @@ class Moment(sa.TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-@final
 class Words(sa.TypeDecorator[str]):
     r"""Text that both databases can hold: they treat zero characters differently.
 

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, final
+from typing import Any
 
 from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, delete, insert, select, update
 from sqlalchemy.sql.dml import ReturningInsert
@@ -37,7 +37,6 @@ _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
 _RELEASE = delete(HOLDS).where(HOLDS.c.data_set == bindparam("of")).returning(HOLDS.c.person, HOLDS.c.charge)
 
 
-@final
 @dataclass(frozen=True)
 class Settled:
     """The result of a commit.
@@ -285,7 +284,6 @@ class Sessions(Part):
             connection.execute(self._more, rows)
 
 
-@final
 @dataclass(frozen=True)
 class _Used:
     """An addition to what a person has used."""

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, final
+from typing import Any
 
 from sqlalchemy import URL, Connection, create_engine, event, inspect
 
@@ -20,7 +20,6 @@ _BEGIN = "hedgerow_begin"
 _OLDEST = (3, 35)  # knows RETURNING
 
 
-@final
 class SQLiteDatabase(Database):
     """One file, for the processes of one machine.
 
@@ -141,7 +140,6 @@ class SQLiteDatabase(Database):
             self._writer.release()
 
 
-@final
 class _Watch:
     """A connection that never writes and never waits; what it counts is its own."""
 

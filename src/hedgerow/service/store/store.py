@@ -4,7 +4,7 @@ import os
 import threading
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Final, Self, final
+from typing import Final, Self
 
 from alembic import command
 from alembic.config import Config
@@ -27,7 +27,6 @@ from hedgerow.version import __version__
 _SQLITE = "sqlite:///"
 
 
-@final
 class Store(People, Sessions, Lists):
     """People, data sets, sessions, answers and who did what, in one database; safe for threads and processes.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, final
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from hedgerow import Domain, errors
 from hedgerow.extending import Clique, Conjunction, Family, Floats, Measurable
 
 
-@final
 class AtLeast(Family):
     """Numbers of records at or above each value of an attribute: ``at_least:age``."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
 
 from hedgerow import Proximal, Workload
 from hedgerow.extending import (
@@ -26,7 +25,6 @@ from hedgerow.extending import (
 )
 
 
-@final
 @dataclass(frozen=True)
 class Singles(Algorithm):
     """measures every attribute alone and takes them as independent: a yardstick.

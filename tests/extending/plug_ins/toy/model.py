@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Self, final
+from typing import Self
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from hedgerow.extending import (
 )
 
 
-@final
 class PlainArray(Model):
     """A hypothesis as one array of log-weights, without any optimisation."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import final
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from hedgerow import Domain
 from hedgerow.extending import Clique, Conjunction, Floats
 
 
-@final
 class SQLiteCodes:
     """A table ``records`` with one column of codes for each attribute; a `CountSource`."""
 

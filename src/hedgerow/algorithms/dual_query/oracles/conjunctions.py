@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +18,6 @@ NEVER = -1
 """Position of a conjunction that no record satisfies."""
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Literals:
     """Conditions "this attribute has one of these places", each of them once and none of them always true.
@@ -47,7 +45,6 @@ class Literals:
         return np.asarray(misses[start[1:]] == misses[start[:-1]], dtype=np.bool_)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Pieces:
     """The codes of each attribute, cut wherever a literal begins or ends: a few pieces, however many codes there are.
@@ -84,7 +81,6 @@ class Pieces:
         return np.array(found, dtype=np.int64)
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class ConjunctionTable:
     """Conjunctions over one domain, equal ones merged; made once where many problems draw on the same queries.

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,7 +38,6 @@ def kernels() -> Any:
     return compiled
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Response:
     """A record, what it is worth, and what is known about the optimum.
@@ -70,7 +69,6 @@ class Oracle(Protocol):
         ...
 
 
-@final
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """A best-response problem with whole weights over classes of codes, without conjunctions that always or never hold.
@@ -128,7 +126,6 @@ class Reduced:
         return max(value, math.fsum([self.constant, self.unit * whole, self.unit * self.slack]))
 
 
-@final
 class BestResponseProblem:
     """Maximise ``constant + (sum of the weights of the conjunctions that hold)`` over the records of a domain.
 

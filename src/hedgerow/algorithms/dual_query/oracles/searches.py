@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ TOLERANCE = 1e-6
 """Relative error of HiGHS's bound, as a part of the sum of absolute weights: its feasibility tolerance."""
 
 
-@final
 @dataclass(frozen=True)
 class BruteForce:
     """Exhaustive search: value every combination of codes that the conjunctions tell apart, take the first of the best.
@@ -67,7 +66,6 @@ class BruteForce:
         return Response(codes, value, reduced.bound(int(values.max()), value), proved=True)
 
 
-@final
 @dataclass(frozen=True)
 class TabuSearch:
     """Tabu search over single changes of attributes, from several greedy starts.
@@ -145,7 +143,6 @@ class TabuSearch:
         return max(1, min(self.tenure, int(reduced.sizes.sum() - reduced.sizes.size) // 4))
 
 
-@final
 @dataclass(frozen=True)
 class MixedInteger:
     """Branch and bound on the linear relaxation (HiGHS, through scipy), beside another oracle; never a worse record.
