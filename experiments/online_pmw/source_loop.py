@@ -49,7 +49,7 @@ class Numbers:
         Example:
             >>> from hedgerow.algorithms.online_pmw.rules import Stream
             >>> from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
-            >>> from hedgerow.privacy.budgets.budget import PureDP
+            >>> from hedgerow import PureDP
             >>> rules = two_sided_rules(Stream(1e8, 2.8, 1000), PureDP(1.0), 1.0, alpha=0.3)
             >>> Numbers.of(rules, 1e8, 0.6).updates
             124

@@ -33,7 +33,7 @@ from .domain.schemas import domain_from as domain_from
 from .evaluation import Evaluation as Evaluation, evaluate as evaluate
 from .models.dense.histogram import Histogram as Histogram
 from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps
-from .privacy.budgets.budget import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
+from .privacy.budgets.limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, PureDP as PureDP
 from .privacy.budgets.subsampling import Subsampled as Subsampled
 from .privacy.curator import Curator as Curator
 from .privacy.randomness.source import SeededNoise as SeededNoise

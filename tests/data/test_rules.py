@@ -150,9 +150,9 @@ def test_a_table_that_breaks_a_rule_in_every_row(place: Place, tmp_path: Path) -
 
 
 def test_many_chunks_of_which_some_are_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.data.scanning import chunks
+    from hedgerow.data.scanning import scan
 
-    monkeypatch.setattr(chunks, "CHUNK_ROWS", 16)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 16)
     table = pa.concat_tables([all_broken(100, seed=5), ruled_table(100, seed=6), all_broken(100, seed=7)])
     source = scanned(PLACES["one Parquet file"], table, tmp_path, violations="drop", count_column="count")
     expected = in_memory(left(table), count_column="count")

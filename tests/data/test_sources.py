@@ -417,9 +417,9 @@ def test_a_table_that_changes_between_passes_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_chunks_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.data.scanning import chunks
+    from hedgerow.data.scanning import scan
 
-    monkeypatch.setattr(chunks, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 64)
     table = table_of(1000, seed=10)
     source = scanned(PLACES["one Parquet file"], table, tmp_path, count_column="count")
     expected = reference(table, count_column="count")

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-import hedgerow.privacy.budgets.budget as budget_module
 import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.thresholds as thresholds_module
+from hedgerow.privacy.budgets import limits
 from hedgerow.privacy.budgets.budget import ApproxDP
 from hedgerow.privacy.budgets.conversion import epsilon_of
 from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
@@ -406,8 +406,8 @@ def the_conversion_of_continuous_noise(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_rho_of_twice_the_limit(patch: pytest.MonkeyPatch) -> None:
-    kept = budget_module.rho_of
-    patch.setattr(budget_module, "rho_of", lambda epsilon, delta: 2.0 * kept(epsilon, delta))
+    kept = limits.rho_of
+    patch.setattr(limits, "rho_of", lambda epsilon, delta: 2.0 * kept(epsilon, delta))
 
 
 MUTANTS = (

@@ -171,7 +171,7 @@ class Comparison:
             MissingExtraError: matplotlib is not installed.
             ConfigError: No mechanism could run, so that there is nothing to draw.
         """
-        from hedgerow.comparison.presentation import drawing_of
+        from hedgerow.comparison import drawing_of
 
         return Drawing(drawing_of(self, purpose))
 
@@ -193,7 +193,7 @@ class Comparison:
             ConfigError: No mechanism could run.
             OSError: The file cannot be written.
         """
-        from hedgerow.comparison.presentation import page_of
+        from hedgerow.comparison import page_of
 
         _write(path, page_of(self))
 

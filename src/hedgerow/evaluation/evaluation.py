@@ -120,7 +120,7 @@ class Evaluation:
             MissingExtraError: jinja2 or matplotlib is not installed.
             OSError: The file cannot be written.
         """
-        from hedgerow.evaluation.presentation import page_of
+        from hedgerow.evaluation import page_of
 
         with replacing(path) as beside:
             beside.write_text(page_of(self), encoding="utf-8")
@@ -131,7 +131,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """The main figures, for notebooks, labelled as they must be."""
-        from hedgerow.evaluation.presentation import headings_of, rows_of, title_of
+        from hedgerow.evaluation import headings_of, rows_of, title_of
 
         rows = rows_of(self)
         return card(title_of(self), (), headings_of(self), rows, more=len(rows) - MOST_ROWS)

@@ -103,7 +103,7 @@ class Watch:
     Example:
         >>> import numpy as np
         >>> from hedgerow import Domain, IntegerRange, Table
-        >>> from hedgerow.privacy.budgets.budget import PureDP
+        >>> from hedgerow import PureDP
         >>> from hedgerow.privacy.budgets.regime import Regime
         >>> from hedgerow import Curator, SeededNoise
         >>> from hedgerow.queries.core.query import Conjunction

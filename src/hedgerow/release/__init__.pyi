@@ -26,6 +26,7 @@ from .content import (
 from .doubts import release_doubts as release_doubts
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import Evidence as Evidence
+from .file import load_release as load_release, save_release as save_release
 from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
 from .pairs import (
@@ -46,7 +47,12 @@ from .selection import (
     select as select,
     select_from as select_from,
 )
-from .spark_records import check_folder as check_folder, is_local as is_local
+from .spark_records import (
+    check_folder as check_folder,
+    is_local as is_local,
+    sample_spark as sample_spark,
+    write_folder as write_folder,
+)
 from .words import (
     LevelUse as LevelUse,
     distinct_records as distinct_records,

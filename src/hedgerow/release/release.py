@@ -292,7 +292,7 @@ class Release:
             told(0)
         name = os.fspath(path)
         if name.startswith(SPARK):
-            from hedgerow.release.spark_records import write_folder
+            from hedgerow.release import write_folder
 
             if known is not None:
                 raise ConfigError("Spark draws from the whole hypothesis only", remedy="write a Parquet file")
@@ -329,7 +329,7 @@ class Release:
             ConfigError: ``n`` or ``partitions`` is out of its range, or the method is unknown.
             MissingExtraError: Spark is not installed.
         """
-        from hedgerow.release.spark_records import sample_spark
+        from hedgerow.release import sample_spark
 
         wanted = self._checked(n, method)
         return sample_spark(self, wanted, session=session, partitions=partitions, seed=seed, method=method)
@@ -508,7 +508,7 @@ class Release:
         Raises:
             ReleaseError: The file cannot be written.
         """
-        from hedgerow.release.file import save_release
+        from hedgerow.release import save_release
 
         save_release(self, path, sign)
 
@@ -521,6 +521,6 @@ class Release:
             DamagedReleaseError: It is not a release, is truncated, or was changed.
             ReleaseVersionError: It was written by a newer version.
         """
-        from hedgerow.release.file import load_release
+        from hedgerow.release import load_release
 
         return load_release(path)

@@ -97,9 +97,9 @@ def test_what_is_kept_says_the_same_as_counting_again() -> None:
 
 def test_the_sum_of_counts_is_checked_over_all_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hedgerow.data.reading import readers
-    from hedgerow.data.scanning import chunks
+    from hedgerow.data.scanning import scan
 
-    monkeypatch.setattr(chunks, "CHUNK_ROWS", 1)
+    monkeypatch.setattr(scan, "CHUNK_ROWS", 1)
     monkeypatch.setattr(readers, "BATCH_ROWS", 1)
     domain = Domain([IntegerRange("a", 0, 1)])
     for numbers, message in (([2**52 + 1] * 2, "beyond"), ([0, 0], "sum to 0"), ([2**53, 2**53, 0], "beyond")):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.models.trees.elimination_kernels import _add_products, products, separator_maps
+from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.models.strategies import domain_of
 
@@ -47,7 +48,7 @@ def test_products_at_the_edges_of_tiles(rows: int, inner: int, columns: int) -> 
 def test_maps_lead_from_cliques_to_separators() -> None:
     domain = domain_of(2, 3, 4, 2, 5)
     tree = JunctionTree.of(domain, [("x0", "x1", "x2"), ("x1", "x2", "x3"), ("x2", "x4")])
-    forest = tree.forest
+    forest = Forest.of(domain, [tree])
     starts, members, slots, other, _, shared, cells = forest.flat
     firsts = np.concatenate([[0], np.cumsum(cells.astype(np.int64))])
     places = np.concatenate([[0], np.cumsum(np.repeat(cells.astype(np.int64), np.diff(slots)))])

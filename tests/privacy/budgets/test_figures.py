@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.audit import sentences
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Subsampled, membership_guess
-from hedgerow.privacy.budgets import budget as budget_module, conversion
+from hedgerow.privacy.budgets import conversion, limits
 from hedgerow.quantities import at_least, at_most
 from tests.privacy.mutants import Mutant, killed
 
@@ -167,12 +167,12 @@ def nearest(value: Any, digits: int = 6) -> str:
 MUTANTS = [
     Mutant(
         "figures of a promise are rounded to the nearest",
-        lambda patch: patch.setattr(budget_module, "at_most", nearest),
+        lambda patch: patch.setattr(limits, "at_most", nearest),
         sentences_are_not_too_strong,
     ),
     Mutant(
         "the factor of a promise is rounded to the nearest",
-        lambda patch: patch.setattr(budget_module, "in_words", lambda epsilon: f"{2.718281828459045**epsilon:.4g}"),
+        lambda patch: patch.setattr(limits, "in_words", lambda epsilon: f"{2.718281828459045**epsilon:.4g}"),
         sentences_are_not_too_strong,
     ),
     Mutant(

@@ -19,7 +19,7 @@ from hedgerow.data.reading import (
     open_place,
     select_columns,
 )
-from hedgerow.data.scanning.scan import ScannedTable, counted
+from hedgerow.data.scanning.scan import ScannedTable, counted, in_chunks
 from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
@@ -28,9 +28,6 @@ from hedgerow.queries import persons_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-CHUNK_ROWS = 1 << 21
-"""Rows of codes that are counted together: 32 MB if there are 15 attributes."""
 
 GROUP_ROWS = 1 << 23
 """Rows of whole persons that are held together: 256 MB if there are 15 attributes, and twice as much to sort them."""
@@ -105,26 +102,6 @@ def _middle(parts: Sequence[Part]) -> int | None:
     half = np.partition(keys, len(keys) // 2)[len(keys) // 2]
     above = keys[keys > keys.min()]
     return int(half if half > keys.min() else above.min()) if len(above) else None
-
-
-def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
-    """Codes of batches as tables of more rows; as one table where records of a person are left out.
-
-    Args:
-        parts: Records of batches.
-        coding: The columns that were read.
-        rows: See `chunks`.
-    """
-    held: list[Part] = []
-    n_held = 0
-    for part in parts:
-        held.append(part)
-        n_held += len(part.codes[0])
-        if n_held >= (rows or CHUNK_ROWS) and coding.person is None:
-            yield joined(held, coding)
-            held, n_held = [], 0
-    if held:
-        yield joined(held, coding)
 
 
 def scan_table(

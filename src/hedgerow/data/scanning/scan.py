@@ -8,7 +8,7 @@ in the first pass; what was counted is kept, so that a mechanism which asks agai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 
 import numpy as np
@@ -16,12 +16,16 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
+from hedgerow.data.reading import Coding, Part
 from hedgerow.data.source import Violations
-from hedgerow.data.table import Table, check_binary
+from hedgerow.data.table import Table, check_binary, joined
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
 from hedgerow.queries import Conjunction, Persons, Workload, filled_axes
 from hedgerow.system import ahead
+
+CHUNK_ROWS = 1 << 21
+"""Rows of codes that are counted together: 32 MB if there are 15 attributes."""
 
 Scope = tuple[int, ...]
 """Positions of binary attributes in the domain."""
@@ -338,3 +342,23 @@ def counted(
             if n_rows:
                 progress(min(1.0, rows / n_rows))
     return counts
+
+
+def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+    """Codes of batches as tables of more rows; as one table where records of a person are left out.
+
+    Args:
+        parts: Records of batches.
+        coding: The columns that were read.
+        rows: See `chunks`.
+    """
+    held: list[Part] = []
+    n_held = 0
+    for part in parts:
+        held.append(part)
+        n_held += len(part.codes[0])
+        if n_held >= (rows or CHUNK_ROWS) and coding.person is None:
+            yield joined(held, coding)
+            held, n_held = [], 0
+    if held:
+        yield joined(held, coding)

@@ -24,8 +24,7 @@ import pyarrow as pa
 from hedgerow.data.reading import Coding, Encoding, Reader, check_apart
 from hedgerow.data.reading.databases import numbers_in
 from hedgerow.data.reading.row_filter import row_filter
-from hedgerow.data.scanning.chunks import in_chunks
-from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
+from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted, in_chunks
 from hedgerow.data.scanning.spark_texts import Listed
 from hedgerow.engines import run_job, running_session, watched, withholding, without_pandas
 from hedgerow.errors import DataError, QueryError, UnreadableTableError, raise_alone

@@ -24,7 +24,7 @@ from hedgerow.domain import Clique
 from hedgerow.models.core import KINDS, Phase, Potentials, Terms
 from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
-from hedgerow.models.trees import Beliefs
+from hedgerow.models.trees import Beliefs, support_of
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
 from hedgerow.system import in_parts
 
@@ -171,9 +171,10 @@ class TreeFit:
         for part, cliques, edges in self._pieces():
             if part.uniform:
                 continue
+            possible = support_of(part.tree).cells
             for i, where in enumerate(cliques):
                 self._cells[where] = _probabilities(part.sums(i, part.tree.stored[i]))
-                self._begin_zeros(int(np.count_nonzero(self._cells[where] == 0.0)), part.tree.support.cells[i])
+                self._begin_zeros(int(np.count_nonzero(self._cells[where] == 0.0)), possible[i])
             for (i, j), where in edges.items():
                 self._old[where] = _probabilities(part.sums(i, part.tree.stored_separator(i, j)))
         self._start_hosts()

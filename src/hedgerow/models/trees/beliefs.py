@@ -27,6 +27,7 @@ from hedgerow.errors import QueryError
 from hedgerow.models.core import Potentials, spread
 from hedgerow.models.trees.elimination import Allowed, Stage, contracted, tangled, where
 from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models.trees.support import support_of
 from hedgerow.queries import Conjunction, shared_marginals
 
 _UNDERFLOW = 1e-250
@@ -61,14 +62,15 @@ class Beliefs:
         """
         self.tree = tree
         self.changes = 0
-        self.uniform = tree.support.even
-        self._shared = tree.support.shared
+        support = support_of(tree)
+        self.uniform = support.even
+        self._shared = support.shared
         self.source: object = None
         self._logs = [np.zeros(shape) for shape in tree.shapes]
-        for scope, table in tree.support.sizes:
+        for scope, table in support.sizes:
             i = self._holder(scope)
             self._logs[i] += self._over(table, scope, i)
-        for logs, cells in zip(self._logs, tree.support.cells, strict=True):
+        for logs, cells in zip(self._logs, support.cells, strict=True):
             if cells is not None:
                 logs[~cells] = -np.inf
         self._messages: dict[tuple[int, int], Floats] = {}

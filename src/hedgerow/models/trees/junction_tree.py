@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,10 +25,6 @@ from hedgerow.arrays import Places
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models.trees.graph import Edge, Graph
-
-if TYPE_CHECKING:
-    from hedgerow.models.trees.forest import Forest  # it is made of trees
-    from hedgerow.models.trees.support import Support
 
 
 @dataclass(frozen=True)
@@ -169,16 +164,6 @@ class JunctionTree:
             self._homes[name] = known
         return known
 
-    def routes(self, name: str) -> tuple[Places, Places]:
-        """The neighbour of each clique towards a variable that some clique determines, and its distance.
-
-        Returns:
-            Cliques, -1 inside; numbers of edges; shape ``(cliques,)`` each.
-        """
-        if name not in self._routes:
-            self._routes[name] = self.forest.routes_to(sorted(self.homes(name)))
-        return self._routes[name]
-
     def find(self, scope: Sequence[str]) -> int | None:
         """The smallest clique that determines a scope of at least one variable; None if there is none."""
         homes = self._homes
@@ -206,20 +191,6 @@ class JunctionTree:
         """The members of all cliques, one after the other, by their positions in the domain."""
         places = chain.from_iterable(self.domain.axes(clique) for clique in self.cliques)
         return np.fromiter(places, dtype=np.int32)
-
-    @cached_property
-    def forest(self) -> Forest:
-        """The same as arrays."""
-        from hedgerow.models.trees.forest import Forest
-
-        return Forest.of(self.domain, [self])
-
-    @cached_property
-    def support(self) -> Support:
-        """The cells that records can have."""
-        from hedgerow.models.trees.support import Support
-
-        return Support.of(self)
 
     @property
     def ordered(self) -> list[int]:
@@ -264,10 +235,6 @@ class JunctionTree:
         if name not in self._tops:
             self._tops[name] = min(self.homes(name), key=lambda i: self._parents[i][0])
         return self._tops[name]
-
-    @cached_property
-    def _routes(self) -> dict[str, tuple[Places, Places]]:
-        return {}
 
     @cached_property
     def _tops(self) -> dict[str, int]:

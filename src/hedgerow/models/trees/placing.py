@@ -16,8 +16,9 @@ from itertools import chain, permutations
 
 import numpy as np
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Ints, Places
 from hedgerow.domain import Clique, Domain
+from hedgerow.models.trees.forest import Forest
 from hedgerow.models.trees.junction_tree import JunctionTree
 
 Conditional = tuple[int, int, str]
@@ -69,6 +70,7 @@ class Placing:
         self._among = among
         self._dependences: dict[Conditional, Clique] = {}
         self._levels: dict[str, tuple[frozenset[int], Clique]] = {}
+        self._routes: dict[str, tuple[Places, Places]] = {}
 
     def runs(self, cliques: Sequence[Clique]) -> Iterator[dict[Clique, Group | None]]:
         """Marginals with the cliques in which they are put together, those at a time whose conditionals find room.
@@ -122,7 +124,7 @@ class Placing:
         return group if group is not None and self._cost(group, clique)[1] <= HELD_CELLS else None
 
     def _nearest(self, clique: Clique) -> Group | None:
-        distance = np.sum([self._tree.routes(name)[1] for name in clique], axis=0)
+        distance = np.sum([self._routes_to(name)[1] for name in clique], axis=0)
         node = int(np.argmin(distance * len(self._order) + self._order))
         group = self._group(clique, node)
         if group is not None and self._cost(group, clique)[0] > _LONG:
@@ -153,9 +155,19 @@ class Placing:
         return {variable.name: variable.size for variable in variables}
 
     @cached_property
+    def _forest(self) -> Forest:
+        return Forest.of(self._domain, [self._tree])
+
+    def _routes_to(self, name: str) -> tuple[Places, Places]:
+        """See `Forest.routes_to`."""
+        if name not in self._routes:
+            self._routes[name] = self._forest.routes_to(sorted(self._tree.homes(name)))
+        return self._routes[name]
+
+    @cached_property
     def _order(self) -> Ints:
         """The place of each clique by its cells."""
-        cells = self._tree.forest.cells
+        cells = self._forest.cells
         order = np.empty(len(cells), dtype=np.int64)
         order[np.argsort(cells, kind="stable")] = np.arange(len(cells))
         return order
@@ -170,7 +182,7 @@ class Placing:
 
     def toward(self, name: str, node: int) -> int:
         """The neighbour of a clique towards a variable, -1 if it is inside."""
-        return int(self._tree.routes(name)[0][node])
+        return int(self._routes_to(name)[0][node])
 
     def given(self, i: int, j: int, name: str) -> Clique:
         """The part of the separator that an attribute behind an edge depends on: less, where a later one is in it."""

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique, Domain, spread_over, summed
 from hedgerow.errors import DomainError
-
-if TYPE_CHECKING:
-    from hedgerow.models.trees.graph import Edge
-    from hedgerow.models.trees.junction_tree import JunctionTree  # it has its support
+from hedgerow.models.trees.graph import Edge
+from hedgerow.models.trees.junction_tree import JunctionTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +69,27 @@ class Support:
         logs = tuple(((name,), np.log(np.maximum(sizes, 1.0))) for name, sizes in counts.items())
         even = tree.plain and all(each is None for each in cells)
         return cls(even, logs, tuple(cells), shared | {(j, i): seen for (i, j), seen in shared.items()})
+
+
+_KNOWN: WeakKeyDictionary[JunctionTree, Support] = WeakKeyDictionary()
+
+
+def support_of(tree: JunctionTree) -> Support:
+    """`Support.of` a tree, found once for each.
+
+    Raises:
+        DomainError: The constraints leave no record.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> tree = JunctionTree.of(Domain((IntegerRange("age", 0, 44),)), [("age",)])
+        >>> support_of(tree) is support_of(tree), support_of(tree).even
+        (True, True)
+    """
+    known = _KNOWN.get(tree)
+    if known is None:
+        known = _KNOWN[tree] = Support.of(tree)
+    return known
 
 
 def codes_of(domain: Domain, name: str) -> Floats:

@@ -1,10 +1,5 @@
 from .budget import (
-    GDP as GDP,
-    ZCDP as ZCDP,
-    ApproxDP as ApproxDP,
     Budget as Budget,
-    Limit as Limit,
-    PureDP as PureDP,
     budget_for as budget_for,
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
@@ -23,5 +18,6 @@ from .charging import (
 )
 from .conversion import epsilon_of as epsilon_of
 from .gaussian import epsilon_of_half_square as epsilon_of_half_square
+from .limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, Limit as Limit, PureDP as PureDP
 from .regime import Regime as Regime
 from .subsampling import Subsampled as Subsampled, secret_sample as secret_sample

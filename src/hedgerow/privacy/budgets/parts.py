@@ -4,7 +4,8 @@ import math
 from fractions import Fraction
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, Budget, PureDP
+from hedgerow.privacy.budgets.budget import Budget
+from hedgerow.privacy.budgets.limits import GDP, ZCDP, PureDP
 from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.queries import Neighbours

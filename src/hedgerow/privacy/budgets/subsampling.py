@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,13 +26,11 @@ from hedgerow.arrays import Ints
 from hedgerow.data import CountSource, RecordSource
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets.conversion import in_words
+from hedgerow.privacy.budgets.limits import Limit
+from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.randomness import RandomBytes, uniform_below
 from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours
-
-if TYPE_CHECKING:
-    from hedgerow.privacy.budgets.budget import Budget
-    from hedgerow.privacy.budgets.regime import Regime
 
 _ABOVE = 1.0 + 2.0**-48
 
@@ -56,7 +54,7 @@ class Subsampled:
 
     kind: ClassVar[str] = "subsampled"
     neighbours: ClassVar[Neighbours] = Neighbours.REPLACE
-    inner: Budget
+    inner: Limit
     sampled: int
     population: int
     delta: float | None = None
