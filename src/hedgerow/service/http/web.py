@@ -1,8 +1,8 @@
 """Pages for browsers: the web page at the server's root, and the API's description as HTML without a script.
 
 The files of the web page are read when the application is made, so no path of a request ever reaches the file system.
-They need no build step and name no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets
-a browser load nothing else.
+They need no build step and name no other host: the policy that goes with every response (`middleware.SecurityHeaders`)
+lets a browser load nothing else.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from hedgerow.service.http.gate import ForAnyone, Operation
+from hedgerow.service.http.admission import ForAnyone, Operation
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",

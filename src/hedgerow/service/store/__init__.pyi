@@ -13,6 +13,6 @@ from .entries import (
     Status as Status,
     Token as Token,
 )
-from .part import Reached as Reached, nowhere as nowhere
+from .repository import Reached as Reached, nowhere as nowhere
 from .schema import is_storable as is_storable, question_digest as question_digest, to_json as to_json
 from .store import Store as Store

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, Select, insert, select, update
 
 from hedgerow.errors import ConflictError, NotThereError, QuotaError
 from hedgerow.service.store.entries import Grant, Person, Role, Token
-from hedgerow.service.store.part import Part, audited, now, record_of
+from hedgerow.service.store.repository import Repository, audited, now, record_of
 from hedgerow.service.store.schema import DATA_SETS, GRANTS, PEOPLE, REQUESTS, SECRETS, TOKENS
 
 QUOTA = 2**28
@@ -17,7 +17,7 @@ QUOTA = 2**28
 _SIGNED_IN = select(TOKENS, PEOPLE.c.name, PEOPLE.c.role, PEOPLE.c.created.label("person_created")).join(PEOPLE)
 
 
-class People(Part):
+class People(Repository):
     """People, their tokens, their limits, and requests that may be repeated."""
 
     def secret(self, name: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A desk: what is charged before the data are looked at, what is committed before answers leave, who may how much."""
+"""A worker: what is charged before the data are looked at, what is committed before answers leave, who may how much."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from tests.privacy.replay import ExplodingNoise, ScriptedNoise
 from tests.service.stack import (
     CONFIG,
     REPLACE,
-    AtDesk,
+    AtWorker,
     Drawing,
     Lens,
-    at_desk,
+    at_worker,
     charges,
     condition,
     plain,
@@ -52,8 +52,8 @@ def scripted(*answers: bool) -> ScriptedNoise:
 
 
 @pytest.fixture(name="people")
-def one_desk(tmp_path: Path) -> Iterator[AtDesk]:
-    with at_desk(tmp_path, noise=scripted(*FIRES)) as people:
+def one_worker(tmp_path: Path) -> Iterator[AtWorker]:
+    with at_worker(tmp_path, noise=scripted(*FIRES)) as people:
         yield people
 
 
@@ -64,9 +64,9 @@ def one_desk(tmp_path: Path) -> Iterator[AtDesk]:
 def test_when_the_data_are_looked_at_the_most_it_can_cost_is_in_the_store(tmp_path: Path, fires: bool) -> None:
     seen: list[tuple[float | None, list[str], int]] = []
     lens = Lens(skewed(), lambda: seen.append((people.hold(), people.labels(), len(people.answers()))))
-    with at_desk(tmp_path, source=lens, config=PAY, noise=scripted(fires)) as people:
+    with at_worker(tmp_path, source=lens, config=PAY, noise=scripted(fires)) as people:
         people.ask("a = 0")
-        charge = people.desk.look_at(lambda session: session.rules.answer_charge)
+        charge = people.worker.look_at(lambda session: session.rules.answer_charge)
         looks = [each for each in seen if each[0] is not None]
         # one look for the test, and one for the answer if it fires; the epoch is charged before both
         assert looks == [(charge, ["watch"], 0)] * (2 if fires else 1)
@@ -77,8 +77,8 @@ def test_when_the_data_are_looked_at_the_most_it_can_cost_is_in_the_store(tmp_pa
 def test_the_total_is_held_before_it_is_drawn(tmp_path: Path) -> None:
     seen: list[float | None] = []
     noise = Drawing(SeededNoise(0), lambda: seen.append(people.hold()))
-    with at_desk(tmp_path, budget=PureDP(1.0), noise=noise) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, budget=PureDP(1.0), noise=noise) as people:
+        people.worker.look_at(lambda _: None)
         (total,) = people.events()
         assert seen == [total.event.charge]
         assert (people.store.data_set("people").status, people.hold()) == ("open", None)
@@ -96,8 +96,8 @@ def test_what_a_crash_leaves_does_not_depend_on_the_test(tmp_path: Path) -> None
             if step in ("held", "looked"):
                 rows.append((step, without_times(everything(people.store))))
 
-        with at_desk(tmp_path / str(fires), noise=scripted(fires), config=PAY, reached=reached) as people:
-            people.desk.look_at(lambda _: None)
+        with at_worker(tmp_path / str(fires), noise=scripted(fires), config=PAY, reached=reached) as people:
+            people.worker.look_at(lambda _: None)
             rows.clear()
             people.ask("a = 0")
         found.append(rows)
@@ -107,8 +107,10 @@ def test_what_a_crash_leaves_does_not_depend_on_the_test(tmp_path: Path) -> None
 
 def test_steps_are_passed_in_their_order(tmp_path: Path) -> None:
     passed: list[str] = []
-    with at_desk(tmp_path, noise=scripted(True), config=PAY, reached=passed.append, store_reached=passed.append) as one:
-        one.desk.look_at(lambda _: None)
+    with at_worker(
+        tmp_path, noise=scripted(True), config=PAY, reached=passed.append, store_reached=passed.append
+    ) as one:
+        one.worker.look_at(lambda _: None)
         passed.clear()
         one.ask("a = 0")
     looked = ["step written", "hold written", "held", "looked", "step written", "answers written", "committed"]
@@ -125,8 +127,8 @@ def test_answers_leave_only_after_their_commit(tmp_path: Path) -> None:
             go_on.wait(10)
 
     gate: list[bool] = []
-    with at_desk(tmp_path, noise=scripted(True), store_reached=reached) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, noise=scripted(True), store_reached=reached) as people:
+        people.worker.look_at(lambda _: None)
         gate.append(True)
         got: list[Any] = []
         asking = threading.Thread(target=lambda: got.extend(people.ask("a = 0")))
@@ -146,8 +148,8 @@ def test_answers_leave_only_after_their_commit(tmp_path: Path) -> None:
 
 
 def test_a_group_ends_at_the_first_fire(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(False, False, True, False, True, False)) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, noise=scripted(False, False, True, False, True, False)) as people:
+        people.worker.look_at(lambda _: None)
         people.steps.clear()
         found = people.ask(*(f"a = 0 and b = {b}" for b in range(4)), "c = 1", "c = 2")
         assert [each.source for each in found] == [
@@ -163,8 +165,8 @@ def test_a_group_ends_at_the_first_fire(tmp_path: Path) -> None:
 
 
 def test_many_who_ask_at_once_are_one_group(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(*CLOSE)) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, noise=scripted(*CLOSE)) as people:
+        people.worker.look_at(lambda _: None)
         people.steps.clear()
         found = people.together(*([f"b = {b} and c = {c}"] for b in range(4) for c in range(5)))
         assert people.steps == ["held", "looked", "committed"]
@@ -174,7 +176,7 @@ def test_many_who_ask_at_once_are_one_group(tmp_path: Path) -> None:
 
 
 def test_a_long_request_does_not_keep_the_others_waiting(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(*[False] * 100)) as people:
+    with at_worker(tmp_path, noise=scripted(*[False] * 100)) as people:
         long = [f"a = {a} and b = {b} and c = {c}" for a in range(2) for b in range(4) for c in range(5)]
         found = people.together(long, ["a = 1"])
         assert [len(one) for one in found if isinstance(one, list)] == [40, 1]
@@ -183,14 +185,14 @@ def test_a_long_request_does_not_keep_the_others_waiting(tmp_path: Path) -> None
 
 
 def test_a_question_asked_twice_in_one_group_is_looked_at_once(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(False)) as people:
+    with at_worker(tmp_path, noise=scripted(False)) as people:
         found = people.together(["a = 0"], ["a = 0"])
         first, second = (one[0] for one in found if isinstance(one, list))
         assert (first.source, second.source) == ("hypothesis", "cache")
         assert first.value == second.value
 
 
-def test_cached_and_public_questions_hold_nothing(people: AtDesk) -> None:
+def test_cached_and_public_questions_hold_nothing(people: AtWorker) -> None:
     people.ask("a = 0")
     people.steps.clear()
     found = people.ask("a = 0", "a in (0, 1)", "not a = 1")
@@ -199,7 +201,7 @@ def test_cached_and_public_questions_hold_nothing(people: AtDesk) -> None:
     assert people.steps == ["committed"]
 
 
-def test_answers_come_in_the_order_of_the_questions(people: AtDesk) -> None:
+def test_answers_come_in_the_order_of_the_questions(people: AtWorker) -> None:
     texts = [f"b = {b} and c = {c}" for b in range(4) for c in range(5)]
     found = people.ask(*texts)
     assert [each.position for each in found] == list(range(20))
@@ -207,7 +209,7 @@ def test_answers_come_in_the_order_of_the_questions(people: AtDesk) -> None:
     assert [each.id for each in found] == sorted(each.id for each in found)
 
 
-def test_no_questions_no_answers(people: AtDesk) -> None:
+def test_no_questions_no_answers(people: AtWorker) -> None:
     assert people.ask() == []
     assert people.labels() == []
 
@@ -219,9 +221,9 @@ def test_no_questions_no_answers(people: AtDesk) -> None:
 def test_corrections_have_one_price_and_the_ledger_has_the_charges(
     tmp_path: Path, config: OnlinePMW, budget: Budget
 ) -> None:
-    with at_desk(tmp_path, config=config, budget=budget, noise=SeededNoise(3)) as people:
+    with at_worker(tmp_path, config=config, budget=budget, noise=SeededNoise(3)) as people:
         found = [people.ask(f"b = {b} and c = {c}")[0] for b in range(4) for c in range(5)]
-        price = people.desk.look_at(lambda session: session.price)
+        price = people.worker.look_at(lambda session: session.price)
         rest = [each for each in people.events() if each.event.label != "total"]
         sources = [each.source for each in found]
         assert [each.charged for each in found] == [price if source == "data" else 0.0 for source in sources]
@@ -236,14 +238,14 @@ def test_corrections_have_one_price_and_the_ledger_has_the_charges(
         assert [each.spent for each in found] == sorted(each.spent for each in found)
 
 
-def updates_left(people: AtDesk) -> int:
-    return people.desk.look_at(lambda session: session.updates_left)
+def updates_left(people: AtWorker) -> int:
+    return people.worker.look_at(lambda session: session.updates_left)
 
 
 def test_budget_that_is_used_up_is_never_passed(tmp_path: Path) -> None:
     budget = PureDP(0.5, REPLACE)
     config = OnlinePMW(variant="pay-as-you-go", updates=2, threshold=0.02)
-    with at_desk(tmp_path, config=config, budget=budget, noise=scripted(*FIRES)) as people:
+    with at_worker(tmp_path, config=config, budget=budget, noise=scripted(*FIRES)) as people:
         found = [people.ask(f"b = {b} and c = {c}")[0] for b in range(2) for c in range(5)]
         assert [each.source for each in found] == ["data"] * 2 + ["hypothesis only"] * 8
         assert "used up" in found[-1].covers or "spent" in found[-1].covers
@@ -254,7 +256,7 @@ def test_budget_that_is_used_up_is_never_passed(tmp_path: Path) -> None:
 # ---- limits of people ------------------------------------------------------------------------------------------------
 
 
-def test_the_number_of_questions_is_limited(people: AtDesk) -> None:
+def test_the_number_of_questions_is_limited(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, 3, None, by=people.ada.id)
     people.ask("a = 0", "a = 0")
     with pytest.raises(NotAllowedError, match=r"all 3 questions .*; 1 of this request came before that"):
@@ -270,9 +272,9 @@ def test_the_number_of_questions_is_limited(people: AtDesk) -> None:
     assert [each.where for each in people.ask("b = 1", "b = 2", key="k")] == ["b = 1", "b = 2"]
 
 
-def test_who_may_ask_nothing_more_opens_no_epoch(people: AtDesk) -> None:
+def test_who_may_ask_nothing_more_opens_no_epoch(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, 0, None, by=people.ada.id)
-    people.desk.look_at(lambda _: None)
+    people.worker.look_at(lambda _: None)
     people.steps.clear()
     with pytest.raises(NotAllowedError):
         people.ask("a = 0")
@@ -284,10 +286,10 @@ def test_who_may_ask_nothing_more_opens_no_epoch(people: AtDesk) -> None:
     assert [each.person for each in people.events()] == ["ada", "ada"]
     spent = {each.person: each.spent for each in people.store.grants(people.data_set.id)}
     assert spent[people.bob.id] == 0.0
-    assert spent[people.ada.id] == people.desk.look_at(lambda session: session.price)
+    assert spent[people.ada.id] == people.worker.look_at(lambda session: session.price)
 
 
-def test_a_limit_that_is_reached_in_the_middle_of_a_group(people: AtDesk) -> None:
+def test_a_limit_that_is_reached_in_the_middle_of_a_group(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, 1, None, by=people.ada.id)
     people.ask("a in (0, 1)", by=people.ada)
     bobs, adas = people.together(["a in (0, 1)", "a = 0"], (people.ada, ["b = 0"]))
@@ -298,8 +300,8 @@ def test_a_limit_that_is_reached_in_the_middle_of_a_group(people: AtDesk) -> Non
 
 @pytest.mark.slow
 def test_a_share_of_the_budget_is_never_passed(tmp_path: Path) -> None:
-    with at_desk(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:
-        price = people.desk.look_at(lambda session: session.price)
+    with at_worker(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:
+        price = people.worker.look_at(lambda session: session.price)
         people.store.set_grant(people.data_set.id, people.bob.id, None, 2.5 * price, by=people.ada.id)
         found = people.ask("a = 0", "b = 0", "c = 0", "a = 0", "a in (0, 1)")
         assert [one.source for one in found] == ["data", "data", "hypothesis only", "cache", "public"]
@@ -310,9 +312,9 @@ def test_a_share_of_the_budget_is_never_passed(tmp_path: Path) -> None:
         assert people.store.grant(people.data_set.id, people.bob.id).spent == 2 * price
 
 
-def test_who_has_no_budget_holds_nothing(people: AtDesk) -> None:
+def test_who_has_no_budget_holds_nothing(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, None, 0.0, by=people.ada.id)
-    people.desk.look_at(lambda _: None)
+    people.worker.look_at(lambda _: None)
     people.steps.clear()
     assert people.ask("a = 0")[0].source == "hypothesis only"
     assert people.steps == ["committed"]
@@ -321,8 +323,8 @@ def test_who_has_no_budget_holds_nothing(people: AtDesk) -> None:
 
 def test_who_cannot_pay_a_correction_is_not_tested_either(tmp_path: Path) -> None:
     """Also while an epoch runs that others opened: one might fire."""
-    with at_desk(tmp_path, noise=scripted(False, False)) as people:
-        price = people.desk.look_at(lambda session: session.price)
+    with at_worker(tmp_path, noise=scripted(False, False)) as people:
+        price = people.worker.look_at(lambda session: session.price)
         people.store.set_grant(people.data_set.id, people.bob.id, None, 0.99 * price, by=people.ada.id)
         found = people.together((people.ada, ["b = 0"]), ["a = 0"], (people.ada, ["c = 0"]))
         assert [one[0].source for one in found if isinstance(one, list)] == [
@@ -337,7 +339,7 @@ def test_who_cannot_pay_a_correction_is_not_tested_either(tmp_path: Path) -> Non
 # ---- repeated requests -----------------------------------------------------------------------------------------------
 
 
-def test_a_repeated_request_is_answered_once(people: AtDesk) -> None:
+def test_a_repeated_request_is_answered_once(people: AtWorker) -> None:
     first = people.ask("a = 0", "b = 1", key="k")
     assert people.ask("a = 0", "b = 1", key="k") == first
     assert len(people.answers()) == 2
@@ -348,11 +350,11 @@ def test_a_repeated_request_is_answered_once(people: AtDesk) -> None:
 
 @pytest.mark.parametrize("fires", [True, False])
 def test_a_request_sent_again_while_it_waits_is_answered_once(tmp_path: Path, fires: bool) -> None:
-    with at_desk(tmp_path, noise=scripted(*[fires] * 50)) as people:
+    with at_worker(tmp_path, noise=scripted(*[fires] * 50)) as people:
         texts = ["a = 0", "b = 1", "c = 2", "a = 0 and c = 1"]
         number = people.number_of(people.bob, "k", texts)
         ask = people.ask
-        people.ask = lambda *texts, by=None: people.desk.ask(  # type: ignore[method-assign,misc]
+        people.ask = lambda *texts, by=None: people.worker.ask(  # type: ignore[method-assign,misc]
             [condition(text) for text in texts], person=people.bob.id, request=number
         )
         found = people.together(texts, texts, texts)
@@ -366,8 +368,8 @@ def test_a_request_sent_to_two_processes_is_answered_once(tmp_path: Path) -> Non
     """The second one waits while the first answers a part; what it then finds in the store it does not ask again."""
     texts = [f"b = {b} and c = {c}" for b in range(4) for c in range(5)]
     with (
-        at_desk(tmp_path, noise=scripted(*FIRES)) as one,
-        at_desk(tmp_path, join=one, noise=scripted(*FIRES)) as other,
+        at_worker(tmp_path, noise=scripted(*FIRES)) as one,
+        at_worker(tmp_path, join=one, noise=scripted(*FIRES)) as other,
     ):
         found: list[Any] = [None, None]
 
@@ -405,11 +407,11 @@ class FailingStore:
         return getattr(self._store, name)
 
 
-def test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost(people: AtDesk) -> None:
+def test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost(people: AtWorker) -> None:
     people.ask("a = 0")
-    charge = people.desk.look_at(lambda session: session.rules.answer_charge)
-    left = people.desk.look_at(lambda session: session.updates_left)
-    people.keeper.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
+    charge = people.worker.look_at(lambda session: session.rules.answer_charge)
+    left = people.worker.look_at(lambda session: session.updates_left)
+    people.repository.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="full"):
         people.ask("b = 1")
     assert (people.hold(), len(people.answers())) == (charge, 1)
@@ -425,21 +427,21 @@ def test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost(people: AtDes
     assert found[0].updates_left == left - 2  # what was lost may have been a fire
 
 
-def test_a_lost_correction_costs_a_share_as_much_as_any_other(people: AtDesk) -> None:
+def test_a_lost_correction_costs_a_share_as_much_as_any_other(people: AtWorker) -> None:
     people.ask("a = 0")
-    price = people.desk.look_at(lambda session: session.price)
+    price = people.worker.look_at(lambda session: session.price)
     assert people.store.grant(people.data_set.id, people.bob.id).spent == price
-    people.keeper.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
+    people.repository.store = FailingStore(people.store, settle=[StoreError("full")] * 4)  # type: ignore[assignment]
     with pytest.raises(StoreError, match="full"):
         people.ask("b = 1")
-    people.desk.look_at(lambda _: None)
+    people.worker.look_at(lambda _: None)
     assert people.labels() == ["watch", "answer", LOST]
     assert people.store.grant(people.data_set.id, people.bob.id).spent == 2 * price
 
 
-def test_a_store_that_is_busy_for_a_moment_costs_nothing(people: AtDesk) -> None:
+def test_a_store_that_is_busy_for_a_moment_costs_nothing(people: AtWorker) -> None:
     busy = StoreBusyError("busy")
-    people.keeper.store = FailingStore(people.store, settle=[None, busy, busy])  # type: ignore[assignment]
+    people.repository.store = FailingStore(people.store, settle=[None, busy, busy])  # type: ignore[assignment]
     people.ask("a = 0")
     people.ask("b = 1")
     assert people.labels() == ["watch", "answer", "answer"]
@@ -449,10 +451,10 @@ def test_a_store_that_is_busy_for_a_moment_costs_nothing(people: AtDesk) -> None
 def test_when_the_hold_fails_nothing_is_looked_at(tmp_path: Path) -> None:
     looks: list[int] = []
     lens = Lens(skewed(), lambda: looks.append(1))
-    with at_desk(tmp_path, source=lens, noise=scripted(True)) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, source=lens, noise=scripted(True)) as people:
+        people.worker.look_at(lambda _: None)
         looks.clear()
-        people.keeper.store = FailingStore(people.store, hold=[StoreError("full")])  # type: ignore[assignment]
+        people.repository.store = FailingStore(people.store, hold=[StoreError("full")])  # type: ignore[assignment]
         with pytest.raises(StoreError):
             people.ask("a = 0")
         assert (looks, people.labels(), people.hold(), people.answers()) == ([], [], None, [])
@@ -460,9 +462,9 @@ def test_when_the_hold_fails_nothing_is_looked_at(tmp_path: Path) -> None:
         assert people.labels() == ["watch", "answer"]
 
 
-def test_a_failure_does_not_make_the_table_be_read_again(people: AtDesk) -> None:
+def test_a_failure_does_not_make_the_table_be_read_again(people: AtWorker) -> None:
     people.ask("a = 0")
-    people.keeper.store = FailingStore(people.store, progress=[StoreError("gone")])  # type: ignore[assignment]
+    people.repository.store = FailingStore(people.store, progress=[StoreError("gone")])  # type: ignore[assignment]
     with pytest.raises(StoreError):
         people.ask("b = 0")
     people.ask("b = 0")
@@ -474,7 +476,7 @@ def test_what_a_look_raises_reaches_all_who_wait_and_is_paid_for(tmp_path: Path)
         if people.hold() is not None:
             raise RuntimeError("broken")
 
-    with at_desk(tmp_path, source=Lens(skewed(), exploding), noise=scripted(*FIRES)) as people:
+    with at_worker(tmp_path, source=Lens(skewed(), exploding), noise=scripted(*FIRES)) as people:
         found = people.together(["a = 0"], ["b = 0"])
         assert [type(each) for each in found] == [RuntimeError] * 2
         people.source.looked = lambda: None
@@ -483,30 +485,30 @@ def test_what_a_look_raises_reaches_all_who_wait_and_is_paid_for(tmp_path: Path)
 
 
 def test_after_it_was_closed_a_desk_takes_no_questions(tmp_path: Path) -> None:
-    with at_desk(tmp_path) as people:
-        people.desk.close()
+    with at_worker(tmp_path) as people:
+        people.worker.close()
         with pytest.raises(StoreBusyError):
             people.ask("a = 0")
         with pytest.raises(StoreBusyError):
-            people.desk.look_at(lambda _: None)
+            people.worker.look_at(lambda _: None)
 
 
 def test_closing_a_desk_answers_what_waits(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(*CLOSE)) as people:
+    with at_worker(tmp_path, noise=scripted(*CLOSE)) as people:
         held, free, found = threading.Event(), threading.Event(), []
 
         def busy(_: object) -> None:
             held.set()
             free.wait(10)
 
-        threads = [threading.Thread(target=lambda: people.desk.look_at(busy))]
+        threads = [threading.Thread(target=lambda: people.worker.look_at(busy))]
         threads[0].start()
         held.wait(10)
         threads.append(threading.Thread(target=lambda: found.extend(people.ask("a = 0"))))
         threads[1].start()
-        while people.desk._inbox.qsize() < 1:
+        while people.worker._inbox.qsize() < 1:
             pass
-        threads.append(threading.Thread(target=people.desk.close))
+        threads.append(threading.Thread(target=people.worker.close))
         threads[2].start()
         free.set()
         for thread in threads:
@@ -519,13 +521,13 @@ def test_closing_a_desk_answers_what_waits(tmp_path: Path) -> None:
 
 def test_a_beginning_that_is_interrupted_is_paid_for(tmp_path: Path) -> None:
     budget = PureDP(1.0)
-    with at_desk(tmp_path, budget=budget, noise=ExplodingNoise()) as people:  # type: ignore[arg-type]
+    with at_worker(tmp_path, budget=budget, noise=ExplodingNoise()) as people:  # type: ignore[arg-type]
         with pytest.raises(RuntimeError):
-            people.desk.look_at(lambda _: None)
+            people.worker.look_at(lambda _: None)
         held = people.hold()
         assert held is not None
         assert people.store.data_set("people").status == "opening"
-        people.keeper._noise = scripted(*FIRES)
+        people.repository._noise = scripted(*FIRES)
         people.ask("a = 0")
         assert people.labels() == [LOST, "total", "watch", "answer"]
         assert people.events()[0].event.charge == held
@@ -536,7 +538,7 @@ def test_a_beginning_that_is_interrupted_is_paid_for(tmp_path: Path) -> None:
 def test_a_closed_data_set_is_not_looked_at(tmp_path: Path) -> None:
     looks: list[int] = []
     lens = Lens(skewed(), lambda: looks.append(1))
-    with at_desk(tmp_path, source=lens, noise=scripted(True)) as people:
+    with at_worker(tmp_path, source=lens, noise=scripted(True)) as people:
         first = people.ask("a = 0")[0]
         people.store.close_data_set(people.data_set.id, by=people.ada.id)
         looks.clear()
@@ -549,7 +551,7 @@ def test_a_closed_data_set_is_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_a_data_set_closed_before_it_began_stays_so(tmp_path: Path) -> None:
-    with at_desk(tmp_path) as people:
+    with at_worker(tmp_path) as people:
         people.store.close_data_set(people.data_set.id, by=people.ada.id)
         with pytest.raises(ConflictError, match="before it was opened"):
             people.ask("a = 0")
@@ -563,7 +565,7 @@ def test_closing_while_a_question_is_under_way_costs_its_hold(tmp_path: Path) ->
         if step == "held":
             people.store.close_data_set(people.data_set.id, by=people.ada.id)
 
-    with at_desk(tmp_path, noise=scripted(*FIRES), reached=close) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), reached=close) as people:
         found = people.ask("a = 0")
         assert [each.source for each in found] == ["hypothesis only"]
         assert people.labels() == ["watch", LOST]
@@ -581,7 +583,7 @@ def test_a_table_that_cannot_be_read_fails_each_question_and_nothing_is_charged(
             raise error
         return people.source
 
-    with at_desk(tmp_path, read=read, noise=scripted(*FIRES)) as people:
+    with at_worker(tmp_path, read=read, noise=scripted(*FIRES)) as people:
         for _ in range(2):
             with pytest.raises(TableError if isinstance(error, OSError) else DataError) as caught:
                 people.ask("a = 0")
@@ -591,31 +593,31 @@ def test_a_table_that_cannot_be_read_fails_each_question_and_nothing_is_charged(
         assert people.ask("a = 0")[0].source == "data"
 
 
-# ---- two desks for one store -----------------------------------------------------------------------------------------
+# ---- two workers for one store ---------------------------------------------------------------------------------------
 
 
 def test_two_desks_go_on_from_each_other(tmp_path: Path) -> None:
     noise = SeededNoise(5)
     texts = [f"b = {b} and c = {c}" for b in range(4) for c in range(5)]
-    with at_desk(tmp_path, noise=noise, config=PAY) as one, at_desk(tmp_path, join=one, noise=noise) as other:
+    with at_worker(tmp_path, noise=noise, config=PAY) as one, at_worker(tmp_path, join=one, noise=noise) as other:
         found = [(one, other)[place % 2].ask(text)[0] for place, text in enumerate(texts)]
         assert one.ask(*texts) != []
         assert whole(one.store, one.data_set.id, one.source) == whole(other.store, one.data_set.id, one.source)
     (tmp_path / "alone").mkdir()
-    with at_desk(tmp_path / "alone", noise=SeededNoise(5), config=PAY) as single:
+    with at_worker(tmp_path / "alone", noise=SeededNoise(5), config=PAY) as single:
         assert [plain(single.ask(text)[0]) for text in texts] == [plain(each) for each in found]
 
 
 def test_two_desks_at_once_lose_nothing(tmp_path: Path) -> None:
     texts = [f"a = {a} and b = {b} and c = {c}" for a in range(2) for b in range(4) for c in range(5)]
-    with at_desk(tmp_path, config=PAY) as one, at_desk(tmp_path, join=one, noise=SeededNoise(2)) as other:
+    with at_worker(tmp_path, config=PAY) as one, at_worker(tmp_path, join=one, noise=SeededNoise(2)) as other:
         found: list[Any] = []
 
-        def run(desk: AtDesk, part: int) -> None:
+        def run(worker: AtWorker, part: int) -> None:
             for text in texts[part::2]:
-                found.extend(desk.ask(text))
+                found.extend(worker.ask(text))
 
-        threads = [threading.Thread(target=run, args=(desk, part)) for part in range(2) for desk in (one, other)]
+        threads = [threading.Thread(target=run, args=(worker, part)) for part in range(2) for worker in (one, other)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -639,8 +641,8 @@ def test_what_another_desk_holds_is_not_forfeited_while_it_lives(tmp_path: Path)
             go_on.wait(10)
 
     with (
-        at_desk(tmp_path, noise=scripted(*FIRES), reached=reached) as one,
-        at_desk(tmp_path, join=one, noise=scripted(*FIRES), wait=0.05) as other,
+        at_worker(tmp_path, noise=scripted(*FIRES), reached=reached) as one,
+        at_worker(tmp_path, join=one, noise=scripted(*FIRES), wait=0.05) as other,
     ):
         one.ask("a in (0, 1)")
         asking = threading.Thread(target=lambda: one.ask("a = 0"))
@@ -654,18 +656,18 @@ def test_what_another_desk_holds_is_not_forfeited_while_it_lives(tmp_path: Path)
         assert LOST not in one.labels()
 
 
-def test_who_is_outdated_begins_anew(people: AtDesk) -> None:
+def test_who_is_outdated_begins_anew(people: AtWorker) -> None:
     """Somebody goes on between the hold and the commit, against all locks: the answer is thrown away and paid for."""
     people.ask("a = 0")
     outdated = OutdatedError("outdated")
-    people.keeper.store = FailingStore(people.store, settle=[outdated])  # type: ignore[assignment]
+    people.repository.store = FailingStore(people.store, settle=[outdated])  # type: ignore[assignment]
     found = people.ask("b = 1")
     assert [each.source for each in found] == ["data"]
     assert people.labels() == ["watch", "answer", LOST, "answer"]
     assert len(people.answers()) == 2
 
 
-def test_somebody_elses_hold_is_forfeited_when_its_process_is_gone(people: AtDesk) -> None:
+def test_somebody_elses_hold_is_forfeited_when_its_process_is_gone(people: AtWorker) -> None:
     people.ask("a = 0")
     version = people.store.data_set("people").version
     people.store.hold(people.data_set.id, version, Hold(0.001, "question", people.ada.id), None)
@@ -678,12 +680,12 @@ def test_somebody_elses_hold_is_forfeited_when_its_process_is_gone(people: AtDes
     assert Fraction(told.state["summary"]["spent"]) == float(charges(people.store, people.data_set.id))
 
 
-def test_what_was_lost_is_told_at_once(people: AtDesk) -> None:
+def test_what_was_lost_is_told_at_once(people: AtWorker) -> None:
     """Also when nothing is asked afterwards: the sum of the summary is that of the ledger."""
     people.ask("a = 0")
     version = people.store.data_set("people").version
     people.store.hold(people.data_set.id, version, Hold(0.001, "question", people.ada.id), None)
-    people.desk.look_at(lambda _: None)
+    people.worker.look_at(lambda _: None)
     told = people.store.progress(people.data_set.id).step
     assert told is not None
     assert told.state is not None
@@ -691,5 +693,5 @@ def test_what_was_lost_is_told_at_once(people: AtDesk) -> None:
     assert transcript(people.store, people.data_set.id).events[-1].label == LOST
 
 
-def test_config_of_tests_is_what_is_registered(people: AtDesk) -> None:
-    assert people.desk.look_at(lambda session: session.config.parameters()) == CONFIG.parameters()
+def test_config_of_tests_is_what_is_registered(people: AtWorker) -> None:
+    assert people.worker.look_at(lambda session: session.config.parameters()) == CONFIG.parameters()

@@ -24,17 +24,17 @@ from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
 from hedgerow.queries.workload import Workload
 from hedgerow.release import Release
-from hedgerow.service.desks import keeper
-from hedgerow.service.desks.first import USUAL_SHARE, check_share, first_part, usual_share
-from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.registering import check_registration
-from hedgerow.service.desks.summaries import summary_of
+from hedgerow.service.sessions import repository
+from hedgerow.service.sessions.first import USUAL_SHARE, check_share, first_part, usual_share
+from hedgerow.service.sessions.registering import check_registration
+from hedgerow.service.sessions.repository import SessionRepository
+from hedgerow.service.sessions.summaries import summary_of
 from tests.privacy.mutants import Mutant, killed
 from tests.service.stack import (
     DOMAIN,
     REPLACE,
-    AtDesk,
-    at_desk,
+    AtWorker,
+    at_worker,
     charges,
     ledger,
     registration,
@@ -112,7 +112,7 @@ def begun(source: Any, budget: Budget, noise: SeededNoise) -> tuple[OnlineSessio
 @pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
 def test_a_session_is_that_of_the_library(budget: Budget, tmp_path: Path) -> None:
     session, release = begun(skewed(), budget, SeededNoise(3))
-    with at_desk(tmp_path, budget=budget, config=FEW, noise=SeededNoise(3), first=0.25) as here:
+    with at_worker(tmp_path, budget=budget, config=FEW, noise=SeededNoise(3), first=0.25) as here:
         for text in TEXTS:
             (told,), answer = here.ask(text), session.ask(text)
             assert (told.value, told.low, told.high, told.source) == (
@@ -129,11 +129,11 @@ def test_a_session_is_that_of_the_library(budget: Budget, tmp_path: Path) -> Non
 
 def test_the_hypothesis_knows_pairs_before_anybody_asks(tmp_path: Path) -> None:
     source, texts = skewed(), ["a = 0 and b = 1", "b = 2 and c = 3", "a = 1 and c = 0", "a = 1", "c in (1, 2)"]
-    with at_desk(tmp_path, source=source, config=FEW, first=0.25) as here:
+    with at_worker(tmp_path, source=source, config=FEW, first=0.25) as here:
         answers = here.ask(*texts)
     assert {each.source for each in answers} == {"hypothesis"}
     (tmp_path / "cold").mkdir()
-    with at_desk(tmp_path / "cold", source=source, config=FEW) as here:
+    with at_worker(tmp_path / "cold", source=source, config=FEW) as here:
         assert "data" in {each.source for each in here.ask(*texts)}
 
 
@@ -144,12 +144,12 @@ class Killed(BaseException):
     """The process died here."""
 
 
-def killed_at(step: str, folder: Path, budget: Budget) -> AtDesk:
+def killed_at(step: str, folder: Path, budget: Budget) -> AtWorker:
     def reached(name: str) -> None:
         if name == step:
             raise Killed
 
-    with at_desk(folder, budget=budget, config=FEW, first=0.25, reached=reached) as here, pytest.raises(Killed):
+    with at_worker(folder, budget=budget, config=FEW, first=0.25, reached=reached) as here, pytest.raises(Killed):
         here.ask("a = 0")
     return here
 
@@ -159,7 +159,7 @@ def killed_at(step: str, folder: Path, budget: Budget) -> AtDesk:
 def test_what_a_first_release_can_cost_is_held_before_it(budget: Budget, step: str, tmp_path: Path) -> None:
     """The whole part, and the noisy number of records; lost where the process dies, and the rest is divided anew."""
     dead = killed_at(step, tmp_path, budget)
-    with at_desk(tmp_path, budget=budget, config=FEW, first=0.25, join=dead) as here:
+    with at_worker(tmp_path, budget=budget, config=FEW, first=0.25, join=dead) as here:
         hold = here.hold()
         assert hold is not None
         part, share = Fraction(first_part(budget, 0.25, budget.limit).limit), Fraction(FEW.total_share)
@@ -186,7 +186,9 @@ def test_nothing_is_looked_at_before_the_hold(tmp_path: Path) -> None:
                 steps.append(name)
             return getattr(source, name)
 
-    with at_desk(tmp_path, source=Watched(), budget=PureDP(4.0), config=FEW, first=0.25, reached=steps.append) as here:
+    with at_worker(
+        tmp_path, source=Watched(), budget=PureDP(4.0), config=FEW, first=0.25, reached=steps.append
+    ) as here:
         here.ask("a = 0")
     assert steps.index("held") < min(steps.index(name) for name in ("marginals", "total") if name in steps)
     assert steps.index("held") < steps.index("learnt") < steps.index("looked")
@@ -197,23 +199,23 @@ def test_nothing_is_looked_at_before_the_hold(tmp_path: Path) -> None:
 
 def only_the_number_of_records(patch: pytest.MonkeyPatch) -> None:
     """The hold covers the number of records, and not the release."""
-    right = Keeper._hold_opening
+    right = SessionRepository._hold_opening
 
-    def hold(self: Keeper, opening: Hold) -> None:
+    def hold(self: SessionRepository, opening: Hold) -> None:
         right(self, replace(opening, charge=FEW.total_share * opening.charge))
 
-    patch.setattr(Keeper, "_hold_opening", hold)
+    patch.setattr(SessionRepository, "_hold_opening", hold)
 
 
 def nothing_charged(patch: pytest.MonkeyPatch) -> None:
     """The session starts from the release without its charges."""
-    patch.setattr(keeper, "earlier_events", lambda *_: ())
+    patch.setattr(repository, "earlier_events", lambda *_: ())
     patch.setattr(start, "check_charged", lambda *_: None)
 
 
 def the_whole_budget_anew(patch: pytest.MonkeyPatch) -> None:
     """What died before is forgotten when the budget is divided."""
-    patch.setattr(keeper, "first_part", lambda budget, share, left: first_part(budget, share, budget.limit))
+    patch.setattr(repository, "first_part", lambda budget, share, left: first_part(budget, share, budget.limit))
 
 
 def dead(step: str) -> Callable[[], None]:

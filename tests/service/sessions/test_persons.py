@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow.privacy import PureDP, Register
-from hedgerow.service.desks.desks import Desks
+from hedgerow.service.sessions.workers import SessionWorkers
 from tests.service.api import BUDGET, Api, api, registration
 
 VISITS: dict[str, Any] = {"place": "visits.csv", "person": "patient", "at_most": 4}
@@ -56,13 +56,13 @@ def test_it_goes_on_after_a_restart_and_answers_when_it_is_closed(tmp_path: Path
         _restarted(here)
         other = {"queries": [{"where": "ward = 'B' and stay < 3"}]}
         assert here.call("POST", "/v1/datasets/visits/queries", carol, json=other).status_code == 200
-        here.desks.close()
+        here.workers.close()
 
 
 def _restarted(here: Api) -> None:
-    here.desks.close()
-    here.desks = Desks(here.store, here.folder, tick=0.0)
-    here.app.state.service = type(here.app.state.service)(here.desks, here.store, here.app.state.service.settings)
+    here.workers.close()
+    here.workers = SessionWorkers(here.store, here.folder, tick=0.0)
+    here.app.state.service = type(here.app.state.service)(here.workers, here.store, here.app.state.service.settings)
 
 
 def test_a_data_set_is_about_weighted_records_and_says_so(tmp_path: Path) -> None:
@@ -129,6 +129,6 @@ def test_the_register_of_a_server_is_about_persons_or_records(tmp_path: Path) ->
         write_visits(here)
         carol = here.token("carol", "custodian")
         limit = PureDP(9.0, "replace of persons (patient)")
-        here.desks._register = Register(tmp_path / "server.register", limit)
+        here.workers._register = Register(tmp_path / "server.register", limit)
         assert here.call("POST", "/v1/datasets", carol, json=registration("again")).status_code >= 400
         assert here.call("POST", "/v1/datasets", carol, json=visits()).status_code == 201

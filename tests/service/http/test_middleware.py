@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow.errors import ConfigError, RateError, StoreError
 from hedgerow.service.http import problems, routes_data_sets
-from hedgerow.service.http.guards import BodyLimit, Rates, address_of
+from hedgerow.service.http.middleware import BodyLimit, Rates, address_of
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.settings import Settings
 from tests.service.api import Api, api

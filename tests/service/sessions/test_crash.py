@@ -17,11 +17,11 @@ import pytest
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
-from tests.service.desks.crash import STEPS, Zygote, run_episodes, zygote
-from tests.service.stack import CONFIG, DOMAIN, REPLACE, at_desk, registration, without_times
+from tests.service.sessions.crash import STEPS, Zygote, run_episodes, zygote
+from tests.service.stack import CONFIG, DOMAIN, REPLACE, at_worker, registration, without_times
 from tests.service.store.cases import everything
 
 
@@ -41,7 +41,7 @@ def process_that_forks_servers(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.mark.slow
 def test_servers_killed_at_every_step_lose_nothing(tmp_path: Path, forking: Zygote) -> None:
-    counts, _ = run_episodes(tmp_path, forking, [*plan(36, ["desk"] * 4, 0), ("http", ["looked"])])
+    counts, _ = run_episodes(tmp_path, forking, [*plan(36, ["worker"] * 4, 0), ("http", ["looked"])])
     assert counts.kills.total() >= 39
     assert set(counts.kills) >= {*STEPS, "registration written"}
     assert counts.lost > 0
@@ -61,7 +61,9 @@ def test_servers_over_postgresql_that_are_killed_lose_nothing(
 def test_servers_killed_thousands_of_times_lose_nothing(
     tmp_path: Path, forking: Zygote, postgresql_address: str
 ) -> None:
-    kinds = [("desk", "desk", "postgresql", "desk", "desk", "http", "desk", "postgresql")[i % 8] for i in range(96)]
+    kinds = [
+        ("worker", "worker", "postgresql", "worker", "worker", "http", "worker", "postgresql")[i % 8] for i in range(96)
+    ]
     counts, seconds = run_episodes(tmp_path, forking, plan(2000, kinds, 1), seed=1000, postgresql=postgresql_address)
     os.write(1, f"{counts}; {seconds:.0f} s\n".encode())
     assert counts.kills.total() >= 2000
@@ -111,7 +113,7 @@ def _left_behind(
     found = []
     for seed, (step, passing) in enumerate(deaths):
         life = {"store": str(folder / "store.db"), "log": str(folder / "log"), "table": table, "seed": seed}
-        pid = made.start(kind="desk", step=step, passing=passing, **life)
+        pid = made.start(kind="worker", step=step, passing=passing, **life)
         with socket.create_connection(("127.0.0.1", made.port), timeout=20.0) as connection:
             connection.sendall(json.dumps({"person": ada.id, "key": "k", "texts": ["a = 0"]}).encode() + b"\n")
             assert connection.recv(1) == b""
@@ -127,12 +129,12 @@ def _begin(folder: Path, number: int, table: list[float]) -> None:
     (data_set,) = store.data_sets()
     assert data_set.id == number
     source = DenseCounts(DOMAIN, table)
-    keeper = Keeper(data_set, DOMAIN, store, lambda: source, noise=SeededNoise(0))
-    keeper.current()
+    repository = SessionRepository(data_set, DOMAIN, store, lambda: source, noise=SeededNoise(0))
+    repository.current()
     store.close()
 
 
 def _first_source(folder: Path, table: list[float], config: OnlinePMW, budget: Budget) -> str:
     (folder / "again").mkdir()
-    with at_desk(folder / "again", source=DenseCounts(DOMAIN, table), config=config, budget=budget) as people:
+    with at_worker(folder / "again", source=DenseCounts(DOMAIN, table), config=config, budget=budget) as people:
         return people.ask("a = 0")[0].source

@@ -1,4 +1,4 @@
-"""The base of the store's parts: transactions that extend hash chains, records from rows, entries of the audit log."""
+"""The base of repositories: transactions that extend hash chains, records from rows, entries of the audit log."""
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -95,8 +95,8 @@ class Unchanged:
         return kept[1] if kept is not None and kept[0] == self._stamp() else None
 
 
-class Part:
-    """A part of the store's methods.
+class Repository:
+    """A repository: the base of the store's methods.
 
     Args:
         database: Database of the tables.

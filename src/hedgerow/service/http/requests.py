@@ -8,8 +8,8 @@ from fastapi import Header, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from hedgerow.queries import MOST_OF_ONE
-from hedgerow.service.desks import MOST_CONFIDENCE
 from hedgerow.service.http.tokens import DEFAULT_DAYS
+from hedgerow.service.sessions import MOST_CONFIDENCE
 from hedgerow.service.store import Role
 
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
@@ -86,13 +86,13 @@ def examples(*samples: JsonValue) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": list(samples)})
 
 
-class Asked(BaseModel):
+class ApiRequest(BaseModel):
     """Base of all bodies: no undocumented fields, and no conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class OfPersons(Asked):
+class PersonsRequest(ApiRequest):
     """Persons with several records, of which a bounded number is counted, and weights; none unless given."""
 
     person: Line | None = Field(
@@ -121,7 +121,7 @@ class OfPersons(Asked):
         return self
 
 
-class Source(OfPersons):
+class SourceRequest(PersonsRequest):
     """Place of the table, and options for reading it."""
 
     place: Annotated[
@@ -159,7 +159,7 @@ class Source(OfPersons):
     )
 
 
-class BudgetAsked(Asked):
+class BudgetRequest(ApiRequest):
     """A privacy budget: an epsilon, an epsilon and a delta, a rho, or the mu of Gaussian differential privacy."""
 
     epsilon: Annotated[float, Field(gt=0.0, le=1000.0)] | None = None
@@ -169,14 +169,14 @@ class BudgetAsked(Asked):
     neighbours: Literal["add-remove", "replace", "replace-then-filter"] = "add-remove"
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> BudgetAsked:
+    def _one_of_them(self) -> BudgetRequest:
         amounts = [amount for amount in (self.epsilon, self.rho, self.mu) if amount is not None]
         if len(amounts) != 1 or (self.epsilon is None and self.delta is not None):
             raise ValueError("give epsilon, or epsilon and delta, or rho, or mu")
         return self
 
 
-class Options(Asked):
+class OptionsRequest(ApiRequest):
     """Options of the session: those of OnlinePMW, and what it starts from."""
 
     variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
@@ -198,7 +198,7 @@ class Options(Asked):
     ] = None
 
 
-class RegistrationAsked(Asked):
+class RegistrationRequest(ApiRequest):
     """A data set to register."""
 
     model_config = examples(
@@ -214,13 +214,13 @@ class RegistrationAsked(Asked):
 
     name: DataSetName
     title: Line = ""
-    source: Source
+    source: SourceRequest
     domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
-    budget: BudgetAsked
-    options: Options = Options()
+    budget: BudgetRequest
+    options: OptionsRequest = OptionsRequest()
 
 
-class DomainAsked(Asked):
+class DomainRequest(ApiRequest):
     """A domain to check: its text, or its content."""
 
     model_config = examples({"text": "sex: [Female, Male]\nage: {min: 17, max: 90}"})
@@ -231,13 +231,13 @@ class DomainAsked(Asked):
     domain: dict[str, Any] | None = Field(None, description="Attributes and their values, as in domain files.")
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> DomainAsked:
+    def _one_of_them(self) -> DomainRequest:
         if (self.text is None) == (self.domain is None):
             raise ValueError("give one of text and domain")
         return self
 
 
-class PlanAsked(OfPersons):
+class PlanRequest(PersonsRequest):
     """A data set to plan for, without its table."""
 
     model_config = examples(
@@ -250,15 +250,15 @@ class PlanAsked(OfPersons):
 
     domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
-    budget: BudgetAsked
-    options: Options = Options()
+    budget: BudgetRequest
+    options: OptionsRequest = OptionsRequest()
     records: int = Field(ge=1, lt=2**31, description="Public estimate of the number of records.")
 
 
 Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
 
 
-class Question(Asked):
+class QuestionRequest(ApiRequest):
     """A counting question, in one of three languages."""
 
     sql: Text | None = Field(None, examples=["SELECT COUNT(*) FROM adult WHERE sex = 'Male' AND age BETWEEN 30 AND 40"])
@@ -271,13 +271,13 @@ class Question(Asked):
     )
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> Question:
+    def _one_of_them(self) -> QuestionRequest:
         if sum(part is not None for part in (self.sql, self.where, self.predicate)) != 1:
             raise ValueError("give one of sql, where and predicate")
         return self
 
 
-class QuestionsAsked(Asked):
+class QuestionsRequest(ApiRequest):
     """Questions to answer in order."""
 
     model_config = examples(
@@ -285,11 +285,11 @@ class QuestionsAsked(Asked):
         {"queries": [{"where": "age >= 30"}, {"where": "age < 30"}]},
     )
 
-    queries: Annotated[list[Question], Field(min_length=1, max_length=LARGEST_BATCH)]
+    queries: Annotated[list[QuestionRequest], Field(min_length=1, max_length=LARGEST_BATCH)]
     confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
 
 
-class SeriesQuestionsAsked(QuestionsAsked):
+class SeriesQuestionsRequest(QuestionsRequest):
     """Questions to answer in order about partitions of a series together."""
 
     model_config = examples({"queries": [{"where": "age >= 30"}], "partitions": ["visits-2026-01", "visits-2026-02"]})
@@ -299,7 +299,7 @@ class SeriesQuestionsAsked(QuestionsAsked):
     )
 
 
-class StatementAsked(Asked):
+class StatementRequest(ApiRequest):
     """A statement to answer as a table, or the columns whose combinations are counted."""
 
     model_config = examples(
@@ -317,13 +317,13 @@ class StatementAsked(Asked):
     confidence: Annotated[float, Field(gt=0.0, le=0.999999, description="Confidence of each interval.")] = 0.95
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> StatementAsked:
+    def _one_of_them(self) -> StatementRequest:
         if (self.sql is None) == (self.group_by is None) or (self.sql is not None and self.where):
             raise ValueError("give either sql, or group_by with or without where")
         return self
 
 
-class GrantAsked(Asked):
+class GrantRequest(ApiRequest):
     """Limits of an analyst on one data set; null for no limit."""
 
     model_config = examples({"queries": 100, "budget": 0.25})
@@ -335,7 +335,7 @@ class GrantAsked(Asked):
     )
 
 
-class PersonAsked(Asked):
+class PersonRequest(ApiRequest):
     """A person to add."""
 
     model_config = examples({"name": "ada", "role": "analyst"})
@@ -344,7 +344,7 @@ class PersonAsked(Asked):
     role: Role
 
 
-class TokenAsked(Asked):
+class TokenRequest(ApiRequest):
     """A token to make."""
 
     model_config = examples(

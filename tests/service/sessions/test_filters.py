@@ -53,8 +53,8 @@ def test_one_that_was_begun_when_the_number_was_told_does_not_go_on(tmp_path: Pa
             "source": {"place": "survey.csv", "where": "age < 5"},
         }
         _rewritten(here, old)
-        here.desks.close()
-        again = type(here.desks)(here.store, here.folder, tick=0.0)
+        here.workers.close()
+        again = type(here.workers)(here.store, here.folder, tick=0.0)
         here.app.state.service = type(here.app.state.service)(again, here.store, here.app.state.service.settings)
         answer = here.call("POST", "/v1/datasets/survey/queries", token, json={"queries": [{"where": "sex = 'F'"}]})
         assert answer.status_code == 409, answer.text

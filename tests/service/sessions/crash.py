@@ -36,7 +36,7 @@ from hedgerow.service.store.anchor import Anchor, departures
 from hedgerow.service.store.entries import Hold
 from hedgerow.service.store.store import Store
 from tests.engines.postgresql import database_of
-from tests.service.desks.crash_child import digest_of_rows, digest_of_session
+from tests.service.sessions.crash_child import digest_of_rows, digest_of_session
 from tests.service.stack import (
     DOMAIN,
     REPLACE,
@@ -115,7 +115,7 @@ class Zygote:
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
         with log.open("wb") as complaints:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.service.desks.crash_child", *map(str, descriptors)],
+                [sys.executable, "-m", "tests.service.sessions.crash_child", *map(str, descriptors)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
@@ -260,7 +260,14 @@ class Episode:
     """One data set and its servers."""
 
     def __init__(
-        self, folder: Path, zygote: Zygote, counts: Counts, *, seed: int, kind: str = "desk", address: str | None = None
+        self,
+        folder: Path,
+        zygote: Zygote,
+        counts: Counts,
+        *,
+        seed: int,
+        kind: str = "worker",
+        address: str | None = None,
     ) -> None:
         folder.mkdir()
         self.seed, self.kind = seed, kind
@@ -282,7 +289,7 @@ class Episode:
         made = new_token(ada.id)
         store.add_token(made.token, made.salt, made.digest, by=None)
         self._token = made.text
-        if kind == "desk":
+        if kind == "worker":
             store.register(registration(config=self._config, budget=self._budget), by=ada.id)
         store.close()
         self._clients = [Client(self, number) for number in range(CLIENTS)]
@@ -411,7 +418,7 @@ class Episode:
         if self._before.version == 0:
             patience = 10 * _PATIENCE  # it begins
         else:
-            patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self.kind == "desk" else 1.0)
+            patience = _PATIENCE if step else self._draw.uniform(0.02, 0.35 if self.kind == "worker" else 1.0)
         ended = self._zygote.end(pid, patience)
         if ended is None:
             os.kill(pid, signal.SIGKILL)
@@ -534,7 +541,7 @@ def run_episodes(
     Args:
         folder: For all files.
         made: Forks the servers.
-        plan: Of each episode its kind ("desk", "http", or "postgresql": a desk over that database), and where its
+        plan: Of each episode its kind ("worker", "http", or "postgresql": a worker over that database), and where its
             servers die.
         seed: Of everything that is random.
         postgresql: Address of a PostgreSQL server.
@@ -545,6 +552,6 @@ def run_episodes(
     counts, begun = Counts(), time.monotonic()
     for number, (kind, steps) in enumerate(plan):
         with nullcontext() if kind != "postgresql" else database_of(postgresql or "") as address:
-            served = "http" if kind == "http" else "desk"
+            served = "http" if kind == "http" else "worker"
             Episode(folder / str(number), made, counts, seed=seed + number, kind=served, address=address).run(steps)
     return counts, time.monotonic() - begun

@@ -15,12 +15,12 @@ from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError
 from hedgerow.privacy import NoiseSource, Register
 from hedgerow.queries import LinearQuery, Selection, query_scope
 from hedgerow.release import Records, Release, Selected, check_confidence, check_selection, select
-from hedgerow.service.desks.desk import Desk
-from hedgerow.service.desks.keeper import Keeper
-from hedgerow.service.desks.registering import charging, check_registration, keeping_learnt, within_filter
-from hedgerow.service.desks.selecting import AtDesk
-from hedgerow.service.desks.series import check_partition
-from hedgerow.service.desks.tables import PrivateTable, domain_of, earlier_release, read_private
+from hedgerow.service.sessions.registering import charging, check_registration, keeping_learnt, within_filter
+from hedgerow.service.sessions.repository import SessionRepository
+from hedgerow.service.sessions.selecting import StatementAnswers
+from hedgerow.service.sessions.series import check_partition
+from hedgerow.service.sessions.tables import PrivateTable, domain_of, earlier_release, read_private
+from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
 
 MOST_CELLS = 100_000
@@ -35,22 +35,22 @@ MOST_CONFIDENCE = 0.999999999
 class _Open:
     """An open data set, and the release of its hypothesis when it was last asked for."""
 
-    desk: Desk
+    worker: SessionWorker
     domain: Domain
     release: Release | None = None
     updates: int = -1
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
 
-class Desks:
-    r"""The data sets of a store, each with a desk of its own, which is opened when it is first needed.
+class SessionWorkers:
+    r"""The data sets of a store, each with a worker of its own, which starts when it is first needed.
 
     Args:
         store: The store.
         folder: The only folder that tables are read from.
         noise: Gives the source of noise of a data set; the secure one by default. Seeded noise is not private.
         register: Register that is charged the whole budget of every data set; None if none is kept.
-        tick: See `Desk`.
+        tick: See `SessionWorker`.
         wait: Seconds to wait for other processes.
         reached: Called at named steps; for harnesses that kill the process there.
 
@@ -58,21 +58,21 @@ class Desks:
         >>> import tempfile
         >>> from hedgerow import OnlinePMW, PureDP, parse_predicate
         >>> from hedgerow.service.store.store import Store
-        >>> from hedgerow.service.desks.summaries import summary_of
+        >>> from hedgerow.service.sessions.summaries import summary_of
         >>> folder = tempfile.TemporaryDirectory()
         >>> file = Path(folder.name, "people.csv")
         >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
         >>> described = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0).to_dict()}
         >>> new = Registration("people", "", {"place": file.name}, **described, config=OnlinePMW().parameters())
         >>> store = Store.open(Path(folder.name, "store.db"))
-        >>> desks, ada = Desks(store, Path(folder.name)), store.add_person("ada", "custodian", by=None)
-        >>> people = desks.register(new, by=ada)
-        >>> (answer,) = desks.ask(people, [parse_predicate("a = 1", desks.domain(people))], person=ada)
+        >>> workers, ada = SessionWorkers(store, Path(folder.name)), store.add_person("ada", "custodian", by=None)
+        >>> people = workers.register(new, by=ada)
+        >>> (answer,) = workers.ask(people, [parse_predicate("a = 1", workers.domain(people))], person=ada)
         >>> answer.where, answer.low <= answer.value <= answer.high
         ('a = 1', True)
         >>> summary_of(store, people, ada)["spent"] <= 1.0
         True
-        >>> desks.close(), store.close(), folder.cleanup()
+        >>> workers.close(), store.close(), folder.cleanup()
         (None, None, None)
     """
 
@@ -127,7 +127,7 @@ class Desks:
             read = [read_private(new.source, domain, self.folder, before_rows=charge)]
             made = self._store.register(new, by=by.id, fits=fits)
             try:
-                self._desk(made, read).desk.look_at(lambda _: None)
+                self._worker(made, read).worker.look_at(lambda _: None)
             except (ServiceError, DataError):  # the first question tries again
                 raise
             except HedgerowError:  # it would fail again, and each time spend on the number of records
@@ -138,7 +138,7 @@ class Desks:
     def warm(self) -> None:
         """Read the tables of all open data sets ahead of the first question, in the background."""
         for each in self._store.data_sets():
-            opened = self._desk(each).desk
+            opened = self._worker(each).worker
             threading.Thread(target=_try, args=(opened,), daemon=True).start()
 
     def ask(
@@ -150,7 +150,7 @@ class Desks:
         request: int | None = None,
         confidence: float = 0.95,
     ) -> list[GivenAnswer]:
-        """Answer questions in their order; see `Desk.ask`.
+        """Answer questions in their order; see `SessionWorker.ask`.
 
         Raises:
             ConfigError: The confidence is not between 0 and 1, or closer to 1 than `MOST_CONFIDENCE`.
@@ -159,9 +159,9 @@ class Desks:
         check_confidence(confidence)
         if confidence > MOST_CONFIDENCE:  # to be refused before anything is held: a hold whose answer fails is lost
             raise ConfigError(f"a confidence of at most {MOST_CONFIDENCE:.9f} is supported", remedy="for example 0.99")
-        opened = self._desk(data_set)
+        opened = self._worker(data_set)
         try:
-            return opened.desk.ask(questions, person=person.id, request=request, confidence=confidence)
+            return opened.worker.ask(questions, person=person.id, request=request, confidence=confidence)
         except DataError as error:
             raise self._told(error, person) from None
 
@@ -175,22 +175,22 @@ class Desks:
         Raises:
             QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
                 was asked.
-            NotAllowedError, QuotaError, QuestionTooLargeError: See `Desk.ask`; what was answered before stays.
+            NotAllowedError, QuotaError, QuestionTooLargeError: See `SessionWorker.ask`; what was answered before stays.
             TableError: See `ask`.
         """
         check_selection(selection, MOST_OF_A_STATEMENT)
-        desk = self._desk(data_set).desk
+        worker = self._worker(data_set).worker
         try:
             if selection.groups.names:
-                desk.look_at(lambda session: session.check_group(selection.groups.target))
-            at_desk = AtDesk(desk, selection.text, person=person.id, request=request)
-            return replace(select(selection, at_desk, confidence), charged=at_desk.charged)
+                worker.look_at(lambda session: session.check_group(selection.groups.target))
+            answers = StatementAnswers(worker, selection.text, person=person.id, request=request)
+            return replace(select(selection, answers, confidence), charged=answers.charged)
         except DataError as error:
             raise self._told(error, person) from None
 
     def domain(self, data_set: DataSet) -> Domain:
         """The attributes of a data set."""
-        return self._desk(data_set).domain
+        return self._worker(data_set).domain
 
     def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
         """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
@@ -233,15 +233,15 @@ class Desks:
             return release.sample(n)
 
     def close(self) -> None:
-        """Finish what has begun at all desks."""
+        """Finish what has begun, and end all workers."""
         with self._lock:
             opened = list(self._open.values())
         for each in opened:
-            each.desk.close()
+            each.worker.close()
 
     # Internals
 
-    def _desk(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
+    def _worker(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
         with self._lock:
             if data_set.id not in self._open:
                 self._open[data_set.id] = self._opened(data_set, iter(at_hand))
@@ -255,7 +255,7 @@ class Desks:
             found = next(at_hand, None)
             return read_private(described, domain, self.folder) if found is None else found
 
-        keeper = Keeper(
+        repository = SessionRepository(
             data_set,
             domain,
             self._store,
@@ -266,11 +266,11 @@ class Desks:
             wait=self._wait,
             reached=self._reached,
         )
-        return _Open(Desk(keeper, tick=self._tick), domain)
+        return _Open(SessionWorker(repository, tick=self._tick), domain)
 
     def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
         """The hypothesis as it is now; rebuilt only if it was corrected meanwhile."""
-        opened = self._desk(data_set)
+        opened = self._worker(data_set)
 
         def renewed(session: OnlineSession) -> Release:
             if opened.release is None or opened.updates != session.updates_made:
@@ -278,7 +278,7 @@ class Desks:
             return opened.release
 
         try:
-            return opened, opened.desk.look_at(renewed)
+            return opened, opened.worker.look_at(renewed)
         except DataError as error:
             raise self._told(error, person) from None
 
@@ -289,7 +289,7 @@ class Desks:
         return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")
 
 
-def _try(desk: Desk) -> None:
-    """Open a desk ahead of the first question, whose asker learns of any failure."""
+def _try(worker: SessionWorker) -> None:
+    """Start a session ahead of the first question, whose asker learns of any failure."""
     with suppress(Exception):  # a thread that ends by one would print what it says
-        desk.look_at(lambda _: None)
+        worker.look_at(lambda _: None)

@@ -24,7 +24,7 @@ from hedgerow.algorithms.online_pmw import (
 )
 from hedgerow.errors import HedgerowError, MarginalTooLargeError, NotAllowedError, QuestionTooLargeError, QuotaError
 from hedgerow.queries import Blocks, LinearQuery, Marginal
-from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store import GivenAnswer, Grant, to_json
 
 MOST_TOGETHER = 256
@@ -36,7 +36,7 @@ MOST_REMEMBERED = 1 << 27
 """Most cells of a data set's remembered groups, and conditions that are not a simple "and": a gigabyte, kept while it
 lives."""
 
-Asked = LinearQuery | Marginal | Blocks
+Question = LinearQuery | Marginal | Blocks
 """A query in canonical form, or a group of counts that is answered at one look."""
 
 _CLOSED = "the custodian closed the data set"
@@ -45,7 +45,7 @@ _FULL = "this data set already remembers as many groups and conditions with 'or'
 
 
 @dataclass(eq=False)
-class Request:
+class PendingRequest:
     """Questions that a person waits for.
 
     Attributes:
@@ -58,11 +58,11 @@ class Request:
         statement: The SQL statement that leads to them; empty if they are asked by themselves.
         given: The answers so far, by position; all of them are committed.
         failure: Reason why there will be no more.
-        known_at: Time of the last look-up of its earlier answers, in ``Keeper.changes``.
+        known_at: Time of the last look-up of its earlier answers, in ``SessionRepository.changes``.
         done: Future that the person's thread waits for.
     """
 
-    questions: Sequence[Asked]
+    questions: Sequence[Question]
     person: int
     number: int | None
     confidence: float
@@ -83,7 +83,7 @@ class Request:
     def _positions(self) -> range:
         return range(self.first, self.first + len(self.questions))
 
-    def question(self, at: int) -> Asked:
+    def question(self, at: int) -> Question:
         """The question at a position of the request."""
         return self.questions[at - self.first]
 
@@ -99,43 +99,44 @@ class Request:
             self.done.set_exception(self.failure)
 
 
-def answer_group(keeper: Keeper, waiting: Sequence[Request]) -> bool:
+def answer_group(repository: SessionRepository, waiting: Sequence[PendingRequest]) -> bool:
     """Answer some of what is waiting, up to the commit. The caller must hold the data set alone.
 
     Args:
-        keeper: Keeper of the data set.
+        repository: SessionRepository of the data set.
         waiting: Waiting requests in the order of arrival; they get answers and failures once these are committed.
 
     Returns:
         Whether the data were looked at.
 
     Raises:
-        HedgerowError: Nothing of the group was committed except, perhaps, the hold. The keeper must forget its session.
+        HedgerowError: Nothing of the group was committed except, perhaps, the hold. The repository must forget its
+            session.
     """
-    session = keeper.current()
-    _look_up(keeper, waiting)
-    return _Group(keeper, session, _lines(waiting)).run()
+    session = repository.current()
+    _look_up(repository, waiting)
+    return _Group(repository, session, _lines(waiting)).run()
 
 
-def _look_up(keeper: Keeper, waiting: Sequence[Request]) -> None:
+def _look_up(repository: SessionRepository, waiting: Sequence[PendingRequest]) -> None:
     """Look up earlier answers, given here or by other processes, of requests that were sent more than once."""
     twins: dict[int, dict[int, GivenAnswer]] = {}
     for each in waiting:
         if each.number is None:
             continue
-        if each.known_at != keeper.changes:
-            each.given |= keeper.store.answered(each.number)
-            each.known_at = keeper.changes
+        if each.known_at != repository.changes:
+            each.given |= repository.store.answered(each.number)
+            each.known_at = repository.changes
         shared = twins.setdefault(each.number, each.given)
         shared |= each.given
         each.given = shared
 
 
-def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
+def _lines(waiting: Sequence[PendingRequest]) -> list[tuple[PendingRequest, int]]:
     """The questions of a group: some of each request, so that a long one does not keep the others waiting."""
     most = MOST_TOGETHER if len(waiting) == 1 else MOST_OF_ONE
     twins: set[int] = set()
-    listed: list[tuple[Request, int]] = []
+    listed: list[tuple[PendingRequest, int]] = []
     for each in waiting:
         if each.number not in twins:  # else it is the same request, sent once more
             listed += [(each, at) for at in each.open[:most]]
@@ -147,14 +148,16 @@ def _lines(waiting: Sequence[Request]) -> list[tuple[Request, int]]:
 class _Group:
     """One group while it is answered."""
 
-    def __init__(self, keeper: Keeper, session: OnlineSession, lines: Sequence[tuple[Request, int]]) -> None:
-        self._keeper = keeper
+    def __init__(
+        self, repository: SessionRepository, session: OnlineSession, lines: Sequence[tuple[PendingRequest, int]]
+    ) -> None:
+        self._repository = repository
         self._session = session
         self._lines = lines
         self._grants: dict[int, Grant] = {}
         self._held = False
-        self._answers: list[tuple[Request, GivenAnswer]] = []
-        self._failures: dict[Request, HedgerowError] = {}
+        self._answers: list[tuple[PendingRequest, GivenAnswer]] = []
+        self._failures: dict[PendingRequest, HedgerowError] = {}
 
     def run(self) -> bool:
         self._hold()
@@ -162,9 +165,9 @@ class _Group:
             if not self._answer(request, at):
                 break
         if self._held:
-            self._keeper.reached("looked")
+            self._repository.reached("looked")
         if self._held or self._answers:
-            kept = self._keeper.keep(self._session, [answer for _, answer in self._answers])
+            kept = self._repository.keep(self._session, [answer for _, answer in self._answers])
             for (request, _), answer in zip(self._answers, kept, strict=True):
                 request.given[answer.position] = answer
         for request, failure in self._failures.items():
@@ -175,7 +178,7 @@ class _Group:
         """Find the first question that looks at the data, and commit what that can cost."""
         before: Counter[int] = Counter()
         stored: Counter[int] = Counter()
-        full: set[Request] = set()
+        full: set[PendingRequest] = set()
         for request, at in self._lines:
             person, size = request.person, request.size(at)
             if request in full or not self._has_room(person, stored[person] + size):
@@ -187,15 +190,15 @@ class _Group:
             before[person] += 1
             stored[person] += size
 
-    def _would_look(self, request: Request, at: int) -> bool:
+    def _would_look(self, request: PendingRequest, at: int) -> bool:
         try:
             return self._reason_against(request.question(at), request.person) is None
         except QuestionTooLargeError:
             return False
 
-    def _reason_against(self, question: Asked, person: int) -> str | None:
+    def _reason_against(self, question: Question, person: int) -> str | None:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
-        if self._keeper.is_closed:
+        if self._repository.is_closed:
             return _CLOSED
         if not self._session.looks(question):
             return ""
@@ -204,14 +207,14 @@ class _Group:
         return None if self._pays(person) else _USED_UP
 
     def _take_hold(self, person: int) -> None:
-        session, marked = self._session, self._keeper.mark
+        session, marked = self._session, self._repository.mark
         opens = session.epoch_charge > 0.0
         if session.prepare():  # if not, nothing is left for a look, for good, and the group commits that
             step = step_since(session, marked) if opens else None
-            self._keeper.hold(session.rules.answer_charge, person, step)
+            self._repository.hold(session.rules.answer_charge, person, step)
             self._held = True
 
-    def _answer(self, request: Request, at: int) -> bool:
+    def _answer(self, request: PendingRequest, at: int) -> bool:
         """Answer one question, and tell whether the next one may follow."""
         if request in self._failures:
             return True
@@ -234,7 +237,7 @@ class _Group:
         self._grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
         return found.source != "data"
 
-    def _asked(self, question: Asked, request: Request) -> OnlineAnswer | OnlineGroups | None:
+    def _asked(self, question: Question, request: PendingRequest) -> OnlineAnswer | OnlineGroups | None:
         """The answer; None if it needs a look at the data and nothing is held: the next group begins with it."""
         session, because = self._session, self._reason_against(question, request.person)
         if not (because or self._held or because is not None):
@@ -247,7 +250,7 @@ class _Group:
             return session.peek_groups(question, request.confidence, because=because)
         return session.ask_groups(question, request.confidence)
 
-    def _may_remember(self, question: Asked) -> bool:
+    def _may_remember(self, question: Question) -> bool:
         """Whether there is room for one more; decided by what was asked alone."""
         held = held_with(question)
         return held == 0 or self._session.remembered + held <= MOST_REMEMBERED
@@ -256,7 +259,7 @@ class _Group:
 
     def _grant(self, person: int) -> Grant:
         if person not in self._grants:
-            self._grants[person] = self._keeper.store.grant(self._keeper.data_set, person)
+            self._grants[person] = self._repository.store.grant(self._repository.data_set, person)
         return self._grants[person]
 
     def _pays(self, person: int) -> bool:
@@ -268,7 +271,7 @@ class _Group:
         grant = self._grant(person)
         return grant.queries is None or grant.asked + before < grant.queries
 
-    def _check_number(self, request: Request) -> None:
+    def _check_number(self, request: PendingRequest) -> None:
         if not self._may_ask(request.person):
             before = len(request.given) + sum(each is request for each, _ in self._answers)
             allowed = self._grant(request.person).queries
@@ -281,15 +284,15 @@ class _Group:
             )
 
     def _has_room(self, person: int, size: int) -> bool:
-        return size <= self._keeper.store.room(self._grant(person))
+        return size <= self._repository.store.room(self._grant(person))
 
     def _check_room(self, person: int, size: int) -> None:
         if not self._has_room(person, size):
             grant = self._grant(person)
-            raise QuotaError(stored=grant.stored, room=self._keeper.store.room(grant), needed=size)
+            raise QuotaError(stored=grant.stored, room=self._repository.store.room(grant), needed=size)
 
 
-def _given(request: Request, at: int, found: OnlineAnswer | OnlineGroups, charged: float) -> GivenAnswer:
+def _given(request: PendingRequest, at: int, found: OnlineAnswer | OnlineGroups, charged: float) -> GivenAnswer:
     told = asdict(found) | {"where": request.question(at).text, "confidence": request.confidence, "charged": charged}
     if isinstance(found, OnlineGroups):
         arrays = {name: told.pop(name + "s" * (name == "value")) for name in ("value", "low", "high")}
@@ -308,7 +311,7 @@ _OF_A_COUNT = 120
 """Bytes that hold a count of a group three times: with the ends of its interval, and as it was found out."""
 
 
-def most_bytes(query: Asked) -> int:
+def most_bytes(query: Question) -> int:
     """Bytes that a question adds to the store at most: its answer, what was found out about it, and its events.
 
     Args:

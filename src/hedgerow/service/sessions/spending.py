@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from hedgerow.algorithms.online_pmw import LOST, WATCH
-from hedgerow.service.desks.summaries import DUST, summary_of
+from hedgerow.service.sessions.summaries import DUST, summary_of
 from hedgerow.service.store import Charge, DataSet, Person, Store
 
 Kind = Literal["opening", "tests", "corrections", "lost"]

@@ -12,8 +12,8 @@ from typing import TypeVar, cast
 from hedgerow.algorithms.online_pmw import OnlineSession
 from hedgerow.errors import OutdatedError, QueryError, StoreBusyError
 from hedgerow.queries import LinearQuery, canonical
-from hedgerow.service.desks.group import Asked, Request, answer_group, most_bytes
-from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.sessions.group import PendingRequest, Question, answer_group, most_bytes
+from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store import GivenAnswer, to_json
 
 T = TypeVar("T")
@@ -30,29 +30,29 @@ class _Call:
     done: Future[object] = field(default_factory=Future)
 
 
-class Desk:
+class SessionWorker:
     """The only way to ask a data set in this process; a thread of its own does the work.
 
     Args:
-        keeper: Keeper of the data set.
+        repository: SessionRepository of the data set.
         tick: Seconds; answers of groups that looked at the data leave after a multiple of it.
     """
 
-    def __init__(self, keeper: Keeper, *, tick: float = 0.01) -> None:
+    def __init__(self, repository: SessionRepository, *, tick: float = 0.01) -> None:
         """Start the thread."""
-        self._keeper = keeper
+        self._repository = repository
         self._tick = tick
-        self._inbox: queue.SimpleQueue[Request | _Call | None] = queue.SimpleQueue()
-        self._waiting: list[Request] = []
+        self._inbox: queue.SimpleQueue[PendingRequest | _Call | None] = queue.SimpleQueue()
+        self._waiting: list[PendingRequest] = []
         self._is_open = True
         self._is_closing = False
         self._door = threading.Lock()
-        self._thread = threading.Thread(target=self._work, name="desk", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="worker", daemon=True)
         self._thread.start()
 
     def ask(
         self,
-        questions: Sequence[Asked],
+        questions: Sequence[Question],
         *,
         person: int,
         request: int | None = None,
@@ -82,12 +82,12 @@ class Desk:
         """
         asked = [canonical(each) if isinstance(each, LinearQuery) else each for each in questions]
         if request is None:
-            given = self._keeper.given([each.text for each in asked], person, statement, confidence)
+            given = self._repository.given([each.text for each in asked], person, statement, confidence)
             known = {first + at: replace(found, request=None, position=first + at) for at, found in given.items()}
         else:  # all of it is on record under its key
-            known = self._keeper.store.answered(request)
+            known = self._repository.store.answered(request)
         sizes = [most_bytes(each) + len(to_json(statement)) for each in asked]
-        waiting = Request(asked, person, request, confidence, sizes, first, statement, known)
+        waiting = PendingRequest(asked, person, request, confidence, sizes, first, statement, known)
         if waiting.open:
             self._put(waiting)
         else:
@@ -111,7 +111,7 @@ class Desk:
             self._inbox.put(None)
         self._thread.join()
 
-    def _put(self, item: Request | _Call) -> None:
+    def _put(self, item: PendingRequest | _Call) -> None:
         with self._door:  # what is put in after the end would never be answered
             if self._is_closing:
                 raise StoreBusyError("this server is being stopped", remedy="try again in a moment")
@@ -143,15 +143,15 @@ class Desk:
 
     def _call(self, call: _Call) -> None:
         try:
-            with self._keeper.alone():
-                session = self._keeper.current()
+            with self._repository.alone():
+                session = self._repository.current()
                 try:
                     found = call.run(session)
                 except QueryError as refused:  # what was asked for, not the session, is at fault
                     call.done.set_exception(refused)
                     return
         except BaseException as error:  # noqa: BLE001 - handed on to the waiting caller; the thread must continue
-            self._keeper.forget()
+            self._repository.forget()
             call.done.set_exception(error)
         else:
             call.done.set_result(found)
@@ -162,12 +162,12 @@ class Desk:
         try:
             looked = self._answered()
         except BaseException as error:  # noqa: BLE001 - handed on to all waiting callers; the thread must continue
-            self._keeper.forget()
+            self._repository.forget()
             for each in self._waiting:
                 each.failure = error
             self._rest(begun)  # it may have failed after a look
         else:
-            self._keeper.reached("committed")
+            self._repository.reached("committed")
             if looked:
                 self._rest(begun)
         for each in self._waiting:
@@ -179,12 +179,12 @@ class Desk:
         """One group; whether the data were looked at."""
         for _ in range(_TRIES - 1):
             try:
-                with self._keeper.alone():
-                    return answer_group(self._keeper, self._waiting)
+                with self._repository.alone():
+                    return answer_group(self._repository, self._waiting)
             except OutdatedError:
-                self._keeper.forget()
-        with self._keeper.alone():
-            return answer_group(self._keeper, self._waiting)
+                self._repository.forget()
+        with self._repository.alone():
+            return answer_group(self._repository, self._waiting)
 
     def _rest(self, begun: float) -> None:
         """Wait for the next tick: an outside clock should not show how long the data were looked at."""

@@ -12,9 +12,9 @@ import pytest
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.service.desks import desks as desks_module
-from hedgerow.service.desks.desks import Desks
 from hedgerow.service.http.app import create_app
+from hedgerow.service.sessions import workers as desks_module
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store.store import Store
 from tests.service.api import Api, quick_tokens, registration, write_table
@@ -34,11 +34,11 @@ def server(folder: Path) -> Iterator[tuple[Api, Register]]:
     with (
         quick_tokens(),
         closing(Store.open(folder / "store.db")) as store,
-        closing(Desks(store, data, register=register, tick=0.0)) as desks,
+        closing(SessionWorkers(store, data, register=register, tick=0.0)) as workers,
     ):
-        app = create_app(desks, store, Settings(data, requests_per_minute=None))
+        app = create_app(workers, store, Settings(data, requests_per_minute=None))
         with client_of(app) as client:
-            yield Api(app, client, store, desks, data), register
+            yield Api(app, client, store, workers, data), register
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_it_is_charged_before_the_first_row_is_read(
         assert register.spent == EPSILON
         return gathered(*arguments)
 
-    monkeypatch.setattr("hedgerow.service.desks.tables.gathered", spied)
+    monkeypatch.setattr("hedgerow.service.sessions.tables.gathered", spied)
     assert register_data_set(api, "one").status_code == 201
 
 

@@ -22,9 +22,9 @@ from hedgerow.domain.attribute import IntegerRange
 from hedgerow.domain.domain import Domain
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.desks import Desks
-from hedgerow.service.desks.tables import read_private
 from hedgerow.service.http.app import create_app
+from hedgerow.service.sessions.tables import read_private
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store.store import Store
 from tests.service.api import quick_tokens
@@ -57,7 +57,7 @@ class Served:
     """A server over HTTP, and what stands behind it."""
 
     store: Store
-    desks: Desks
+    workers: SessionWorkers
     port: int
     token: str
 
@@ -86,13 +86,13 @@ def served(folder: Path, noise: SeededNoise) -> Iterator[Served]:
     store = Store.open(folder / "store.db")
     if not store.people():
         store.add_person("ada", "custodian", by=None)
-    desks = Desks(store, folder, noise=lambda _: noise, tick=0.0)
-    app = create_app(desks, store, Settings(folder, requests_per_minute=None))
+    workers = SessionWorkers(store, folder, noise=lambda _: noise, tick=0.0)
+    app = create_app(workers, store, Settings(folder, requests_per_minute=None))
     try:
         with quick_tokens(), in_a_thread(app) as port:
-            yield Served(store, desks, port, token_of(store, store.person("ada")))
+            yield Served(store, workers, port, token_of(store, store.person("ada")))
     finally:
-        desks.close()
+        workers.close()
         store.close()
 
 
@@ -127,7 +127,7 @@ def check_replay(folder: Path, budget: Budget, config: OnlinePMW, domain: Domain
     for first, last in itertools.pairwise(cuts):
         with served(folder, noise) as server:
             if first == 0:
-                server.desks.register(new, by=server.store.person("ada"))
+                server.workers.register(new, by=server.store.person("ada"))
             told = server.ask(*texts[first:last]) if first else [server.ask(text)[0] for text in texts[:last]]
             number = server.store.data_set("people").id
             for text, each in zip(texts[first:last], told, strict=True):
@@ -183,7 +183,7 @@ def test_statements_are_answered_as_the_library_answers_them(tmp_path: Path, cas
     for number, statement in enumerate(STATEMENTS):
         with served(tmp_path, noise) as server:
             if not number:
-                server.desks.register(registration(budget=budget, config=config), by=server.store.person("ada"))
+                server.workers.register(registration(budget=budget, config=config), by=server.store.person("ada"))
             asked = {"sql": statement, "confidence": 0.9}
             told = server.send("tables", asked, key=f"key-{number}")
             data_set = server.store.data_set("people")
@@ -211,7 +211,7 @@ def test_other_confidences_are_the_librarys(tmp_path: Path) -> None:
     assert isinstance(table, Table)
     session = config.start(table, budget, noise=SeededNoise(7))
     with served(tmp_path, SeededNoise(7)) as server:
-        server.desks.register(registration(budget=budget, config=config), by=server.store.person("ada"))
+        server.workers.register(registration(budget=budget, config=config), by=server.store.person("ada"))
         for confidence in (0.5, 0.9, 0.999):
             for text, each in zip(DENSE_TEXTS, server.ask(*DENSE_TEXTS, confidence=confidence), strict=True):
                 same(each, session.ask(text, confidence))
@@ -224,9 +224,9 @@ def test_a_hypothesis_that_was_asked_for_is_the_librarys(tmp_path: Path) -> None
     session = config.start(read_private(registration().source, DOMAIN, tmp_path), budget, noise=SeededNoise(7))
     with served(tmp_path, SeededNoise(7)) as server:
         ada = server.store.person("ada")
-        data_set = server.desks.register(registration(budget=budget, config=config), by=ada)
+        data_set = server.workers.register(registration(budget=budget, config=config), by=ada)
         for text in DENSE_TEXTS:
             same(server.ask(text)[0], session.ask(text))
-            table = server.desks.marginal(data_set, ["c", "a"], person=ada)
+            table = server.workers.marginal(data_set, ["c", "a"], person=ada)
             assert np.array_equal(table, session.release().model.marginals([("a", "c")])[0].T)
-            assert len(server.desks.records(data_set, 10, person=ada)) == 10
+            assert len(server.workers.records(data_set, 10, person=ada)) == 10

@@ -19,14 +19,14 @@ from hedgerow.domain.domain import Domain
 from hedgerow.errors import QuotaError
 from hedgerow.queries.conditions.canonical import canonical, query_key
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.service.desks import group
-from hedgerow.service.desks.group import most_bytes
+from hedgerow.service.sessions import group
+from hedgerow.service.sessions.group import most_bytes
 from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, to_json
 from hedgerow.service.store.store import Store
 from tests.service.api import Api, api
-from tests.service.desks.crash import random_condition
-from tests.service.desks.test_desk import FIRES, PAY, scripted
-from tests.service.stack import ENOUGH, AtDesk, at_desk
+from tests.service.sessions.crash import random_condition
+from tests.service.sessions.test_worker import FIRES, PAY, scripted
+from tests.service.stack import ENOUGH, AtWorker, at_worker
 from tests.service.store.bookkeeping import check_charges
 from tests.service.store.cases import everything
 
@@ -69,8 +69,8 @@ def pages(store: Store) -> int:
 @pytest.mark.parametrize("fires", [True, False])
 def test_short_questions_about_many_labels_stay_short(tmp_path: Path, fires: bool) -> None:
     config = OnlinePMW(variant="pay-as-you-go", updates=40, threshold=0.02, step="residual")
-    with at_desk(tmp_path, source=wide(), config=config, noise=scripted(*[fires] * 50)) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, source=wide(), config=config, noise=scripted(*[fires] * 50)) as people:
+        people.worker.look_at(lambda _: None)
         before, size = stored(people.store), pages(people.store)
         for text in SHORT:
             (given,) = people.ask(text)
@@ -89,12 +89,12 @@ def test_short_questions_about_many_labels_stay_short(tmp_path: Path, fires: boo
 
 
 @pytest.fixture(name="people")
-def one_desk(tmp_path: Path) -> Iterator[AtDesk]:
-    with at_desk(tmp_path, config=PAY, noise=scripted(*FIRES), quota=20_000) as people:
+def one_worker(tmp_path: Path) -> Iterator[AtWorker]:
+    with at_worker(tmp_path, config=PAY, noise=scripted(*FIRES), quota=20_000) as people:
         yield people
 
 
-def test_what_a_question_takes_is_never_more_than_was_said_before(tmp_path: Path, people: AtDesk) -> None:
+def test_what_a_question_takes_is_never_more_than_was_said_before(tmp_path: Path, people: AtWorker) -> None:
     draw, asked = random.Random(3), set[str]()
     for number in range(60):
         before = _of(people, people.ada.id)
@@ -109,11 +109,11 @@ def test_what_a_question_takes_is_never_more_than_was_said_before(tmp_path: Path
     check_charges(people.store, people.data_set.id, ENOUGH.limit)
 
 
-def _of(people: AtDesk, person: int) -> int:
+def _of(people: AtWorker, person: int) -> int:
     return people.store.grant(people.data_set.id, person).stored
 
 
-def test_bytes_are_counted_for_whoever_asked(people: AtDesk) -> None:
+def test_bytes_are_counted_for_whoever_asked(people: AtWorker) -> None:
     found = people.together((people.ada, ["a = 0", "b = 0"]), (people.bob, ["c = 0", "b = 1 or a = 0"]))
     assert all(isinstance(each, list) for each in found)
     check_charges(people.store, people.data_set.id, ENOUGH.limit)
@@ -140,7 +140,7 @@ def _text(row: Any) -> str:
     return f"{name} = {DOMAIN[name].label(codes[0])}"
 
 
-def test_when_it_is_used_up_nothing_is_held_or_looked_at(people: AtDesk) -> None:
+def test_when_it_is_used_up_nothing_is_held_or_looked_at(people: AtWorker) -> None:
     said = r"have taken [\d,]+ bytes of the store(.|\n)*Remedy: ask its custodian"
     with pytest.raises(QuotaError, match=said) as found:
         ask_on(people)
@@ -159,13 +159,13 @@ def test_when_it_is_used_up_nothing_is_held_or_looked_at(people: AtDesk) -> None
     assert _of(people, people.bob.id) <= 40_000
 
 
-def ask_on(people: AtDesk) -> None:
+def ask_on(people: AtWorker) -> None:
     """Many questions, new ones and known ones."""
     for number in range(80):
         people.ask(f"b = {number % 4} and c = {number // 4 % 5} and a = {number // 20 % 2}")
 
 
-def test_requests_of_a_group_share_what_is_left(people: AtDesk) -> None:
+def test_requests_of_a_group_share_what_is_left(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, None, None, 7_000, by=None)
     texts = [[f"b = {b} and c = {c}"] for b in range(3) for c in range(3)]
     found = people.together(*texts)
@@ -174,7 +174,7 @@ def test_requests_of_a_group_share_what_is_left(people: AtDesk) -> None:
     assert _of(people, people.bob.id) <= 7_000
 
 
-def test_a_question_that_is_too_large_stops_its_request_and_no_other(people: AtDesk) -> None:
+def test_a_question_that_is_too_large_stops_its_request_and_no_other(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, None, None, 3_000, by=None)
     long = " or ".join(f"(a = {n % 2} and b = {n % 4})" for n in range(60))
     refused, given = people.together((people.bob, [long, "a = 0"]), (people.ada, ["b = 1"]))
@@ -183,7 +183,7 @@ def test_a_question_that_is_too_large_stops_its_request_and_no_other(people: AtD
     assert [each.person for each in people.answers()] == [people.ada.id]
 
 
-def test_keys_of_requests_are_counted_and_refused(people: AtDesk) -> None:
+def test_keys_of_requests_are_counted_and_refused(people: AtWorker) -> None:
     people.store.set_grant(people.data_set.id, people.bob.id, None, None, 100, by=None)
     number = people.number_of(people.bob, "k" * 60, ["a = 0"])
     taken = _of(people, people.bob.id)
@@ -194,9 +194,9 @@ def test_keys_of_requests_are_counted_and_refused(people: AtDesk) -> None:
     assert _of(people, people.bob.id) == taken
 
 
-def test_an_order_in_which_room_is_not_looked_at_is_noticed(people: AtDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_order_in_which_room_is_not_looked_at_is_noticed(people: AtWorker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group, "_REST", -300)
-    monkeypatch.setattr("hedgerow.service.desks.desk.most_bytes", lambda _: 0)
+    monkeypatch.setattr("hedgerow.service.sessions.worker.most_bytes", lambda _: 0)
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test_when_it_is_used_up_nothing_is_held_or_looked_at(people)
 

@@ -1,4 +1,3 @@
-from .desks import MOST_CONFIDENCE as MOST_CONFIDENCE, Desks as Desks
 from .first import check_share as check_share, usual_share as usual_share
 from .series import (
     Series as Series,
@@ -9,3 +8,4 @@ from .series import (
 from .spending import spending_of as spending_of
 from .summaries import ledger_file_of as ledger_file_of, ledger_of as ledger_of, summary_of as summary_of
 from .tables import domain_of as domain_of, made_up as made_up, persons_in as persons_in
+from .workers import MOST_CONFIDENCE as MOST_CONFIDENCE, SessionWorkers as SessionWorkers

@@ -1,4 +1,4 @@
-"""The tick of a desk: when answers leave says nothing about how long the data were looked at."""
+"""The tick of a worker: when answers leave says nothing about how long the data were looked at."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.desks import desk
-from hedgerow.service.desks.desk import Desk
+from hedgerow.service.sessions import worker
+from hedgerow.service.sessions.worker import SessionWorker
 from tests.privacy.mutants import Mutant, killed
-from tests.service.desks.test_desk import scripted
-from tests.service.desks.test_order_mutants import by, instead
-from tests.service.stack import Lens, at_desk, skewed
+from tests.service.sessions.test_order_mutants import by, instead
+from tests.service.sessions.test_worker import scripted
+from tests.service.stack import Lens, at_worker, skewed
 
 TICK = 2.0**-6
 
@@ -52,7 +52,7 @@ def _moment(folder: Path, took: float, fires: bool, *, fails: bool = False) -> f
     clock = Clock()
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(desk, "time", clock)
+        patch.setattr(worker, "time", clock)
 
         def look() -> None:
             clock.sleep(took * TICK)
@@ -61,9 +61,9 @@ def _moment(folder: Path, took: float, fires: bool, *, fails: bool = False) -> f
 
         people_are_asking = False
         lens = Lens(skewed(), look)
-        with at_desk(folder, source=lens, noise=scripted(fires)) as people:
-            people.desk._tick = TICK
-            people.desk.look_at(lambda _: None)
+        with at_worker(folder, source=lens, noise=scripted(fires)) as people:
+            people.worker._tick = TICK
+            people.worker.look_at(lambda _: None)
             begun, people_are_asking = clock.now, True
             with pytest.raises(MemoryError) if fails else nullcontext():
                 people.ask("a = 0")
@@ -77,18 +77,18 @@ def at_once(_: Any) -> Any:
 
 def rested_for_a_tick(_: Any) -> Any:
     """A whole tick is waited after the look, which hides nothing."""
-    return lambda self, begun: desk.time.sleep(self._tick)
+    return lambda self, begun: worker.time.sleep(self._tick)
 
 
 MUTANTS = (
     Mutant(
         "answers leave without a tick",
-        instead(Desk, "_rest", at_once),
+        instead(SessionWorker, "_rest", at_once),
         by(test_how_long_a_look_took_does_not_show, False),
     ),
     Mutant(
         "answers leave a tick after the look",
-        instead(Desk, "_rest", rested_for_a_tick),
+        instead(SessionWorker, "_rest", rested_for_a_tick),
         by(test_how_long_a_look_took_does_not_show, True),
     ),
 )

@@ -19,15 +19,15 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
 from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
-from hedgerow.service.desks.first import first_part, first_release
-from hedgerow.service.desks.tables import PrivateTable, no_records
+from hedgerow.service.sessions.first import first_part, first_release
+from hedgerow.service.sessions.tables import PrivateTable, no_records
 from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere, question_digest
 
 _TRIES = 4
 """Attempts at a commit while the store is busy."""
 
 
-class Keeper:
+class SessionRepository:
     """The session of one data set, as the store has it. For one thread, but for `given`.
 
     Args:
@@ -45,7 +45,7 @@ class Keeper:
         data_set: Number of the data set.
         store: The store.
         reached: Called at named steps.
-        changes: Number of times that the store knew more than this keeper wrote; 1 from the start.
+        changes: Number of times that the store knew more than this repository wrote; 1 from the start.
     """
 
     def __init__(

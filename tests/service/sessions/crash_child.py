@@ -1,8 +1,8 @@
 """Servers that are killed: a process that has imported everything, and forks one server after the other.
 
-``python -m tests.service.desks.crash_child FD FD`` reads lines of JSON from its standard input. For an object it forks
-a server and writes its process id; for a process id it waits for its end, and writes how it ended. The sockets FD,
-which servers accept on, outlive them: who connects while none is there is served by the next one.
+``python -m tests.service.sessions.crash_child FD FD`` reads lines of JSON from its standard input. For an object it
+forks a server and writes its process id; for a process id it waits for its end, and writes how it ended. The sockets
+FD, which servers accept on, outlive them: who connects while none is there is served by the next one.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from hedgerow.algorithms.online_pmw.journal import START, Mark, Step, step_since
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.curator import Curator
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.desk import Desk
-from hedgerow.service.desks.desks import Desks
-from hedgerow.service.desks.first import first_release
-from hedgerow.service.desks.keeper import Keeper
 from hedgerow.service.http.app import create_app
+from hedgerow.service.sessions.first import first_release
+from hedgerow.service.sessions.repository import SessionRepository
+from hedgerow.service.sessions.worker import SessionWorker
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store.anchor import Anchor, hold_to
 from hedgerow.service.store.entries import Progress
@@ -67,7 +67,7 @@ def digest_of_rows(step: Step) -> str:
 
 
 def digest_of_session(whole: Step) -> str:
-    """Of a session, as one step; what its keeper adds to the state is left out."""
+    """Of a session, as one step; what its repository adds to the state is left out."""
     state = {name: value for name, value in (whole.state or {}).items() if name != "summary"}
     return digest_of_rows(replace(whole, state=state))
 
@@ -86,7 +86,7 @@ class Announcing:
 
     def progress(self, data_set: int, since: Mark | None = None) -> Progress:
         found = self._store.progress(data_set, since)
-        if threading.current_thread().name == "desk":
+        if threading.current_thread().name == "worker":
             base = Step() if since in (None, Mark()) else self._rows
             self._rows = _added(base, found.step)
         return found
@@ -144,24 +144,24 @@ def opened(life: dict[str, Any], killer: Killer) -> Store:
     return store
 
 
-def serve_desk(life: dict[str, Any], listening: socket.socket) -> None:
-    """A desk alone; requests are lines of JSON."""
+def serve_worker(life: dict[str, Any], listening: socket.socket) -> None:
+    """A worker alone; requests are lines of JSON."""
     listening.setblocking(True)  # a server over HTTP left it otherwise
     killer = Killer(life["step"], life["passing"])
     store = opened(life, killer)
-    made: list[Keeper] = []
+    made: list[SessionRepository] = []
     announcing: Any = Announcing(store, Path(life["log"]), lambda: made[0]._session if made else None)
     source, noise = table_of(life["table"]), SeededNoise(life["seed"])
     data_set = store.data_set("people")
-    made.append(Keeper(data_set, DOMAIN, announcing, lambda: source, noise=noise, wait=20.0, reached=killer))
-    desk = Desk(made[0], tick=0.0)
+    made.append(SessionRepository(data_set, DOMAIN, announcing, lambda: source, noise=noise, wait=20.0, reached=killer))
+    worker = SessionWorker(made[0], tick=0.0)
 
     def answered(sent: dict[str, Any]) -> Any:
         number = store.request(
             data_set=data_set.id, person=sent["person"], key=sent["key"], digest=repr(sent["texts"]).encode()
         )
         questions = [question(text) for text in sent["texts"]]
-        given = desk.ask(questions, person=sent["person"], request=number)
+        given = worker.ask(questions, person=sent["person"], request=number)
         return [{**asdict(each), "at": None} for each in given]
 
     def serve(connection: socket.socket) -> None:
@@ -182,13 +182,13 @@ def serve_http(life: dict[str, Any], listening: socket.socket) -> None:
     store = opened(life, killer)
 
     def session() -> Any:
-        opened = list(desks._open.values())
-        return opened[0].desk._keeper._session if opened else None
+        opened = list(workers._open.values())
+        return opened[0].worker._repository._session if opened else None
 
     announcing: Any = Announcing(store, Path(life["log"]), session)
     noise = SeededNoise(life["seed"])
-    desks = Desks(announcing, folder, noise=lambda _: noise, tick=0.0, wait=20.0, reached=killer)
-    app = create_app(desks, announcing, Settings(folder, requests_per_minute=None))
+    workers = SessionWorkers(announcing, folder, noise=lambda _: noise, tick=0.0, wait=20.0, reached=killer)
+    app = create_app(workers, announcing, Settings(folder, requests_per_minute=None))
     uvicorn.Server(uvicorn.Config(app, log_level="error", ws="none")).run(sockets=[listening])
 
 
@@ -223,7 +223,7 @@ def main(sockets: list[socket.socket]) -> None:
         child = os.fork()
         if child == 0:
             try:
-                {"desk": serve_desk, "http": serve_http}[told["kind"]](told, sockets[told["socket"]])
+                {"worker": serve_worker, "http": serve_http}[told["kind"]](told, sockets[told["socket"]])
             except BaseException:  # noqa: BLE001 - told, and then it ends
                 traceback.print_exc()
             finally:

@@ -10,8 +10,8 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
 from hedgerow.privacy import DATA_SET, Budget, Register, budget_from_dict, budget_of_filtered, budget_of_persons
-from hedgerow.service.desks.first import MOST_WARM_CELLS, check_share
-from hedgerow.service.desks.tables import domain_of, earlier_release, is_filtered, persons_in
+from hedgerow.service.sessions.first import MOST_WARM_CELLS, check_share
+from hedgerow.service.sessions.tables import domain_of, earlier_release, is_filtered, persons_in
 from hedgerow.service.store import Registration
 
 _STAYS = "what the server's register was charged for this data set stays charged"

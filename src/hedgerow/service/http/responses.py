@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from hedgerow.service.http.sent import examples
+from hedgerow.service.http.requests import examples
 from hedgerow.service.store import Role, Token
 
 Scope = list[str] | Literal["all"]
@@ -16,20 +16,20 @@ def scope_of(token: Token) -> Scope:
     return "all" if token.data_sets is None else list(token.data_sets)
 
 
-class Told(BaseModel):
+class ApiResponse(BaseModel):
     """Base of all answers: they hold the documented fields, and nothing else of what they are made from."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class FieldProblem(Told):
+class FieldProblem(ApiResponse):
     """A fault of one field of a request."""
 
     where: str
     reason: str
 
 
-class Problem(Told):
+class Problem(ApiResponse):
     """Why a request was refused (RFC 9457)."""
 
     type: str = Field(examples=["urn:hedgerow:problem:not-there"])
@@ -41,14 +41,14 @@ class Problem(Told):
     fields: list[FieldProblem] | None = Field(None, description="Faults of single fields; with status 422.")
 
 
-class Health(Told):
+class HealthResponse(ApiResponse):
     """Health of the server."""
 
     status: Literal["ok"]
     version: str
 
 
-class Me(Told):
+class MeResponse(ApiResponse):
     """Owner and scope of the token."""
 
     person: str
@@ -58,7 +58,7 @@ class Me(Told):
     version: str
 
 
-class Mine(Told):
+class LimitsResponse(ApiResponse):
     """Limits of the person who asks, and how much of them is used."""
 
     queries: int | None = Field(description="Number of questions that may be asked; null for no limit.")
@@ -69,7 +69,7 @@ class Mine(Told):
     stored: int = Field(description="Bytes that they have added.")
 
 
-class Account(Told):
+class AccountResponse(ApiResponse):
     """The parts of a budget: they add up to its limit, but for rounding of the last digits."""
 
     opening: float = Field(description="Spent before anyone asked: the number of records, an earlier release.")
@@ -84,7 +84,7 @@ class Account(Told):
     left: float
 
 
-class Summary(Told):
+class SummaryResponse(ApiResponse):
     """A data set in short."""
 
     name: str
@@ -95,7 +95,7 @@ class Summary(Told):
     spent: float = Field(description="Part of the privacy budget that is spent.")
     limit: float
     unit: str = Field(description="Unit of the budget: epsilon, rho or mu^2/2.")
-    account: Account
+    account: AccountResponse
     updates: int = Field(
         description="Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the "
         "public model that answers questions."
@@ -114,10 +114,10 @@ class Summary(Told):
     closed: str = Field(description="Reason why the data are no longer looked at; empty while they are.")
     private: bool = Field(description="Whether all noise came from the secure source.")
     statement: str = Field(description="The privacy guarantee in a sentence.")
-    mine: Mine
+    mine: LimitsResponse
 
 
-class AttributeTold(Told):
+class AttributeResponse(ApiResponse):
     """A column and its possible values."""
 
     name: str
@@ -131,34 +131,34 @@ class AttributeTold(Told):
     other: str | None
 
 
-class DerivedTold(AttributeTold):
+class DerivedAttributeResponse(AttributeResponse):
     """A level of an attribute, or another public function of attributes: questions may be about it like any other."""
 
     sources: list[str] = Field(description="Attributes that it is made from; a level has one.")
     column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
 
 
-class DomainContent(Told):
+class DomainContentResponse(ApiResponse):
     """The domain of a data set."""
 
     domain: dict[str, Any] = Field(description="Attributes, derived ones and rules, as in domain files.")
 
 
-class DomainTold(Told):
+class DomainResponse(ApiResponse):
     """A domain that was read from a text, or checked."""
 
     domain: dict[str, Any] = Field(description="Its content, as it may be registered.")
-    attributes: list[AttributeTold]
-    derived: list[DerivedTold]
+    attributes: list[AttributeResponse]
+    derived: list[DerivedAttributeResponse]
     constraints: list[str] = Field(description="Public rules that no record breaks.")
     records: str = Field(description="Combinations of values, and how many of them are records that can exist.")
 
 
-class Detail(Summary):
+class DetailResponse(SummaryResponse):
     """A data set."""
 
-    attributes: list[AttributeTold]
-    derived: list[DerivedTold]
+    attributes: list[AttributeResponse]
+    derived: list[DerivedAttributeResponse]
     constraints: list[str] = Field(description="Public rules that no record breaks.")
     records: str = Field(
         description="Combinations of values, and how many of them are records that can exist.",
@@ -176,26 +176,26 @@ class Detail(Summary):
     source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")
 
 
-class PlanLine(Told):
+class PlanLineResponse(ApiResponse):
     """One line of a plan."""
 
     word: str = Field(examples=["answers"])
     sentence: str = Field(examples=["with 95% confidence within 2,300 records (4.6%) where a test stays quiet, ..."])
 
 
-class Plan(Told):
+class PlanResponse(ApiResponse):
     """Forecast of what asking a data set would be like."""
 
-    lines: list[PlanLine]
+    lines: list[PlanLineResponse]
 
 
-class SummaryList(Told):
+class SummaryListResponse(ApiResponse):
     """Data sets that the token opens."""
 
-    datasets: list[Summary]
+    datasets: list[SummaryResponse]
 
 
-class Answer(Told):
+class AnswerResponse(ApiResponse):
     """An answer, in counts."""
 
     sql: str = Field(description="The question in canonical form, or the statement that led to it.")
@@ -248,16 +248,16 @@ _ANSWER: JsonValue = {
 }
 
 
-class Answers(Told):
+class AnswersResponse(ApiResponse):
     """Answers in the order of the questions, and the data set after them."""
 
     model_config = examples({"answers": [_ANSWER], "dataset": _SUMMARY})
 
-    answers: list[Answer]
-    dataset: Summary
+    answers: list[AnswerResponse]
+    dataset: SummaryResponse
 
 
-class Table(Told):
+class TableResponse(ApiResponse):
     """The answer of a statement, and the data set after it."""
 
     model_config = examples(
@@ -282,10 +282,10 @@ class Table(Told):
         description="Number of questions that each source answered; all counts of the groups are one question."
     )
     charged: float = Field(description="Cost to the person's share of the budget: the price of its corrections.")
-    dataset: Summary
+    dataset: SummaryResponse
 
 
-class SeriesTold(Told):
+class SeriesResponse(ApiResponse):
     """Data sets that are asked together."""
 
     name: str
@@ -294,13 +294,13 @@ class SeriesTold(Told):
     statement: str = Field(description="The privacy guarantee of these partitions together, in a sentence.")
 
 
-class SeriesList(Told):
+class SeriesListResponse(ApiResponse):
     """Series that the token opens."""
 
-    series: list[SeriesTold]
+    series: list[SeriesResponse]
 
 
-class SeriesAnswer(Told):
+class SeriesAnswerResponse(ApiResponse):
     """An answer about several partitions, in counts."""
 
     where: str = Field(description="The condition.")
@@ -309,19 +309,19 @@ class SeriesAnswer(Told):
     high: float | None
     confidence: float | None = Field(description="Confidence of the interval; null where there is none.")
     charged: float = Field(description="Sum of what the partitions charged to the person's shares.")
-    parts: dict[str, Answer] = Field(
+    parts: dict[str, AnswerResponse] = Field(
         description="The answer of each partition; its interval has the confidence that makes all of them hold."
     )
 
 
-class SeriesAnswers(Told):
+class SeriesAnswersResponse(ApiResponse):
     """Answers in the order of the questions, and the series."""
 
-    answers: list[SeriesAnswer]
-    series: SeriesTold
+    answers: list[SeriesAnswerResponse]
+    series: SeriesResponse
 
 
-class EarlierAnswer(Answer):
+class EarlierAnswerResponse(AnswerResponse):
     """An answer that was given before."""
 
     counts: int | None = Field(
@@ -333,14 +333,14 @@ class EarlierAnswer(Answer):
     person: str
 
 
-class EarlierAnswers(Told):
+class EarlierAnswersResponse(ApiResponse):
     """A page of answers, newest first."""
 
-    answers: list[EarlierAnswer]
+    answers: list[EarlierAnswerResponse]
     next: str | None = Field(description="Cursor of the next page; null at the end.")
 
 
-class MarginalTold(Told):
+class MarginalResponse(ApiResponse):
     """A marginal of the hypothesis."""
 
     model_config = examples(
@@ -353,7 +353,7 @@ class MarginalTold(Told):
     total: float
 
 
-class SpendingEntry(Told):
+class SpendingEntryResponse(ApiResponse):
     """An amount that was spent in an interval of time."""
 
     at: datetime = Field(description="Start of the interval.")
@@ -366,18 +366,18 @@ class SpendingEntry(Told):
     amount: float
 
 
-class Spending(Told):
+class SpendingResponse(ApiResponse):
     """Spending of a budget over time."""
 
     limit: float
     unit: str
     spent: float
-    account: Account
+    account: AccountResponse
     width: int = Field(description="Length of the intervals, in seconds.")
-    entries: list[SpendingEntry] = Field(description="Oldest first; the amounts add up to `spent`.")
+    entries: list[SpendingEntryResponse] = Field(description="Oldest first; the amounts add up to `spent`.")
 
 
-class EventTold(Told):
+class EventResponse(ApiResponse):
     """One use of the data."""
 
     label: str
@@ -397,7 +397,7 @@ class EventTold(Told):
     person: str | None
 
 
-class LedgerTold(Told):
+class LedgerResponse(ApiResponse):
     """Spending of a data set, and a page of its events, newest first."""
 
     limit: float
@@ -407,11 +407,11 @@ class LedgerTold(Told):
     statement: str
     held: float = Field(description="The most that a running question can cost.")
     head: str = Field(description="Head of the hash chain of all events: 64 hexadecimal digits.")
-    events: list[EventTold]
+    events: list[EventResponse]
     next: str | None
 
 
-class LedgerFile(Told):
+class LedgerFileResponse(ApiResponse):
     """A whole ledger, oldest event first, to be checked by `hedgerow audit`."""
 
     name: str
@@ -423,7 +423,7 @@ class LedgerFile(Told):
     head: str
 
 
-class GrantTold(Told):
+class GrantResponse(ApiResponse):
     """Limits of a person on one data set, and how much of them is used."""
 
     person: str
@@ -435,13 +435,13 @@ class GrantTold(Told):
     stored: int
 
 
-class GrantList(Told):
+class GrantListResponse(ApiResponse):
     """Limits on one data set."""
 
-    grants: list[GrantTold]
+    grants: list[GrantResponse]
 
 
-class PersonTold(Told):
+class PersonResponse(ApiResponse):
     """A person who may have tokens."""
 
     name: str
@@ -449,13 +449,13 @@ class PersonTold(Told):
     created: datetime
 
 
-class PersonList(Told):
+class PersonListResponse(ApiResponse):
     """All people; for custodians of some data sets, those concerned with these."""
 
-    people: list[PersonTold]
+    people: list[PersonResponse]
 
 
-class TokenTold(Told):
+class TokenResponse(ApiResponse):
     """A token without its secret."""
 
     id: str
@@ -467,7 +467,7 @@ class TokenTold(Told):
     note: str
 
 
-class TokenMade(TokenTold):
+class NewTokenResponse(TokenResponse):
     """A token that was just made."""
 
     token: str = Field(
@@ -475,20 +475,20 @@ class TokenMade(TokenTold):
     )
 
 
-class TokenList(Told):
+class TokenListResponse(ApiResponse):
     """All tokens; for custodians of some data sets, those that open no others."""
 
-    tokens: list[TokenTold]
+    tokens: list[TokenResponse]
 
 
-class FileTold(Told):
+class UploadResponse(ApiResponse):
     """An uploaded file."""
 
     name: str
     bytes: int
 
 
-class AuditEntryTold(Told):
+class AuditEntryResponse(ApiResponse):
     """An entry of the audit log."""
 
     id: int
@@ -500,9 +500,9 @@ class AuditEntryTold(Told):
     link: str = Field(description="Link of the log's hash chain at this entry.")
 
 
-class AuditTold(Told):
+class AuditResponse(ApiResponse):
     """A page of the audit log, newest first."""
 
-    entries: list[AuditEntryTold]
+    entries: list[AuditEntryResponse]
     head: str = Field(description="Head of the hash chain of the whole log: the link of its last entry.")
     next: str | None

@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP, Budget, budget_from_dict, together
-from hedgerow.service.desks.tables import domain_of
+from hedgerow.service.sessions.tables import domain_of
 from hedgerow.service.store import DataSet, GivenAnswer, Registration, to_json
 
 

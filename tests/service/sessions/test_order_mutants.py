@@ -1,4 +1,4 @@
-"""Servers with the order of commits broken in one way each; a test of desks notices every one of them."""
+"""Servers with the order of commits broken in one way each; a test of workers notices every one of them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.journal import Step, Transcript
 from hedgerow.errors import StoreError
-from hedgerow.service.desks import group
-from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.sessions import group
+from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.entries import GivenAnswer
 from tests.privacy.mutants import Check, Mutant, Patch, killed
-from tests.service.desks import test_desk
-from tests.service.stack import at_desk
+from tests.service.sessions import test_desk
+from tests.service.stack import at_worker
 from tests.service.store import test_anchor
 
 GROUP = group._Group
 
 
 def by(test: Callable[..., None], *arguments: Any) -> Check:
-    """A test of desks as a check, in a folder of its own; whatever it raises says that it noticed something."""
+    """A test of workers as a check, in a folder of its own; whatever it raises says that it noticed something."""
 
     def check() -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -43,8 +43,8 @@ def by(test: Callable[..., None], *arguments: Any) -> Check:
 
 
 def with_people(test: Callable[[Any], None], folder: Path) -> None:
-    """For tests that take the fixture of a desk where every test fires."""
-    with at_desk(folder, noise=test_desk.scripted(*test_desk.FIRES)) as people:
+    """For tests that take the fixture of a worker where every test fires."""
+    with at_worker(folder, noise=test_desk.scripted(*test_desk.FIRES)) as people:
         test(people)
 
 
@@ -59,7 +59,7 @@ def instead(target: Any, name: str, made: Callable[[Any], Any]) -> Patch:
 def skipped(_: Any) -> Any:
     """Nothing is held; an epoch is committed, as if it were an outcome."""
 
-    def hold(self: Keeper, charge: float, person: int, step: Step | None) -> None:
+    def hold(self: SessionRepository, charge: float, person: int, step: Step | None) -> None:
         if step is not None:
             self._version = self.store.settle(self.data_set, self._version, step, []).version
             self._transcript.follow(step)
@@ -99,7 +99,7 @@ def without_the_epoch(original: Any) -> Any:
 def refunded(_: Any) -> Any:
     """Who died has not spent anything, one hopes."""
 
-    def forfeit(self: Keeper, hold: Any) -> None:
+    def forfeit(self: SessionRepository, hold: Any) -> None:
         self._version = self.store.settle(self.data_set, self._version, None, []).version
 
     return forfeit
@@ -124,7 +124,7 @@ def only_if_it_fired(original: Any) -> Any:
 def although_it_failed(original: Any) -> Any:
     """The answers leave, whether or not they could be committed."""
 
-    def keep(self: Keeper, session: Any, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
+    def keep(self: SessionRepository, session: Any, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
         try:
             kept: Sequence[GivenAnswer] = original(self, session, answers)
         except StoreError:
@@ -137,7 +137,7 @@ def although_it_failed(original: Any) -> Any:
 def in_the_background(original: Any) -> Any:
     """The answers leave while they are being committed."""
 
-    def keep(self: Keeper, session: Any, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
+    def keep(self: SessionRepository, session: Any, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
         def commit() -> None:
             with suppress(Exception):  # the test that noticed has closed the store meanwhile
                 original(self, session, answers)
@@ -152,7 +152,7 @@ def without(label: str) -> Callable[[Any], Any]:
     """Some events of the outcome are not committed."""
 
     def made(original: Any) -> Any:
-        def settle(self: Keeper, step: Step, session: Any, answers: Any) -> Any:
+        def settle(self: SessionRepository, step: Step, session: Any, answers: Any) -> Any:
             kept = tuple(event for event in step.events if event.label != label)
             return original(self, replace(step, events=kept), session, answers)
 
@@ -172,7 +172,7 @@ def to_the_end(original: Any) -> Any:
 
 
 def nothing_known(_: Any) -> Any:
-    return lambda keeper, waiting: None
+    return lambda repository, waiting: None
 
 
 def every_line(_: Any) -> Any:
@@ -220,20 +220,28 @@ def both(*patches: Patch) -> Patch:
 AT_THE_LOOK = test_desk.test_when_the_data_are_looked_at_the_most_it_can_cost_is_in_the_store
 LEFT_BEHIND = test_desk.test_what_a_crash_leaves_does_not_depend_on_the_test
 FAILED = partial(with_people, test_desk.test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost)
-DEFERRED = instead(Keeper, "hold", after_the_look)
+DEFERRED = instead(SessionRepository, "hold", after_the_look)
 
 MUTANTS = [
-    Mutant("nothing is held", instead(Keeper, "hold", skipped), by(AT_THE_LOOK, False)),
-    Mutant("held after the look", both(DEFERRED, instead(Keeper, "keep", late_holds)), by(AT_THE_LOOK, True)),
-    Mutant("held only if it fired", both(DEFERRED, instead(Keeper, "keep", only_if_it_fired)), by(LEFT_BEHIND)),
-    Mutant("half of it is held", instead(Keeper, "hold", half_as_much), by(AT_THE_LOOK, True)),
-    Mutant("the epoch is committed later", instead(Keeper, "hold", without_the_epoch), by(AT_THE_LOOK, False)),
-    Mutant("the hold of the dead is given back", instead(Keeper, "_forfeit", refunded), by(FAILED)),
+    Mutant("nothing is held", instead(SessionRepository, "hold", skipped), by(AT_THE_LOOK, False)),
+    Mutant(
+        "held after the look", both(DEFERRED, instead(SessionRepository, "keep", late_holds)), by(AT_THE_LOOK, True)
+    ),
+    Mutant(
+        "held only if it fired", both(DEFERRED, instead(SessionRepository, "keep", only_if_it_fired)), by(LEFT_BEHIND)
+    ),
+    Mutant("half of it is held", instead(SessionRepository, "hold", half_as_much), by(AT_THE_LOOK, True)),
+    Mutant(
+        "the epoch is committed later", instead(SessionRepository, "hold", without_the_epoch), by(AT_THE_LOOK, False)
+    ),
+    Mutant("the hold of the dead is given back", instead(SessionRepository, "_forfeit", refunded), by(FAILED)),
     Mutant("a lost test is no fire", instead(Transcript, "state_after_a_fire", no_fire_lost), by(FAILED)),
-    Mutant("answers leave although the commit failed", instead(Keeper, "keep", although_it_failed), by(FAILED)),
+    Mutant(
+        "answers leave although the commit failed", instead(SessionRepository, "keep", although_it_failed), by(FAILED)
+    ),
     Mutant(
         "answers leave before the commit",
-        instead(Keeper, "keep", in_the_background),
+        instead(SessionRepository, "keep", in_the_background),
         by(test_desk.test_answers_leave_only_after_their_commit),
     ),
     Mutant(
@@ -243,12 +251,12 @@ MUTANTS = [
     ),
     Mutant(
         "what fired is not charged",
-        instead(Keeper, "_settle", without("answer")),
+        instead(SessionRepository, "_settle", without("answer")),
         by(test_desk.test_budget_that_is_used_up_is_never_passed),
     ),
     Mutant(
         "the number of records is not charged",
-        instead(Keeper, "_settle", without("total")),
+        instead(SessionRepository, "_settle", without("total")),
         by(test_desk.test_the_total_is_held_before_it_is_drawn),
     ),
     Mutant(
@@ -281,7 +289,7 @@ MUTANTS = [
         instead(Anchor, "cover", if_it_can),
         by(test_anchor.test_without_an_anchor_that_can_be_written_nothing_leaves),
     ),
-    Mutant("what failed stays in memory", instead(Keeper, "forget", never_forgets), by(FAILED)),
+    Mutant("what failed stays in memory", instead(SessionRepository, "forget", never_forgets), by(FAILED)),
 ]
 
 

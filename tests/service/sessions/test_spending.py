@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.desks import spending, summaries
-from hedgerow.service.desks.spending import spending_of
-from hedgerow.service.desks.summaries import summary_of
+from hedgerow.service.sessions import spending, summaries
+from hedgerow.service.sessions.spending import spending_of
+from hedgerow.service.sessions.summaries import summary_of
 from tests.privacy.mutants import Mutant, killed
-from tests.service.desks.test_order_mutants import by, instead
-from tests.service.stack import AtDesk, at_desk
+from tests.service.sessions.test_order_mutants import by, instead
+from tests.service.stack import AtWorker, at_worker
 from tests.service.store.bookkeeping import check_account
 
 
 @contextmanager
-def asked(folder: Path, seen: list[Any] | None = None) -> Iterator[AtDesk]:
+def asked(folder: Path, seen: list[Any] | None = None) -> Iterator[AtWorker]:
     """Ada, the custodian, and Bob have asked; what both are told while the data are looked at is seen."""
-    people: list[AtDesk] = []
+    people: list[AtWorker] = []
 
     def reached(step: str) -> None:
         if people and step == "held" and seen is not None:
@@ -30,7 +30,7 @@ def asked(folder: Path, seen: list[Any] | None = None) -> Iterator[AtDesk]:
             told = (summary_of(here.store, here.data_set, each)["account"] for each in (here.ada, here.bob))
             seen.append([here.hold(), *(each["held"] for each in told)])
 
-    with at_desk(folder, reached=reached) as started:
+    with at_worker(folder, reached=reached) as started:
         people.append(started)
         started.ask("a = 1", "b = 1 and c = 0", by=started.ada)
         started.ask("b > 1", "c = 4", by=started.bob)

@@ -1,22 +1,22 @@
-"""Statements at a desk: the questions that they lead to, each of them one of the person's questions."""
+"""Statements: the questions that they lead to, each of them one of the person's questions."""
 
 import numpy as np
 
 from hedgerow.queries import Groups, LinearQuery
 from hedgerow.release import Estimate, estimates
-from hedgerow.service.desks.desk import Desk
-from hedgerow.service.desks.group import Asked
+from hedgerow.service.sessions.group import Question
+from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store import GivenAnswer
 
 
-class AtDesk:
-    """A person at a desk, as one who answers counting questions.
+class StatementAnswers:
+    """A person's way to a worker, as one who answers counting questions.
 
     The questions follow from the statement and from earlier answers alone, so that a request that is sent again asks
     the same ones, in the same order, and gets the answers that it was given.
 
     Args:
-        desk: The desk.
+        worker: The worker.
         statement: The statement.
         person: Number of the person.
         request: Number of the request with an idempotency key, or None.
@@ -25,9 +25,9 @@ class AtDesk:
         charged: Cost to the person's share of the budget so far.
     """
 
-    def __init__(self, desk: Desk, statement: str, *, person: int, request: int | None) -> None:
+    def __init__(self, worker: SessionWorker, statement: str, *, person: int, request: int | None) -> None:
         """Ask nothing yet."""
-        self._desk = desk
+        self._worker = worker
         self._statement = statement
         self._person = person
         self._request = request
@@ -41,7 +41,7 @@ class AtDesk:
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer."""
-        return self._desk.look_at(lambda session: session.guess(query))
+        return self._worker.look_at(lambda session: session.guess(query))
 
     def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
         """The counts of all groups, and their source."""
@@ -50,8 +50,8 @@ class AtDesk:
         value, low, high = (None if told[name] is None else np.array(told[name]) for name in ("value", "low", "high"))
         return estimates(np.zeros(0) if value is None else value, low, high)[: groups.size], found.source
 
-    def _answer(self, question: Asked, confidence: float) -> GivenAnswer:
-        (found,) = self._desk.ask(
+    def _answer(self, question: Question, confidence: float) -> GivenAnswer:
+        (found,) = self._worker.ask(
             [question],
             person=self._person,
             request=self._request,

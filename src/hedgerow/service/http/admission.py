@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
-from hedgerow.service.desks import Desks
 from hedgerow.service.http import problems
-from hedgerow.service.http.guards import Metrics, Rates, address_of
+from hedgerow.service.http.middleware import Metrics, Rates, address_of
 from hedgerow.service.http.problems import Kind
 from hedgerow.service.http.replies import Replies
-from hedgerow.service.http.strict import Cursors, StrictRequest, authorization, check_parameters
+from hedgerow.service.http.request_parsing import Cursors, StrictRequest, authorization, check_parameters
 from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import DataSet, Store
 
@@ -35,12 +35,12 @@ class Service:
     """Everything that the routes of one application work with.
 
     Args:
-        desks: The data sets.
+        workers: The data sets.
         store: The store.
         settings: Limits.
 
     Attributes:
-        desks: The data sets.
+        workers: The data sets.
         store: The store.
         settings: Limits.
         verifier: Finds the owner of a token.
@@ -54,9 +54,9 @@ class Service:
         waits: Requests that may wait for a data set at a time; fewer than there are threads.
     """
 
-    def __init__(self, desks: Desks, store: Store, settings: Settings) -> None:
+    def __init__(self, workers: SessionWorkers, store: Store, settings: Settings) -> None:
         """Put together what an application needs."""
-        self.desks = desks
+        self.workers = workers
         self.store = store
         self.settings = settings
         self.verifier = Verifier(store)
