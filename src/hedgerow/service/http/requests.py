@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from fastapi import Header, Path, Query
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from hedgerow.queries import MOST_OF_ONE
+from hedgerow.service.http.models import ApiModel, examples
 from hedgerow.service.http.tokens import DEFAULT_DAYS
 from hedgerow.service.sessions import MOST_CONFIDENCE
 from hedgerow.service.store import Role
@@ -81,36 +82,28 @@ Who = Annotated[
 TokenId = Annotated[str, Path(pattern=TOKEN_ID, description="The public part of the token.")]
 
 
-def examples(*samples: JsonValue) -> ConfigDict:
-    """Configuration of a model with samples of it, as OpenAPI shows them."""
-    return ConfigDict(json_schema_extra={"examples": list(samples)})
-
-
-class ApiRequest(BaseModel):
+class ApiRequest(ApiModel):
     """Base of all bodies: no undocumented fields, and no conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class PersonsRequest(ApiRequest):
-    """Persons with several records, of which a bounded number is counted, and weights; none unless given."""
+    """Persons with several records, of which a bounded number is counted, and weights; none unless given.
 
-    person: Line | None = Field(
-        None,
-        description="Column that says who a record belongs to, where persons have several: the guarantee is then about "
-        "a person with all records. It is no column of the domain, and what it holds is not told.",
-    )
-    at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
-        None, description="Number of records of a person that are counted, at most; noise is proportional to it."
-    )
-    weight: Line | None = Field(
-        None,
-        description="Column that says how often a record counts, in whole numbers. It is no column of the domain, and "
-        "what it holds is not told.",
-    )
-    largest_weight: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = Field(
-        None, description="A record with a larger weight counts as often as this; noise is proportional to it."
-    )
+    Attributes:
+        person: Column that says who a record belongs to, where persons have several: the guarantee is then about a
+            person with all records. It is no column of the domain, and what it holds is not told.
+        at_most: Number of records of a person that are counted, at most; noise is proportional to it.
+        weight: Column that says how often a record counts, in whole numbers. It is no column of the domain, and what it
+            holds is not told.
+        largest_weight: A record with a larger weight counts as often as this; noise is proportional to it.
+    """
+
+    person: Line | None = None
+    at_most: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
+    weight: Line | None = None
+    largest_weight: Annotated[int, Field(ge=1, le=MOST_OF_ONE)] | None = None
 
     @model_validator(mode="after")
     def _both_or_none(self) -> Self:
@@ -122,41 +115,31 @@ class PersonsRequest(ApiRequest):
 
 
 class SourceRequest(PersonsRequest):
-    """Place of the table, and options for reading it."""
+    """Place of the table, and options for reading it.
 
-    place: Annotated[
-        str,
-        Field(
-            min_length=1,
-            max_length=1000,
-            description="A file of the server's data folder; 'duckdb:///file.db#table'; or "
-            "'postgresql://host/database#table' (no password in it).",
-            examples=["adult.csv"],
-        ),
-    ]
+    Attributes:
+        place: A file of the server's data folder; 'duckdb:///file.db#table'; or 'postgresql://host/database#table' (no
+            password in it).
+        count_column: Column with the number of records that a row stands for.
+        coded: Whether cells hold codes instead of values.
+        where: Condition on the rows to read.
+        violations: Records that break a rule of the domain, a constraint or the function of a derived column: 'refuse'
+            the table (unless given), or 'drop' them one by one. How many are dropped is private.
+        series: The series that this table is a partition of: data sets of one domain, with records of their own.
+        in_partitions: Number of partitions of the series that may hold records of one person; 1 unless given.
+        warm: A .release file of the data folder to start from: an earlier release of the same table, whose spending
+            counts.
+    """
+
+    place: Annotated[str, Field(min_length=1, max_length=1000, examples=["adult.csv"])]
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
-    count_column: Line | None = Field(None, description="Column with the number of records that a row stands for.")
-    coded: bool = Field(False, description="Whether cells hold codes instead of values.")
-    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = Field(
-        None, description="Condition on the rows to read."
-    )
-    violations: Literal["refuse", "drop"] | None = Field(
-        None,
-        description="Records that break a rule of the domain, a constraint or the function of a derived column: "
-        "'refuse' the table (unless given), or 'drop' them one by one. How many are dropped is private.",
-    )
-    series: DataSetName | None = Field(
-        None,
-        description="The series that this table is a partition of: data sets of one domain, with records of their own.",
-    )
-    in_partitions: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        None, description="Number of partitions of the series that may hold records of one person; 1 unless given."
-    )
-    warm: Annotated[str, Field(max_length=1000)] | None = Field(
-        None,
-        description="A .release file of the data folder to start from: an earlier release of the same table, whose "
-        "spending counts.",
-    )
+    count_column: Line | None = None
+    coded: bool = False
+    where: Annotated[str, Field(max_length=LONGEST_QUESTION)] | None = None
+    violations: Literal["refuse", "drop"] | None = None
+    series: DataSetName | None = None
+    in_partitions: Annotated[int, Field(ge=1, le=1000)] | None = None
+    warm: Annotated[str, Field(max_length=1000)] | None = None
 
 
 class BudgetRequest(ApiRequest):
@@ -177,7 +160,12 @@ class BudgetRequest(ApiRequest):
 
 
 class OptionsRequest(ApiRequest):
-    """Options of the session: those of OnlinePMW, and what it starts from."""
+    """Options of the session: those of OnlinePMW, and what it starts from.
+
+    Attributes:
+        first_release: Share of the budget for a first release of all pairs of attributes, from which the session starts
+            before anybody asks; 0 for none. A quarter unless given, and none beside 'warm', 'alpha' or variant 4a.
+    """
 
     variant: Literal["4a", "4b", "4c", "pay-as-you-go"] | None = None
     queries: Annotated[int, Field(ge=1, le=10**9)] | None = None
@@ -186,20 +174,15 @@ class OptionsRequest(ApiRequest):
     updates: Annotated[int, Field(ge=1, le=10**6)] | None = None
     threshold: Annotated[float, Field(gt=0.0, le=1.0)] | None = None
     step: Literal["theorem", "residual", "refit"] | None = None
-    first_release: Annotated[
-        float | None,
-        Field(
-            ge=0.0,
-            lt=1.0,
-            description="Share of the budget for a first release of all pairs of attributes, from which the session "
-            "starts before anybody asks; 0 for none. A quarter unless given, and none beside 'warm', 'alpha' or "
-            "variant 4a.",
-        ),
-    ] = None
+    first_release: Annotated[float | None, Field(ge=0.0, lt=1.0)] = None
 
 
 class RegistrationRequest(ApiRequest):
-    """A data set to register."""
+    """A data set to register.
+
+    Attributes:
+        domain: Attributes and their values, as in domain files.
+    """
 
     model_config = examples(
         {
@@ -215,20 +198,23 @@ class RegistrationRequest(ApiRequest):
     name: DataSetName
     title: Line = ""
     source: SourceRequest
-    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(min_length=1)
     budget: BudgetRequest
     options: OptionsRequest = OptionsRequest()
 
 
 class DomainRequest(ApiRequest):
-    """A domain to check: its text, or its content."""
+    """A domain to check: its text, or its content.
+
+    Attributes:
+        text: YAML or JSON, as in domain files; aliases are not read.
+        domain: Attributes and their values, as in domain files.
+    """
 
     model_config = examples({"text": "sex: [Female, Male]\nage: {min: 17, max: 90}"})
 
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_DOMAIN)] | None = Field(
-        None, description="YAML or JSON, as in domain files; aliases are not read."
-    )
-    domain: dict[str, Any] | None = Field(None, description="Attributes and their values, as in domain files.")
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_DOMAIN)] | None = None
+    domain: dict[str, Any] | None = None
 
     @model_validator(mode="after")
     def _one_of_them(self) -> DomainRequest:
@@ -238,7 +224,12 @@ class DomainRequest(ApiRequest):
 
 
 class PlanRequest(PersonsRequest):
-    """A data set to plan for, without its table."""
+    """A data set to plan for, without its table.
+
+    Attributes:
+        domain: Attributes and their values, as in domain files.
+        records: Public estimate of the number of records.
+    """
 
     model_config = examples(
         {
@@ -248,25 +239,29 @@ class PlanRequest(PersonsRequest):
         }
     )
 
-    domain: dict[str, Any] = Field(description="Attributes and their values, as in domain files.", min_length=1)
+    domain: dict[str, Any] = Field(min_length=1)
     columns: Annotated[list[Line], Field(min_length=1, max_length=5000)] | None = None
     budget: BudgetRequest
     options: OptionsRequest = OptionsRequest()
-    records: int = Field(ge=1, lt=2**31, description="Public estimate of the number of records.")
+    records: int = Field(ge=1, lt=2**31)
 
 
 Text = Annotated[str, Field(max_length=LONGEST_QUESTION)]
 
 
 class QuestionRequest(ApiRequest):
-    """A counting question, in one of three languages."""
+    """A counting question, in one of three languages.
+
+    Attributes:
+        where: A condition alone.
+        predicate: A condition as JSON: 'attribute' with 'op' and 'value', 'between', 'in' or 'missing'; joined by
+            'and', 'or', 'not'.
+    """
 
     sql: Text | None = Field(None, examples=["SELECT COUNT(*) FROM adult WHERE sex = 'Male' AND age BETWEEN 30 AND 40"])
-    where: Text | None = Field(None, description="A condition alone.", examples=["sex = 'Male'"])
+    where: Text | None = Field(None, examples=["sex = 'Male'"])
     predicate: dict[str, Any] | None = Field(
         None,
-        description="A condition as JSON: 'attribute' with 'op' and 'value', 'between', 'in' or 'missing'; joined by "
-        "'and', 'or', 'not'.",
         examples=[{"and": [{"attribute": "age", "between": [30, 40]}, {"attribute": "sex", "in": ["Male"]}]}],
     )
 
@@ -278,7 +273,11 @@ class QuestionRequest(ApiRequest):
 
 
 class QuestionsRequest(ApiRequest):
-    """Questions to answer in order."""
+    """Questions to answer in order.
+
+    Attributes:
+        confidence: Confidence of the intervals.
+    """
 
     model_config = examples(
         {"queries": [{"sql": "SELECT COUNT(*) FROM adult WHERE sex = 'Male'"}], "confidence": 0.95},
@@ -286,35 +285,40 @@ class QuestionsRequest(ApiRequest):
     )
 
     queries: Annotated[list[QuestionRequest], Field(min_length=1, max_length=LARGEST_BATCH)]
-    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE, description="Confidence of the intervals.")] = 0.95
+    confidence: Annotated[float, Field(gt=0.0, le=MOST_CONFIDENCE)] = 0.95
 
 
 class SeriesQuestionsRequest(QuestionsRequest):
-    """Questions to answer in order about partitions of a series together."""
+    """Questions to answer in order about partitions of a series together.
+
+    Attributes:
+        partitions: Names of the partitions; all unless given.
+    """
 
     model_config = examples({"queries": [{"where": "age >= 30"}], "partitions": ["visits-2026-01", "visits-2026-02"]})
 
-    partitions: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | None = Field(
-        None, description="Names of the partitions; all unless given."
-    )
+    partitions: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | None = None
 
 
 class StatementRequest(ApiRequest):
-    """A statement to answer as a table, or the columns whose combinations are counted."""
+    """A statement to answer as a table, or the columns whose combinations are counted.
+
+    Attributes:
+        sql: SELECT with COUNT(*), SUM, AVG, MEDIAN and QUANTILE(x, share), WHERE and GROUP BY.
+        group_by: Attributes and levels, in place of sql: all combinations of their values are counted.
+        where: Beside group_by, a condition on other attributes.
+        confidence: Confidence of each interval.
+    """
 
     model_config = examples(
         {"sql": "SELECT sex, COUNT(*), AVG(age) FROM adult WHERE age < 60 GROUP BY sex"},
         {"group_by": ["sex", "age.10"], "where": "age < 60"},
     )
 
-    sql: Text | None = Field(
-        None, description="SELECT with COUNT(*), SUM, AVG, MEDIAN and QUANTILE(x, share), WHERE and GROUP BY."
-    )
-    group_by: Annotated[list[Line], Field(min_length=1, max_length=100)] | None = Field(
-        None, description="Attributes and levels, in place of sql: all combinations of their values are counted."
-    )
-    where: Text = Field("", description="Beside group_by, a condition on other attributes.")
-    confidence: Annotated[float, Field(gt=0.0, le=0.999999, description="Confidence of each interval.")] = 0.95
+    sql: Text | None = None
+    group_by: Annotated[list[Line], Field(min_length=1, max_length=100)] | None = None
+    where: Text = ""
+    confidence: Annotated[float, Field(gt=0.0, le=0.999999)] = 0.95
 
     @model_validator(mode="after")
     def _one_of_them(self) -> StatementRequest:
@@ -324,15 +328,17 @@ class StatementRequest(ApiRequest):
 
 
 class GrantRequest(ApiRequest):
-    """Limits of an analyst on one data set; null for no limit."""
+    """Limits of an analyst on one data set; null for no limit.
+
+    Attributes:
+        storage: Bytes that the questions may add to the server's store; null for the server's default.
+    """
 
     model_config = examples({"queries": 100, "budget": 0.25})
 
     queries: Count | None
     budget: Amount | None
-    storage: Count | None = Field(
-        None, description="Bytes that the questions may add to the server's store; null for the server's default."
-    )
+    storage: Count | None = None
 
 
 class PersonRequest(ApiRequest):
@@ -345,7 +351,12 @@ class PersonRequest(ApiRequest):
 
 
 class TokenRequest(ApiRequest):
-    """A token to make."""
+    """A token to make.
+
+    Attributes:
+        datasets: Names of the data sets that it opens; 'all' for all of them, also later ones.
+        days: Lifetime in days; 'ever' for a token that does not expire.
+    """
 
     model_config = examples(
         {"person": "ada", "datasets": ["adult"], "days": 90, "note": "laptop"},
@@ -353,10 +364,6 @@ class TokenRequest(ApiRequest):
     )
 
     person: PersonName
-    datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"] = Field(
-        description="Names of the data sets that it opens; 'all' for all of them, also later ones."
-    )
-    days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = Field(
-        DEFAULT_DAYS, description="Lifetime in days; 'ever' for a token that does not expire."
-    )
+    datasets: Annotated[list[DataSetName], Field(min_length=1, max_length=1000)] | Literal["all"]
+    days: Annotated[int, Field(ge=1, le=36_500)] | Literal["ever"] = DEFAULT_DAYS
     note: Line = ""

@@ -3,9 +3,9 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
-from hedgerow.service.http.requests import examples
+from hedgerow.service.http.models import ApiModel, examples
 from hedgerow.service.store import Role, Token
 
 Scope = list[str] | Literal["all"]
@@ -16,10 +16,10 @@ def scope_of(token: Token) -> Scope:
     return "all" if token.data_sets is None else list(token.data_sets)
 
 
-class ApiResponse(BaseModel):
+class ApiResponse(ApiModel):
     """Base of all answers: they hold the documented fields, and nothing else of what they are made from."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", from_attributes=True)
 
 
 class FieldProblem(ApiResponse):
@@ -30,15 +30,23 @@ class FieldProblem(ApiResponse):
 
 
 class Problem(ApiResponse):
-    """Why a request was refused (RFC 9457)."""
+    """Why a request was refused (RFC 9457).
+
+    Attributes:
+        title: The kind of problem, in words.
+        detail: The fault.
+        remedy: A way out; may be empty.
+        code: The kind of problem: the end of its type.
+        fields: Faults of single fields; with status 422.
+    """
 
     type: str = Field(examples=["urn:hedgerow:problem:not-there"])
-    title: str = Field(description="The kind of problem, in words.")
+    title: str
     status: int
-    detail: str = Field(description="The fault.")
-    remedy: str = Field(description="A way out; may be empty.")
-    code: str = Field(description="The kind of problem: the end of its type.")
-    fields: list[FieldProblem] | None = Field(None, description="Faults of single fields; with status 422.")
+    detail: str
+    remedy: str
+    code: str
+    fields: list[FieldProblem] | None = None
 
 
 class HealthResponse(ApiResponse):
@@ -49,131 +57,182 @@ class HealthResponse(ApiResponse):
 
 
 class MeResponse(ApiResponse):
-    """Owner and scope of the token."""
+    """Owner and scope of the token.
+
+    Attributes:
+        datasets: Names of the data sets that the token opens, or 'all'.
+        expires: End of the token's life; null if it does not expire.
+    """
 
     person: str
     role: Role
-    datasets: Scope = Field(description="Names of the data sets that the token opens, or 'all'.")
-    expires: datetime | None = Field(description="End of the token's life; null if it does not expire.")
+    datasets: Scope
+    expires: datetime | None
     version: str
 
 
 class LimitsResponse(ApiResponse):
-    """Limits of the person who asks, and how much of them is used."""
+    """Limits of the person who asks, and how much of them is used.
 
-    queries: int | None = Field(description="Number of questions that may be asked; null for no limit.")
+    Attributes:
+        queries: Number of questions that may be asked; null for no limit.
+        budget: Total that the questions may cost; null for all of the budget.
+        storage: Bytes that the questions may add to the server's store.
+        stored: Bytes that they have added.
+    """
+
+    queries: int | None
     asked: int
-    budget: float | None = Field(description="Total that the questions may cost; null for all of the budget.")
+    budget: float | None
     spent: float
-    storage: int = Field(description="Bytes that the questions may add to the server's store.")
-    stored: int = Field(description="Bytes that they have added.")
+    storage: int
+    stored: int
 
 
 class AccountResponse(ApiResponse):
-    """The parts of a budget: they add up to its limit, but for rounding of the last digits."""
+    """The parts of a budget: they add up to its limit, but for rounding of the last digits.
 
-    opening: float = Field(description="Spent before anyone asked: the number of records, an earlier release.")
-    mine: float = Field(description="Paid by your corrections: `mine.spent`, which what you were `charged` adds up to.")
-    others: float = Field(description="Paid by everyone else's corrections.")
-    tests: float = Field(
-        description="Charged for tests of the hypothesis when they began, of which no correction has paid its part yet."
-    )
-    held: float | None = Field(
-        description="The most that the running question can cost. Null for analysts, for whom it counts as left."
-    )
+    Attributes:
+        opening: Spent before anyone asked: the number of records, an earlier release.
+        mine: Paid by your corrections: `mine.spent`, which what you were `charged` adds up to.
+        others: Paid by everyone else's corrections.
+        tests: Charged for tests of the hypothesis when they began, of which no correction has paid its part yet.
+        held: The most that the running question can cost. Null for analysts, for whom it counts as left.
+    """
+
+    opening: float
+    mine: float
+    others: float
+    tests: float
+    held: float | None
     left: float
 
 
 class SummaryResponse(ApiResponse):
-    """A data set in short."""
+    """A data set in short.
+
+    Attributes:
+        status: Used up: the corrections or the budget are, so the data are not looked at any more.
+        spent: Part of the privacy budget that is spent.
+        unit: Unit of the budget: epsilon, rho or mu^2/2.
+        updates: Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the public
+            model that answers questions.
+        price: Cost of a correction to a person's share of the budget.
+        threshold: Error in counts from which the hypothesis is corrected, roughly; null at first.
+        total: Number of records, noisy if it is private; null at first.
+        asked: Number of questions that everyone has asked; `mine.asked` of them are yours.
+        tested: Number of different questions that were tested against the data.
+        learnt: Whether the hypothesis has learnt anything; if not, each value of it is a share of the total.
+        closed: Reason why the data are no longer looked at; empty while they are.
+        private: Whether all noise came from the secure source.
+        statement: The privacy guarantee in a sentence.
+    """
 
     name: str
     title: str
-    status: Literal["opening", "open", "used up", "closed"] = Field(
-        description="Used up: the corrections or the budget are, so the data are not looked at any more."
-    )
-    spent: float = Field(description="Part of the privacy budget that is spent.")
+    status: Literal["opening", "open", "used up", "closed"]
+    spent: float
     limit: float
-    unit: str = Field(description="Unit of the budget: epsilon, rho or mu^2/2.")
+    unit: str
     account: AccountResponse
-    updates: int = Field(
-        description="Number of corrections of the hypothesis that the budget is divided over. The hypothesis is the "
-        "public model that answers questions."
-    )
+    updates: int
     updates_left: int
-    price: float | None = Field(description="Cost of a correction to a person's share of the budget.")
-    threshold: float | None = Field(
-        description="Error in counts from which the hypothesis is corrected, roughly; null at first."
-    )
-    total: float | None = Field(description="Number of records, noisy if it is private; null at first.")
-    asked: int = Field(description="Number of questions that everyone has asked; `mine.asked` of them are yours.")
-    tested: int = Field(description="Number of different questions that were tested against the data.")
-    learnt: bool = Field(
-        description="Whether the hypothesis has learnt anything; if not, each value of it is a share of the total."
-    )
-    closed: str = Field(description="Reason why the data are no longer looked at; empty while they are.")
-    private: bool = Field(description="Whether all noise came from the secure source.")
-    statement: str = Field(description="The privacy guarantee in a sentence.")
+    price: float | None
+    threshold: float | None
+    total: float | None
+    asked: int
+    tested: int
+    learnt: bool
+    closed: str
+    private: bool
+    statement: str
     mine: LimitsResponse
 
 
 class AttributeResponse(ApiResponse):
-    """A column and its possible values."""
+    """A column and its possible values.
+
+    Attributes:
+        values: Labels of all values; null where there are more than 1,000.
+        text: The values in words, as in 'dates from 2015-01-01 to 2024-12-31'.
+        low: Smallest value; for whole numbers that are no dates, times or decimals.
+    """
 
     name: str
     kind: Literal["categorical", "integer", "binned"]
-    values: list[str] | None = Field(description="Labels of all values; null where there are more than 1,000.")
+    values: list[str] | None
     size: int
-    text: str = Field(description="The values in words, as in 'dates from 2015-01-01 to 2024-12-31'.")
-    low: int | None = Field(description="Smallest value; for whole numbers that are no dates, times or decimals.")
+    text: str
+    low: int | None
     high: int | None
     missing: str | None
     other: str | None
 
 
 class DerivedAttributeResponse(AttributeResponse):
-    """A level of an attribute, or another public function of attributes: questions may be about it like any other."""
+    """A level of an attribute, or another public function of attributes: questions may be about it like any other.
 
-    sources: list[str] = Field(description="Attributes that it is made from; a level has one.")
-    column: bool = Field(description="Whether the data have a column of this name, which is checked while reading.")
+    Attributes:
+        sources: Attributes that it is made from; a level has one.
+        column: Whether the data have a column of this name, which is checked while reading.
+    """
+
+    sources: list[str]
+    column: bool
 
 
 class DomainContentResponse(ApiResponse):
-    """The domain of a data set."""
+    """The domain of a data set.
 
-    domain: dict[str, Any] = Field(description="Attributes, derived ones and rules, as in domain files.")
+    Attributes:
+        domain: Attributes, derived ones and rules, as in domain files.
+    """
+
+    domain: dict[str, Any]
 
 
 class DomainResponse(ApiResponse):
-    """A domain that was read from a text, or checked."""
+    """A domain that was read from a text, or checked.
 
-    domain: dict[str, Any] = Field(description="Its content, as it may be registered.")
+    Attributes:
+        domain: Its content, as it may be registered.
+        constraints: Public rules that no record breaks.
+        records: Combinations of values, and how many of them are records that can exist.
+    """
+
+    domain: dict[str, Any]
     attributes: list[AttributeResponse]
     derived: list[DerivedAttributeResponse]
-    constraints: list[str] = Field(description="Public rules that no record breaks.")
-    records: str = Field(description="Combinations of values, and how many of them are records that can exist.")
+    constraints: list[str]
+    records: str
 
 
 class DetailResponse(SummaryResponse):
-    """A data set."""
+    """A data set.
+
+    Attributes:
+        constraints: Public rules that no record breaks.
+        records: Combinations of values, and how many of them are records that can exist.
+        left_out: Sentences about records that break a rule, where these are left out, and columns not read.
+        person: Column that told persons apart; null where each record is somebody's own.
+        at_most: Number of records of a person that are counted, at most.
+        weight: Column that said how often a record counts; null where each counts once.
+        largest_weight: A record with a larger weight counts as often as this.
+        source: Place of the table; for custodians.
+    """
 
     attributes: list[AttributeResponse]
     derived: list[DerivedAttributeResponse]
-    constraints: list[str] = Field(description="Public rules that no record breaks.")
-    records: str = Field(
-        description="Combinations of values, and how many of them are records that can exist.",
-        examples=["200 cells, 185 of them records that can exist (1 constraint)"],
-    )
-    left_out: str = Field(
-        description="Sentences about records that break a rule, where these are left out, and columns not read."
-    )
+    constraints: list[str]
+    records: str = Field(examples=["200 cells, 185 of them records that can exist (1 constraint)"])
+    left_out: str
     neighbours: Literal["add-remove", "replace", "replace-then-filter"]
-    person: str | None = Field(description="Column that told persons apart; null where each record is somebody's own.")
-    at_most: int | None = Field(description="Number of records of a person that are counted, at most.")
-    weight: str | None = Field(description="Column that said how often a record counts; null where each counts once.")
-    largest_weight: int | None = Field(description="A record with a larger weight counts as often as this.")
+    person: str | None
+    at_most: int | None
+    weight: str | None
+    largest_weight: int | None
     created: datetime
-    source: dict[str, Any] | None = Field(description="Place of the table; for custodians.")
+    source: dict[str, Any] | None
 
 
 class PlanLineResponse(ApiResponse):
@@ -196,18 +255,28 @@ class SummaryListResponse(ApiResponse):
 
 
 class AnswerResponse(ApiResponse):
-    """An answer, in counts."""
+    """An answer, in counts.
 
-    sql: str = Field(description="The question in canonical form, or the statement that led to it.")
-    where: str = Field(description="Its condition.")
+    Attributes:
+        sql: The question in canonical form, or the statement that led to it.
+        where: Its condition.
+        low: Lower end of an interval that holds the true count with this confidence.
+        confidence: Confidence of the interval; null where there is none.
+        covers: Meaning of the interval, and where it comes from.
+        charged: Cost to the person's share of the budget: the price of a correction, or 0.
+        spent: Total spent after it.
+    """
+
+    sql: str
+    where: str
     value: float
-    low: float | None = Field(description="Lower end of an interval that holds the true count with this confidence.")
+    low: float | None
     high: float | None
-    confidence: float | None = Field(description="Confidence of the interval; null where there is none.")
-    covers: str = Field(description="Meaning of the interval, and where it comes from.")
+    confidence: float | None
+    covers: str
     source: Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
-    charged: float = Field(description="Cost to the person's share of the budget: the price of a correction, or 0.")
-    spent: float = Field(description="Total spent after it.")
+    charged: float
+    spent: float
     updates_left: int
 
 
@@ -258,7 +327,16 @@ class AnswersResponse(ApiResponse):
 
 
 class TableResponse(ApiResponse):
-    """The answer of a statement, and the data set after it."""
+    """The answer of a statement, and the data set after it.
+
+    Attributes:
+        names: Columns of GROUP BY.
+        headings: Names of the aggregates.
+        columns: Names of all columns: each aggregate with the ends of its interval.
+        confidence: Confidence of each interval; null where there is none at all.
+        sources: Number of questions that each source answered; all counts of the groups are one question.
+        charged: Cost to the person's share of the budget: the price of its corrections.
+    """
 
     model_config = examples(
         {
@@ -273,25 +351,29 @@ class TableResponse(ApiResponse):
         }
     )
 
-    names: list[str] = Field(description="Columns of GROUP BY.")
-    headings: list[str] = Field(description="Names of the aggregates.")
-    columns: list[str] = Field(description="Names of all columns: each aggregate with the ends of its interval.")
+    names: list[str]
+    headings: list[str]
+    columns: list[str]
     rows: list[list[str | float | None]]
-    confidence: float | None = Field(description="Confidence of each interval; null where there is none at all.")
-    sources: dict[str, int] = Field(
-        description="Number of questions that each source answered; all counts of the groups are one question."
-    )
-    charged: float = Field(description="Cost to the person's share of the budget: the price of its corrections.")
+    confidence: float | None
+    sources: dict[str, int]
+    charged: float
     dataset: SummaryResponse
 
 
 class SeriesResponse(ApiResponse):
-    """Data sets that are asked together."""
+    """Data sets that are asked together.
+
+    Attributes:
+        at_most: Number of partitions that may hold records of one person, at most.
+        partitions: Names of the data sets that the token opens.
+        statement: The privacy guarantee of these partitions together, in a sentence.
+    """
 
     name: str
-    at_most: int = Field(description="Number of partitions that may hold records of one person, at most.")
-    partitions: list[str] = Field(description="Names of the data sets that the token opens.")
-    statement: str = Field(description="The privacy guarantee of these partitions together, in a sentence.")
+    at_most: int
+    partitions: list[str]
+    statement: str
 
 
 class SeriesListResponse(ApiResponse):
@@ -301,17 +383,24 @@ class SeriesListResponse(ApiResponse):
 
 
 class SeriesAnswerResponse(ApiResponse):
-    """An answer about several partitions, in counts."""
+    """An answer about several partitions, in counts.
 
-    where: str = Field(description="The condition.")
-    value: float = Field(description="Sum of the partitions' values.")
-    low: float | None = Field(description="Lower end of an interval that holds the true sum with this confidence.")
+    Attributes:
+        where: The condition.
+        value: Sum of the partitions' values.
+        low: Lower end of an interval that holds the true sum with this confidence.
+        confidence: Confidence of the interval; null where there is none.
+        charged: Sum of what the partitions charged to the person's shares.
+        parts: The answer of each partition; its interval has the confidence that makes all of them hold.
+    """
+
+    where: str
+    value: float
+    low: float | None
     high: float | None
-    confidence: float | None = Field(description="Confidence of the interval; null where there is none.")
-    charged: float = Field(description="Sum of what the partitions charged to the person's shares.")
-    parts: dict[str, AnswerResponse] = Field(
-        description="The answer of each partition; its interval has the confidence that makes all of them hold."
-    )
+    confidence: float | None
+    charged: float
+    parts: dict[str, AnswerResponse]
 
 
 class SeriesAnswersResponse(ApiResponse):
@@ -322,69 +411,96 @@ class SeriesAnswersResponse(ApiResponse):
 
 
 class EarlierAnswerResponse(AnswerResponse):
-    """An answer that was given before."""
+    """An answer that was given before.
 
-    counts: int | None = Field(
-        description="Number of counts of a group that was answered at one look, whose sum the value is, with that of "
-        "the records that a condition leaves out; null for a single question."
-    )
+    Attributes:
+        counts: Number of counts of a group that was answered at one look, whose sum the value is, with that of the
+            records that a condition leaves out; null for a single question.
+    """
+
+    counts: int | None
     id: int
     at: datetime
     person: str
 
 
 class EarlierAnswersResponse(ApiResponse):
-    """A page of answers, newest first."""
+    """A page of answers, newest first.
+
+    Attributes:
+        next: Cursor of the next page; null at the end.
+    """
 
     answers: list[EarlierAnswerResponse]
-    next: str | None = Field(description="Cursor of the next page; null at the end.")
+    next: str | None
 
 
 class MarginalResponse(ApiResponse):
-    """A marginal of the hypothesis."""
+    """A marginal of the hypothesis.
+
+    Attributes:
+        labels: Labels of each attribute's values.
+        counts: Nested lists, one level for each attribute.
+    """
 
     model_config = examples(
         {"attributes": ["sex"], "labels": [["Female", "Male"]], "counts": [16230.0, 32612.0], "total": 48842.0}
     )
 
     attributes: list[str]
-    labels: list[list[str]] = Field(description="Labels of each attribute's values.")
-    counts: list[Any] = Field(description="Nested lists, one level for each attribute.")
+    labels: list[list[str]]
+    counts: list[Any]
     total: float
 
 
 class SpendingEntryResponse(ApiResponse):
-    """An amount that was spent in an interval of time."""
+    """An amount that was spent in an interval of time.
 
-    at: datetime = Field(description="Start of the interval.")
-    kind: Literal["opening", "tests", "corrections", "lost"] = Field(
-        description="Opening: before anyone asked. Tests: charged when a test began, less what corrections take over "
-        "of it, which may be below 0. Corrections: answers of the data. Lost: questions that a crash interrupted."
-    )
+    Attributes:
+        at: Start of the interval.
+        kind: Opening: before anyone asked. Tests: charged when a test began, less what corrections take over of it,
+            which may be below 0. Corrections: answers of the data. Lost: questions that a crash interrupted.
+        person: The one who paid; for analysts null but for themselves.
+    """
+
+    at: datetime
+    kind: Literal["opening", "tests", "corrections", "lost"]
     whose: Literal["mine", "others", "nobody"]
-    person: str | None = Field(description="The one who paid; for analysts null but for themselves.")
+    person: str | None
     amount: float
 
 
 class SpendingResponse(ApiResponse):
-    """Spending of a budget over time."""
+    """Spending of a budget over time.
+
+    Attributes:
+        width: Length of the intervals, in seconds.
+        entries: Oldest first; the amounts add up to `spent`.
+    """
 
     limit: float
     unit: str
     spent: float
     account: AccountResponse
-    width: int = Field(description="Length of the intervals, in seconds.")
-    entries: list[SpendingEntryResponse] = Field(description="Oldest first; the amounts add up to `spent`.")
+    width: int
+    entries: list[SpendingEntryResponse]
 
 
 class EventResponse(ApiResponse):
-    """One use of the data."""
+    """One use of the data.
+
+    Attributes:
+        target: The question, in words.
+        question: The question: its `kind`, and the fields of that kind.
+        earlier: Whether it was charged for an earlier release.
+        number: Place in the ledger, from 0.
+    """
 
     label: str
     mechanism: str
-    target: str = Field(description="The question, in words.")
-    question: dict[str, Any] = Field(description="The question: its `kind`, and the fields of that kind.")
-    earlier: bool = Field(description="Whether it was charged for an earlier release.")
+    target: str
+    question: dict[str, Any]
+    earlier: bool
     sensitivity: float
     scale: float
     charge: float
@@ -392,46 +508,61 @@ class EventResponse(ApiResponse):
     neighbours: str
     values: int
     threshold_scale: float
-    number: int = Field(description="Place in the ledger, from 0.")
+    number: int
     at: datetime
     person: str | None
 
 
 class LedgerResponse(ApiResponse):
-    """Spending of a data set, and a page of its events, newest first."""
+    """Spending of a data set, and a page of its events, newest first.
+
+    Attributes:
+        remaining: The limit without what is spent and what is held.
+        held: The most that a running question can cost.
+        head: Head of the hash chain of all events: 64 hexadecimal digits.
+    """
 
     limit: float
     spent: float
-    remaining: float = Field(description="The limit without what is spent and what is held.")
+    remaining: float
     unit: str
     statement: str
-    held: float = Field(description="The most that a running question can cost.")
-    head: str = Field(description="Head of the hash chain of all events: 64 hexadecimal digits.")
+    held: float
+    head: str
     events: list[EventResponse]
     next: str | None
 
 
 class LedgerFileResponse(ApiResponse):
-    """A whole ledger, oldest event first, to be checked by `hedgerow audit`."""
+    """A whole ledger, oldest event first, to be checked by `hedgerow audit`.
+
+    Attributes:
+        budget: Budget as it was registered.
+        events: All events; `head` is the head of their hash chain.
+    """
 
     name: str
-    budget: dict[str, Any] = Field(description="Budget as it was registered.")
+    budget: dict[str, Any]
     statement: str
     limit: float
     unit: str
-    events: list[dict[str, Any]] = Field(description="All events; `head` is the head of their hash chain.")
+    events: list[dict[str, Any]]
     head: str
 
 
 class GrantResponse(ApiResponse):
-    """Limits of a person on one data set, and how much of them is used."""
+    """Limits of a person on one data set, and how much of them is used.
+
+    Attributes:
+        storage: Bytes that the questions may add; null for the server's default.
+    """
 
     person: str
     queries: int | None
     budget: float | None
     asked: int
     spent: float
-    storage: int | None = Field(description="Bytes that the questions may add; null for the server's default.")
+    storage: int | None
     stored: int
 
 
@@ -456,23 +587,30 @@ class PersonListResponse(ApiResponse):
 
 
 class TokenResponse(ApiResponse):
-    """A token without its secret."""
+    """A token without its secret.
+
+    Attributes:
+        datasets: Names of the data sets that it opens, or 'all'.
+        expires: End of the token's life; null if it does not expire.
+    """
 
     id: str
     person: str
-    datasets: Scope = Field(description="Names of the data sets that it opens, or 'all'.")
+    datasets: Scope
     created: datetime
-    expires: datetime | None = Field(description="End of the token's life; null if it does not expire.")
+    expires: datetime | None
     revoked: datetime | None
     note: str
 
 
 class NewTokenResponse(TokenResponse):
-    """A token that was just made."""
+    """A token that was just made.
 
-    token: str = Field(
-        description="The whole token, to sign in with; shown only now.", examples=["hgr_0123456789abcdef_..."]
-    )
+    Attributes:
+        token: The whole token, to sign in with; shown only now.
+    """
+
+    token: str = Field(examples=["hgr_0123456789abcdef_..."])
 
 
 class TokenListResponse(ApiResponse):
@@ -489,7 +627,11 @@ class UploadResponse(ApiResponse):
 
 
 class AuditEntryResponse(ApiResponse):
-    """An entry of the audit log."""
+    """An entry of the audit log.
+
+    Attributes:
+        link: Link of the log's hash chain at this entry.
+    """
 
     id: int
     at: datetime
@@ -497,12 +639,16 @@ class AuditEntryResponse(ApiResponse):
     action: str
     subject: str
     details: dict[str, Any]
-    link: str = Field(description="Link of the log's hash chain at this entry.")
+    link: str
 
 
 class AuditResponse(ApiResponse):
-    """A page of the audit log, newest first."""
+    """A page of the audit log, newest first.
+
+    Attributes:
+        head: Head of the hash chain of the whole log: the link of its last entry.
+    """
 
     entries: list[AuditEntryResponse]
-    head: str = Field(description="Head of the hash chain of the whole log: the link of its last entry.")
+    head: str
     next: str | None
