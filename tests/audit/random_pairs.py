@@ -22,7 +22,7 @@ from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import Budget
 from hedgerow.queries import LinearQuery, Relation, Workload
-from hedgerow.service.sessions import SessionWorkers, joined, open_series
+from hedgerow.service.sessions import SessionWorkers, answer_of, joined, open_series
 from hedgerow.service.store import Registration, Store
 from tests.audit.places import People, Places, with_filter
 from tests.audit.random_runs import NEIGHBOURS, AnyRun, Run, Whims, drawn, drawn_budget, question, rows_of_person, shown
@@ -187,7 +187,8 @@ class SeriesRun:
             for question_, asked in zip(self.questions, self.asked, strict=True):
                 with suppress(HedgerowError):
                     chosen = series.of([names[i] for i in asked])
-                    told += joined([workers.ask(each, [question_], person=ada) for each in chosen], 0.9)
+                    answers = {each.name: workers.ask(each, [question_], person=ada) for each in chosen}
+                    told += joined({name: [answer_of(name, *found)] for name, found in answers.items()}, 0.9)
         except HedgerowError as error:
             told += [type(error).__name__, str(error)]
         finally:

@@ -544,10 +544,16 @@ def test_every_operation_is_described(here: Api) -> None:
 
 
 def test_bodies_have_examples_that_are_taken(fresh: Api) -> None:
-    from hedgerow.service.http import sent, told
+    from hedgerow.service.http import requests, responses
 
-    asked = (sent.RegistrationRequest, sent.QuestionsRequest, sent.GrantRequest, sent.PersonRequest, sent.TokenRequest)
-    for model in (*asked, told.Answers, told.MarginalResponse):
+    asked = (
+        requests.RegistrationRequest,
+        requests.QuestionsRequest,
+        requests.GrantRequest,
+        requests.PersonRequest,
+        requests.TokenRequest,
+    )
+    for model in (*asked, responses.AnswersResponse, responses.MarginalResponse):
         for example in model.model_json_schema()["examples"]:
             model.model_validate(example)
 

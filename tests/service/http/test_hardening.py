@@ -30,7 +30,7 @@ from hedgerow.errors import (
 )
 from hedgerow.queries.core.query import LinearQuery
 from hedgerow.service.http.problems import problem_of
-from hedgerow.service.http.requests import Question
+from hedgerow.service.http.requests import QuestionRequest
 from hedgerow.service.http.routes_questions import _drawn, parsed_questions
 from hedgerow.service.http.tokens import Caller, new_token
 from hedgerow.service.sessions import group
@@ -184,20 +184,20 @@ def test_conditions_of_a_batch_fit_into_memory_together(tmp_path: Path) -> None:
     """A thousand of them, of a million cells each, were in memory at the same time."""
     wide = {"a": {"min": 0, "max": 999}, "b": {"min": 0, "max": 999}}
     domain = domain_of(wide, {})
-    asked = [Question(where=f"a = {number} or b = 1") for number in range(1000)]
+    asked = [QuestionRequest(where=f"a = {number} or b = 1") for number in range(1000)]
     with pytest.raises(TooMuchError, match="first 5 questions are larger"):
         parsed_questions(asked, domain, "wide")
     assert len(parsed_questions(asked[:4], domain, "wide")) == 4
     codes = domain_of({"code": [f"code-{number:05}" * 100 for number in range(20_000)]}, {})
-    short = parsed_questions([Question(where=f"code != '{'code-00001' * 100}'")] * 100, codes, "wide")
+    short = parsed_questions([QuestionRequest(where=f"code != '{'code-00001' * 100}'")] * 100, codes, "wide")
     assert sum(len(each.text) for each in short) < 110_000  # 2 GB, where all others were listed
     long = domain_of({"code": ["x", *(f"{number}" * 9000 for number in range(8))]}, {})
     with pytest.raises(TooMuchError, match="canonical form"):
-        parsed_questions([Question(where="code != 'x'")] * 100, long, "wide")
+        parsed_questions([QuestionRequest(where="code != 'x'")] * 100, long, "wide")
     listed = {"attribute": "a", "in": [1] * 4500}
     with pytest.raises(TooMuchError, match="characters together"):
-        parsed_questions([Question(predicate=listed)] * 20, domain, "wide")
-    assert len(parsed_questions([Question(predicate=listed)] * 10, domain, "wide")) == 10
+        parsed_questions([QuestionRequest(predicate=listed)] * 20, domain, "wide")
+    assert len(parsed_questions([QuestionRequest(predicate=listed)] * 10, domain, "wide")) == 10
 
 
 def test_files_that_nobody_fetches_do_not_pile_up(tmp_path: Path) -> None:

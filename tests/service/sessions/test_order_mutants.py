@@ -20,7 +20,7 @@ from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.entries import GivenAnswer
 from tests.privacy.mutants import Check, Mutant, Patch, killed
-from tests.service.sessions import test_desk
+from tests.service.sessions import test_worker
 from tests.service.stack import at_worker
 from tests.service.store import test_anchor
 
@@ -44,7 +44,7 @@ def by(test: Callable[..., None], *arguments: Any) -> Check:
 
 def with_people(test: Callable[[Any], None], folder: Path) -> None:
     """For tests that take the fixture of a worker where every test fires."""
-    with at_worker(folder, noise=test_desk.scripted(*test_desk.FIRES)) as people:
+    with at_worker(folder, noise=test_worker.scripted(*test_worker.FIRES)) as people:
         test(people)
 
 
@@ -217,9 +217,9 @@ def both(*patches: Patch) -> Patch:
     return patch
 
 
-AT_THE_LOOK = test_desk.test_when_the_data_are_looked_at_the_most_it_can_cost_is_in_the_store
-LEFT_BEHIND = test_desk.test_what_a_crash_leaves_does_not_depend_on_the_test
-FAILED = partial(with_people, test_desk.test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost)
+AT_THE_LOOK = test_worker.test_when_the_data_are_looked_at_the_most_it_can_cost_is_in_the_store
+LEFT_BEHIND = test_worker.test_what_a_crash_leaves_does_not_depend_on_the_test
+FAILED = partial(with_people, test_worker.test_when_the_commit_fails_nothing_leaves_and_the_hold_is_lost)
 DEFERRED = instead(SessionRepository, "hold", after_the_look)
 
 MUTANTS = [
@@ -242,37 +242,37 @@ MUTANTS = [
     Mutant(
         "answers leave before the commit",
         instead(SessionRepository, "keep", in_the_background),
-        by(test_desk.test_answers_leave_only_after_their_commit),
+        by(test_worker.test_answers_leave_only_after_their_commit),
     ),
     Mutant(
         "the group goes on after a fire",
         instead(GROUP, "_answer", to_the_end),
-        by(test_desk.test_a_group_ends_at_the_first_fire),
+        by(test_worker.test_a_group_ends_at_the_first_fire),
     ),
     Mutant(
         "what fired is not charged",
         instead(SessionRepository, "_settle", without("answer")),
-        by(test_desk.test_budget_that_is_used_up_is_never_passed),
+        by(test_worker.test_budget_that_is_used_up_is_never_passed),
     ),
     Mutant(
         "the number of records is not charged",
         instead(SessionRepository, "_settle", without("total")),
-        by(test_desk.test_the_total_is_held_before_it_is_drawn),
+        by(test_worker.test_the_total_is_held_before_it_is_drawn),
     ),
     Mutant(
         "what others answered meanwhile is not looked up",
         instead(group, "_look_up", nothing_known),
-        by(test_desk.test_a_request_sent_to_two_processes_is_answered_once),
+        by(test_worker.test_a_request_sent_to_two_processes_is_answered_once),
     ),
     Mutant(
         "a request that was sent twice is answered twice",
         instead(group, "_lines", every_line),
-        by(test_desk.test_a_request_sent_again_while_it_waits_is_answered_once, False),
+        by(test_worker.test_a_request_sent_again_while_it_waits_is_answered_once, False),
     ),
     Mutant(
         "anyone pays",
         instead(GROUP, "_pays", anyone_pays),
-        by(test_desk.test_a_share_of_the_budget_is_never_passed),
+        by(test_worker.test_a_share_of_the_budget_is_never_passed),
     ),
     Mutant(
         "answers leave before the anchor covers them",

@@ -1,11 +1,13 @@
 """Answers of the server, as OpenAPI describes them."""
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from hedgerow.service.http.models import ApiModel, examples
+from hedgerow.client import SeriesSum, ServerAnswer
+from hedgerow.service.http.models import ApiModel, Explained, examples
 from hedgerow.service.store import Role, Token
 
 Scope = list[str] | Literal["all"]
@@ -19,7 +21,7 @@ def scope_of(token: Token) -> Scope:
 class ApiResponse(ApiModel):
     """Base of all answers: they hold the documented fields, and nothing else of what they are made from."""
 
-    model_config = ConfigDict(extra="ignore", from_attributes=True)
+    model_config = ConfigDict(extra="ignore", from_attributes=True, revalidate_instances="always")
 
 
 class FieldProblem(ApiResponse):
@@ -254,30 +256,8 @@ class SummaryListResponse(ApiResponse):
     datasets: list[SummaryResponse]
 
 
-class AnswerResponse(ApiResponse):
-    """An answer, in counts.
-
-    Attributes:
-        sql: The question in canonical form, or the statement that led to it.
-        where: Its condition.
-        low: Lower end of an interval that holds the true count with this confidence.
-        confidence: Confidence of the interval; null where there is none.
-        covers: Meaning of the interval, and where it comes from.
-        charged: Cost to the person's share of the budget: the price of a correction, or 0.
-        spent: Total spent after it.
-    """
-
-    sql: str
-    where: str
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float | None
-    covers: str
-    source: Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
-    charged: float
-    spent: float
-    updates_left: int
+AnswerResponse = Annotated[ServerAnswer, Explained(ServerAnswer)]
+SeriesAnswerResponse = Annotated[SeriesSum, Explained(SeriesSum)]
 
 
 _SUMMARY: JsonValue = {
@@ -382,27 +362,6 @@ class SeriesListResponse(ApiResponse):
     series: list[SeriesResponse]
 
 
-class SeriesAnswerResponse(ApiResponse):
-    """An answer about several partitions, in counts.
-
-    Attributes:
-        where: The condition.
-        value: Sum of the partitions' values.
-        low: Lower end of an interval that holds the true sum with this confidence.
-        confidence: Confidence of the interval; null where there is none.
-        charged: Sum of what the partitions charged to the person's shares.
-        parts: The answer of each partition; its interval has the confidence that makes all of them hold.
-    """
-
-    where: str
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float | None
-    charged: float
-    parts: dict[str, AnswerResponse]
-
-
 class SeriesAnswersResponse(ApiResponse):
     """Answers in the order of the questions, and the series."""
 
@@ -410,7 +369,8 @@ class SeriesAnswersResponse(ApiResponse):
     series: SeriesResponse
 
 
-class EarlierAnswerResponse(AnswerResponse):
+@dataclass(frozen=True)
+class EarlierAnswerResponse(ServerAnswer):
     """An answer that was given before.
 
     Attributes:
@@ -431,7 +391,7 @@ class EarlierAnswersResponse(ApiResponse):
         next: Cursor of the next page; null at the end.
     """
 
-    answers: list[EarlierAnswerResponse]
+    answers: list[Annotated[EarlierAnswerResponse, Explained(EarlierAnswerResponse)]]
     next: str | None
 
 

@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import IO, Any, NoReturn
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from hedgerow.domain import Domain, in_condition
+from hedgerow.domain import Domain
 from hedgerow.errors import (
     HedgerowError,
     InvalidRequestError,
@@ -55,7 +54,6 @@ from hedgerow.service.http.requests import (
     StatementRequest,
 )
 from hedgerow.service.http.responses import (
-    AnswerResponse,
     AnswersResponse,
     EarlierAnswerResponse,
     EarlierAnswersResponse,
@@ -64,7 +62,7 @@ from hedgerow.service.http.responses import (
     TableResponse,
 )
 from hedgerow.service.http.tokens import Caller, person_in
-from hedgerow.service.sessions import summary_of
+from hedgerow.service.sessions import answer_of, summary_of, told_answer
 from hedgerow.service.store import DataSet, GivenAnswer
 
 _LONGEST_BATCH = 250_000
@@ -86,7 +84,7 @@ def ask_questions(name: Name, asked: QuestionsRequest, here: Here, by: By, key: 
             given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
         name_the_question(error, queries)
-    answers = [AnswerResponse(**told_answer(name, answer)) for answer in given]
+    answers = [answer_of(name, answer) for answer in given]
     return AnswersResponse(answers=answers, dataset=SummaryResponse(**summary_of(here.store, data_set, by.person)))
 
 
@@ -101,16 +99,9 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     request = request_number(here, data_set, by, key, asked)
     with here.waiting():
         found = here.workers.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
-    return TableResponse(
-        names=list(found.names),
-        headings=list(found.headings),
-        columns=list(found.columns),
-        rows=[list(row) for row in found.rows],
-        confidence=_confidence(found),
-        sources=dict(found.sources),
-        charged=found.charged,
-        dataset=SummaryResponse(**summary_of(here.store, data_set, by.person)),
-    )
+    told = {name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "sources", "charged")}
+    dataset = SummaryResponse(**summary_of(here.store, data_set, by.person))
+    return TableResponse(**told, confidence=_confidence(found), dataset=dataset)
 
 
 def _confidence(found: Selected) -> float | None:
@@ -131,8 +122,8 @@ def list_answers(
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
     return EarlierAnswersResponse(
         answers=[
-            EarlierAnswerResponse(
-                **told_answer(name, each)
+            EarlierAnswerResponse.of(
+                told_answer(name, each)
                 | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
             )
             for each in found
@@ -239,13 +230,6 @@ def request_number(
 def _digest(asked: QuestionsRequest | StatementRequest) -> bytes:
     """Digest that identifies a request however its JSON was written."""
     return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
-
-
-def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
-    """The fields of an answer of a data set."""
-    asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
-    confidence = None if given.low is None else given.confidence  # of no interval there is none
-    return asdict(given) | {"sql": asked, "confidence": confidence}
 
 
 _MOST_ATTRIBUTES = 3

@@ -5,15 +5,13 @@ from hedgerow.service.http import problems
 from hedgerow.service.http.admission import By, ForQuestions, ForTokens, Here, Operation, Service
 from hedgerow.service.http.requests import Key, Name, SeriesQuestionsRequest
 from hedgerow.service.http.responses import (
-    AnswerResponse,
-    SeriesAnswerResponse,
     SeriesAnswersResponse,
     SeriesListResponse,
     SeriesResponse,
 )
-from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number, told_answer
+from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number
 from hedgerow.service.http.tokens import Caller
-from hedgerow.service.sessions import Series, confidence_of_each, joined, open_series
+from hedgerow.service.sessions import Series, answer_of, confidence_of_each, joined, open_series
 
 
 def list_series(here: Here, by: By) -> SeriesListResponse:
@@ -36,32 +34,16 @@ def ask_series(name: Name, asked: SeriesQuestionsRequest, here: Here, by: By, ke
     chosen = series.of(asked.partitions)
     queries = parsed_questions(asked.queries, here.workers.domain(chosen[0]), name)
     each = confidence_of_each(asked.confidence, len(chosen))
-    answers = []
+    answers = {}
     for data_set in chosen:
         request = request_number(here, data_set, by, key, asked)
         try:
             with here.waiting():
-                answers.append(here.workers.ask(data_set, queries, person=by.person, request=request, confidence=each))
+                given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=each)
         except QuestionTooLargeError as error:
             name_the_question(error, queries)
-    return SeriesAnswersResponse(
-        answers=[
-            SeriesAnswerResponse(
-                where=found.where,
-                value=found.value,
-                low=found.low,
-                high=found.high,
-                confidence=found.confidence,
-                charged=found.charged,
-                parts={
-                    data_set.name: AnswerResponse(**told_answer(data_set.name, part))
-                    for data_set, part in zip(chosen, found.parts, strict=True)
-                },
-            )
-            for found in joined(answers, asked.confidence)
-        ],
-        series=_told(series),
-    )
+        answers[data_set.name] = [answer_of(data_set.name, answer) for answer in given]
+    return SeriesAnswersResponse(answers=joined(answers, asked.confidence), series=_told(series))
 
 
 def _open_to(here: Service, by: Caller) -> list[Series]:

@@ -6,6 +6,12 @@ from .series import (
     open_series as open_series,
 )
 from .spending import spending_of as spending_of
-from .summaries import ledger_file_of as ledger_file_of, ledger_of as ledger_of, summary_of as summary_of
+from .summaries import (
+    answer_of as answer_of,
+    ledger_file_of as ledger_file_of,
+    ledger_of as ledger_of,
+    summary_of as summary_of,
+    told_answer as told_answer,
+)
 from .tables import domain_of as domain_of, made_up as made_up, persons_in as persons_in
 from .workers import MOST_CONFIDENCE as MOST_CONFIDENCE, SessionWorkers as SessionWorkers

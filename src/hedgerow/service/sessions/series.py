@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from hedgerow.client import SeriesSum, ServerAnswer
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP, Budget, budget_from_dict, together
 from hedgerow.service.sessions.tables import domain_of
-from hedgerow.service.store import DataSet, GivenAnswer, Registration, to_json
+from hedgerow.service.store import DataSet, Registration, to_json
 
 
 @dataclass(frozen=True)
@@ -78,29 +79,6 @@ class Series:
         if not names or len(set(names)) < len(names):
             raise ConfigError("name one partition or more, each once", remedy="leave 'partitions' out for all")
         return tuple(known[name] for name in names)
-
-
-@dataclass(frozen=True)
-class Joined:
-    """The answer of a series: counts of its partitions add up.
-
-    Attributes:
-        where: The condition, in canonical form.
-        value: Sum of the values, in counts.
-        low: Sum of the lower ends; None where a partition has no interval.
-        high: Sum of the upper ends.
-        confidence: Confidence of the interval.
-        charged: Sum of the charges to the person's shares.
-        parts: The answer of each partition.
-    """
-
-    where: str
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float | None
-    charged: float
-    parts: tuple[GivenAnswer, ...]
 
 
 def part_of(described: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -202,26 +180,29 @@ def confidence_of_each(confidence: float, partitions: int) -> float:
     return 1.0 - (1.0 - confidence) / partitions
 
 
-def joined(answers: Sequence[Sequence[GivenAnswer]], confidence: float) -> list[Joined]:
+def joined(answers: Mapping[str, Sequence[ServerAnswer]], confidence: float) -> list[SeriesSum]:
     """Add up the answers of partitions, question by question.
 
     Args:
-        answers: For each partition the answers to the same questions.
+        answers: For each partition, by name, the answers to the same questions.
         confidence: Confidence of the sums; those of the partitions are `confidence_of_each`.
     """
-    return [_sum(parts, confidence) for parts in zip(*answers, strict=True)]
+    lists = zip(*answers.values(), strict=True)
+    return [_sum(dict(zip(answers, parts, strict=True)), confidence) for parts in lists]
 
 
-def _sum(parts: tuple[GivenAnswer, ...], confidence: float) -> Joined:
-    lows, highs = [each.low for each in parts], [each.high for each in parts]
-    known = None not in lows and None not in highs
-    return Joined(
-        where=parts[0].where,
-        value=sum(each.value for each in parts),
-        low=sum(each for each in lows if each is not None) if known else None,
-        high=sum(each for each in highs if each is not None) if known else None,
+def _sum(parts: Mapping[str, ServerAnswer], confidence: float) -> SeriesSum:
+    """The sum of the answers of partitions; it has an interval where each of them has one."""
+    lows = [each.low for each in parts.values() if each.low is not None]
+    highs = [each.high for each in parts.values() if each.high is not None]
+    known = len(lows) == len(highs) == len(parts)
+    return SeriesSum(
+        where=next(iter(parts.values())).where,
+        value=sum(each.value for each in parts.values()),
+        low=sum(lows) if known else None,
+        high=sum(highs) if known else None,
         confidence=confidence if known else None,
-        charged=sum(each.charged for each in parts),
+        charged=sum(each.charged for each in parts.values()),
         parts=parts,
     )
 

@@ -1,12 +1,14 @@
-"""Summaries and ledgers of data sets, from the store alone: plain public values."""
+"""Summaries, ledgers and answers of data sets, from the store alone: plain public values."""
 
 import math
 from dataclasses import asdict
 from typing import Any
 
 from hedgerow.algorithms.online_pmw import Mark
+from hedgerow.client import ServerAnswer
+from hedgerow.domain import in_condition
 from hedgerow.privacy import Ledger, budget_from_dict
-from hedgerow.service.store import DataSet, Person, Progress, Shares, Store
+from hedgerow.service.store import DataSet, GivenAnswer, Person, Progress, Shares, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
 DUST = 2.0**-40
@@ -122,3 +124,20 @@ def _statement(data_set: DataSet) -> str:
 def _ledger(data_set: DataSet, progress: Progress) -> Ledger:
     budget = budget_from_dict(data_set.registration.budget)
     return Ledger.of(budget, () if progress.step is None else progress.step.events)
+
+
+def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
+    """The fields of an answer of a data set.
+
+    Args:
+        name: Name of the data set.
+        given: The answer as the store has it.
+    """
+    asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
+    confidence = None if given.low is None else given.confidence  # of no interval there is none
+    return asdict(given) | {"sql": asked, "confidence": confidence}
+
+
+def answer_of(name: str, given: GivenAnswer) -> ServerAnswer:
+    """An answer of a data set, as people get it; see `told_answer`."""
+    return ServerAnswer.of(told_answer(name, given))
