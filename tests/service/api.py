@@ -19,7 +19,7 @@ from hedgerow.service.http.app import create_app
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.entries import Person, Role
+from hedgerow.service.store.schema import Person, Role
 from hedgerow.service.store.store import Store
 from tests.service.asgi import Client, client_of
 

@@ -23,7 +23,7 @@ from hedgerow.service.http.tokens import new_token
 from hedgerow.service.running import configured
 from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.entries import Person
+from hedgerow.service.store.schema import Person
 from hedgerow.service.store.store import Store
 from tests.service.api import quick_tokens
 

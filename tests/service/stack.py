@@ -26,8 +26,9 @@ from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
+from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Registration
 from hedgerow.service.store.people import QUOTA
+from hedgerow.service.store.schema import Person
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 

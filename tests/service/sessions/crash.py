@@ -32,8 +32,9 @@ from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
 from hedgerow.service.http.tokens import new_token
-from hedgerow.service.store.anchor import Anchor, departures
+from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.entries import Hold
+from hedgerow.service.store.restored import departures
 from hedgerow.service.store.store import Store
 from tests.engines.postgresql import database_of
 from tests.service.sessions.crash_child import digest_of_rows, digest_of_session

@@ -30,8 +30,9 @@ from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.anchor import Anchor, hold_to
+from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.entries import Progress
+from hedgerow.service.store.restored import hold_to
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 from tests.service.stack import DOMAIN, ENOUGH, condition, question, skewed

@@ -11,8 +11,8 @@ from hedgerow.algorithms.online_pmw.journal import Finding, Step
 from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Person, Registration
-from hedgerow.service.store.schema import METADATA
+from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Registration
+from hedgerow.service.store.schema import METADATA, Person
 from hedgerow.service.store.store import Store
 
 EVENT = Event(

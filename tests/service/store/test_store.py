@@ -17,8 +17,8 @@ from sqlalchemy import text
 
 from hedgerow.algorithms.online_pmw.journal import Finding, Mark, Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
-from hedgerow.service.store.entries import GivenAnswer, Grant, Hold, Progress, Token
-from hedgerow.service.store.schema import to_json
+from hedgerow.service.store.entries import GivenAnswer, Hold, Progress
+from hedgerow.service.store.schema import Grant, Token, to_json
 from hedgerow.service.store.sessions import ROW_OF_ANSWER
 from hedgerow.service.store.store import Store
 from tests.service.store.cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
