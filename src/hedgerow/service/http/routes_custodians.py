@@ -21,11 +21,8 @@ def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Curso
     place = Place("ledger", data_set.id, by.person.id)
     read = partial(here.store.events, data_set.id)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
-    events = [
-        responses.EventResponse(**each.event.described(), number=each.number, at=each.at, person=each.person)
-        for each in found
-    ]
-    return responses.LedgerResponse(**ledger_of(here.store, data_set), events=events, next=after)
+    events = [each.event.described() | {"number": each.number, "at": each.at, "person": each.person} for each in found]
+    return responses.LedgerResponse.model_validate(ledger_of(here.store, data_set) | {"events": events, "next": after})
 
 
 def get_ledger_file(name: Name, here: Here, by: By) -> responses.LedgerFileResponse:
@@ -53,9 +50,7 @@ def _grant(grant: Grant, person: str) -> responses.GrantResponse:
 
 def list_people(here: Here, by: By) -> responses.PersonListResponse:
     """All people who may have tokens; with a token for some data sets, those concerned with these."""
-    return responses.PersonListResponse(
-        people=[responses.PersonResponse(**asdict(person)) for person in people_in(here.store, by)]
-    )
+    return responses.PersonListResponse.model_validate({"people": people_in(here.store, by)})
 
 
 def add_person(asked: PersonRequest, here: Here, by: By) -> responses.PersonResponse:
@@ -64,15 +59,14 @@ def add_person(asked: PersonRequest, here: Here, by: By) -> responses.PersonResp
     This needs a token for all data sets: people belong to the whole server.
     """
     by.check_reaches_all()
-    return responses.PersonResponse(**asdict(here.store.add_person(asked.name, asked.role, by=by.person.id)))
+    return responses.PersonResponse.model_validate(here.store.add_person(asked.name, asked.role, by=by.person.id))
 
 
 def list_tokens(here: Here, by: By) -> responses.TokenListResponse:
     """Tokens, without their secrets; with a token for some data sets, those that open no others."""
     names = {person.id: person.name for person in here.store.people()}
-    return responses.TokenListResponse(
-        tokens=[responses.TokenResponse(**_token(token, names[token.person])) for token in tokens_in(here.store, by)]
-    )
+    found = [_token(token, names[token.person]) for token in tokens_in(here.store, by)]
+    return responses.TokenListResponse.model_validate({"tokens": found})
 
 
 def make_token(asked: TokenRequest, here: Here, by: By) -> responses.NewTokenResponse:
@@ -117,9 +111,7 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
     read = partial(here.store.audit, data_sets=scope, tokens=tokens)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.id)
     head = found[0].link if cursor is None and scope is None and found else here.store.audit_point().head
-    return responses.AuditResponse(
-        entries=[responses.AuditEntryResponse(**asdict(each)) for each in found], head=head, next=after
-    )
+    return responses.AuditResponse.model_validate({"entries": found, "head": head, "next": after})
 
 
 OPERATIONS = (

@@ -75,13 +75,7 @@ def check_domain(asked: DomainRequest) -> DomainResponse:
     """
     content = _content(asked.text) if asked.domain is None else asked.domain
     domain = domain_of(content, {})
-    return DomainResponse(
-        domain=content,
-        attributes=[_attribute(attribute) for attribute in domain],
-        derived=[_derived(function) for function in domain.derived],
-        constraints=[rule.text for rule in domain.constraints],
-        records=cells_in_words(domain),
-    )
+    return DomainResponse(domain=content, **_described(domain))
 
 
 def _content(text: str | None) -> dict[str, Any]:
@@ -209,10 +203,7 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> DetailResponse:
     weight = None if persons is None else persons.weight
     return DetailResponse(
         **summary_of(here.store, data_set, by.person),
-        attributes=[_attribute(attribute) for attribute in domain],
-        derived=[_derived(function) for function in domain.derived],
-        constraints=[rule.text for rule in domain.constraints],
-        records=cells_in_words(domain),
+        **_described(domain),
         left_out=" ".join(filter(None, (_records_left_out(data_set, domain), ignored_in_words(domain)))),
         neighbours=neighbours.relation.value,
         person=None if persons is None else persons.column,
@@ -226,6 +217,16 @@ def detail(here: Service, data_set: DataSet, by: Caller) -> DetailResponse:
 
 def _records_left_out(data_set: DataSet, domain: Domain) -> str:
     return LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else ""
+
+
+def _described(domain: Domain) -> dict[str, Any]:
+    """What is said of a domain, checked or registered."""
+    return {
+        "attributes": [_attribute(attribute) for attribute in domain],
+        "derived": [_derived(function) for function in domain.derived],
+        "constraints": [rule.text for rule in domain.constraints],
+        "records": cells_in_words(domain),
+    }
 
 
 def _attribute(attribute: Attribute) -> AttributeResponse:
@@ -244,7 +245,7 @@ def _attribute(attribute: Attribute) -> AttributeResponse:
 
 
 def _derived(function: Derived) -> DerivedAttributeResponse:
-    told = _attribute(function.attribute).model_dump()
+    told = vars(_attribute(function.attribute))
     return DerivedAttributeResponse(**told, sources=list(function.sources), column=function.column)
 
 
