@@ -21,7 +21,7 @@ def scope_of(token: Token) -> Scope:
 class ApiResponse(ApiModel):
     """Base of all answers: they hold the documented fields, and nothing else of what they are made from."""
 
-    model_config = ConfigDict(extra="ignore", from_attributes=True, revalidate_instances="always")
+    model_config = ConfigDict(extra="ignore", from_attributes=True)
 
 
 class FieldProblem(ApiResponse):
