@@ -8,7 +8,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -63,7 +62,7 @@ from hedgerow.service.http.responses import (
 )
 from hedgerow.service.http.tokens import Caller, person_in
 from hedgerow.service.sessions import answer_of, summary_of, told_answer
-from hedgerow.service.store import DataSet, GivenAnswer
+from hedgerow.service.store import DataSet
 
 _LONGEST_BATCH = 250_000
 """Most characters of a request's questions: reading them takes some seconds at most."""
@@ -120,25 +119,14 @@ def list_answers(
     read = partial(here.store.answers, data_set.id, person=chosen)
     found, after = here.cursors.page(place, cursor, limit, read, lambda answer: answer.id)
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
-    return EarlierAnswersResponse(
-        answers=[
-            EarlierAnswerResponse.of(
-                told_answer(name, each)
-                | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
-            )
-            for each in found
-        ],
-        next=after,
-    )
-
-
-def _counts_of(given: GivenAnswer) -> int | None:
-    return None if given.groups is None else len(given.groups["value"])
-
-
-def _second(at: datetime | None) -> datetime | None:
-    """Cut a time to whole seconds: finer ones would tell how long the data were looked at."""
-    return None if at is None else at.replace(microsecond=0)
+    answers = []
+    for each in found:
+        # Finer times than seconds would tell how long the data were looked at.
+        at = None if each.at is None else each.at.replace(microsecond=0)
+        counts = None if each.groups is None else len(each.groups["value"])
+        told = told_answer(name, each) | {"at": at, "person": names[each.person], "counts": counts}
+        answers.append(EarlierAnswerResponse.of(told))
+    return EarlierAnswersResponse(answers=answers, next=after)
 
 
 def _whose(here: Service, by: Caller, person: str | None) -> int | None:
@@ -224,12 +212,9 @@ def request_number(
     """The number of a request with an idempotency key."""
     if key is None:
         return None
-    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
-
-
-def _digest(asked: QuestionsRequest | StatementRequest) -> bytes:
-    """Digest that identifies a request however its JSON was written."""
-    return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
+    said = json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":"))  # however its JSON was written
+    digest = hashlib.sha256(said.encode()).digest()
+    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=digest)
 
 
 _MOST_ATTRIBUTES = 3
@@ -295,14 +280,10 @@ def _take(places: threading.BoundedSemaphore) -> None:
         raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
 
 
-def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
-    total = summary_of(here.store, data_set, by.person)["total"]
-    return None if total is None else min(MOST_RECORDS, max(1, round(total)))
-
-
 def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
     """Write a file and unlink it: it is gone when it is closed, however that happens."""
-    number = _default_number(here, data_set, by) if n is None else n
+    total = None if n is not None else summary_of(here.store, data_set, by.person)["total"]
+    number = n if total is None else min(MOST_RECORDS, max(1, round(total)))
     with here.waiting():
         records = here.workers.records(data_set, number, person=by.person)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
