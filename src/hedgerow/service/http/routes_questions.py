@@ -61,7 +61,7 @@ from hedgerow.service.http.responses import (
     TableResponse,
 )
 from hedgerow.service.http.tokens import Caller, person_in
-from hedgerow.service.sessions import answer_of, summary_of, told_answer
+from hedgerow.service.sessions import answer_fields, answer_of, summary_of
 from hedgerow.service.store import DataSet
 
 _LONGEST_BATCH = 250_000
@@ -124,7 +124,7 @@ def list_answers(
         # Finer times than seconds would tell how long the data were looked at.
         at = None if each.at is None else each.at.replace(microsecond=0)
         counts = None if each.groups is None else len(each.groups["value"])
-        told = told_answer(name, each) | {"at": at, "person": names[each.person], "counts": counts}
+        told = answer_fields(name, each) | {"at": at, "person": names[each.person], "counts": counts}
         answers.append(EarlierAnswerResponse.of(told))
     return EarlierAnswersResponse(answers=answers, next=after)
 

@@ -126,7 +126,7 @@ def _ledger(data_set: DataSet, progress: Progress) -> Ledger:
     return Ledger.of(budget, () if progress.step is None else progress.step.events)
 
 
-def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
+def answer_fields(name: str, given: GivenAnswer) -> dict[str, Any]:
     """The fields of an answer of a data set.
 
     Args:
@@ -139,5 +139,5 @@ def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
 
 
 def answer_of(name: str, given: GivenAnswer) -> ServerAnswer:
-    """An answer of a data set, as people get it; see `told_answer`."""
-    return ServerAnswer.of(told_answer(name, given))
+    """An answer of a data set, as people get it; see `answer_fields`."""
+    return ServerAnswer.of(answer_fields(name, given))
