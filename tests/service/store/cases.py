@@ -30,7 +30,7 @@ def registration(name: str = "adult") -> Registration:
 
 
 def answer(person: int, **changes: Any) -> GivenAnswer:
-    plain = GivenAnswer(person, None, 0, "sex = 'F'", 12.5, 1.0, None, 0.95, "noise", "hypothesis", 0.0, 0.1, 3)
+    plain = GivenAnswer(12.5, 1.0, None, "noise", "hypothesis", 0.0, 0.1, 3, person, None, 0, "sex = 'F'", 0.95)
     return replace(plain, **changes)
 
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -399,7 +399,7 @@ def test_grants_count_what_is_asked_and_spent(store: Store) -> None:
 
 
 def body_of(given: GivenAnswer) -> dict[str, object]:
-    return {name: value for name, value in vars(given).items() if name not in ROW_OF_ANSWER}
+    return {name: value for name, value in asdict(given).items() if name not in ROW_OF_ANSWER}
 
 
 def keyed(store: Store, person: int, data_set: int, key: str, digest: bytes) -> int:

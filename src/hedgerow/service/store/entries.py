@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hedgerow.algorithms.online_pmw import Step, hold as online_hold
+from hedgerow.algorithms.online_pmw import OnlineAnswer, Step, hold as online_hold
 from hedgerow.privacy import Event
 from hedgerow.queries import Neighbours
 from hedgerow.service.store.schema import Grant
@@ -107,23 +107,15 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class GivenAnswer:
-    """An answer as it leaves the server.
+class GivenAnswer(OnlineAnswer):
+    """An answer of a session as it leaves the server; ``charged`` is the cost to the person's share of the budget.
 
     Attributes:
         person: Number of the person who asked.
         request: Number of the request with an idempotency key, or None.
         position: Position of the question in its request.
         where: The condition in canonical form.
-        value: Answer in counts.
-        low: Lower end of the interval, or None.
-        high: Upper end, or None.
         confidence: Confidence of the interval.
-        covers: Meaning of the interval, in words.
-        source: Source of the answer; see ``OnlineAnswer``.
-        charged: Cost to the person's share of the budget: the price of a correction, or nothing.
-        spent: Total of the ledger after it.
-        updates_left: Number of corrections left.
         groups: The counts of a group, as lists: ``value``, and the ends of their intervals ``low`` and ``high`` (or
             None), while the answer's own value is their sum; None for a single question.
         statement: The SQL statement that led to the question; empty if it was asked by itself.
@@ -135,15 +127,7 @@ class GivenAnswer:
     request: int | None
     position: int
     where: str
-    value: float
-    low: float | None
-    high: float | None
     confidence: float
-    covers: str
-    source: str
-    charged: float
-    spent: float
-    updates_left: int
     groups: Mapping[str, Any] | None = None
     statement: str = ""
     id: int = 0
