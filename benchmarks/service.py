@@ -230,9 +230,9 @@ def main(address: str, folder: Path) -> None:
     import uvicorn
 
     from hedgerow.service.demo import demo
-    from hedgerow.service.desks import Desks
     from hedgerow.service.http import ConnectionLimits, create_app, new_token
     from hedgerow.service.running import configured, listen
+    from hedgerow.service.sessions import SessionWorkers
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Store
 
@@ -241,11 +241,11 @@ def main(address: str, folder: Path) -> None:
     ada = store.add_person("ada", "custodian", by=None)
     made = new_token(ada.id)
     store.add_token(made.token, made.salt, made.digest, by=None)
-    desks = Desks(store, folder)
+    workers = SessionWorkers(store, folder)
     for name, config in {"close": CLOSE, "far": FAR, "fitted": FITTED}.items():
         budget = PureDP(1000.0).to_dict()
-        desks.register(replace(registration(), name=name, budget=budget, config=config.parameters()), by=ada)
-    app = create_app(desks, store, Settings(folder, requests_per_minute=None))
+        workers.register(replace(registration(), name=name, budget=budget, config=config.parameters()), by=ada)
+    app = create_app(workers, store, Settings(folder, requests_per_minute=None))
     listening = listen("127.0.0.1", 0)
     sys.stdout.write(f"{listening.getsockname()[1]} {made.text}\n")
     sys.stdout.flush()

@@ -22,7 +22,7 @@ from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import Budget
 from hedgerow.queries import LinearQuery, Relation, Workload
-from hedgerow.service.desks import Desks, joined, open_series
+from hedgerow.service.sessions import SessionWorkers, answer_of, joined, open_series
 from hedgerow.service.store import Registration, Store
 from tests.audit.places import People, Places, with_filter
 from tests.audit.random_runs import NEIGHBOURS, AnyRun, Run, Whims, drawn, drawn_budget, question, rows_of_person, shown
@@ -175,23 +175,24 @@ class SeriesRun:
         folder = places.new()
         names = [f"part-{i}" for i in range(len(self.partitions))]
         store = Store.open(folder / "store.db")
-        desks = Desks(store, folder, noise=lambda name: noise[names.index(name)], tick=0.0)
+        workers = SessionWorkers(store, folder, noise=lambda name: noise[names.index(name)], tick=0.0)
         told: list[Any] = []
         try:
             ada = store.add_person("ada", "custodian", by=None)
             for name, each, people in zip(names, self.partitions, records, strict=True):
                 pyarrow.parquet.write_table(people.table(with_filter(each.workload.domain)), folder / f"{name}.parquet")
-                desks.register(self._registration(name, each), by=ada)
+                workers.register(self._registration(name, each), by=ada)
             (series,) = open_series(store.data_sets(), lambda _: True)
             told.append(series.statement)
             for question_, asked in zip(self.questions, self.asked, strict=True):
                 with suppress(HedgerowError):
                     chosen = series.of([names[i] for i in asked])
-                    told += joined([desks.ask(each, [question_], person=ada) for each in chosen], 0.9)
+                    answers = {each.name: workers.ask(each, [question_], person=ada) for each in chosen}
+                    told += joined({name: [answer_of(name, *found)] for name, found in answers.items()}, 0.9)
         except HedgerowError as error:
             told += [type(error).__name__, str(error)]
         finally:
-            desks.close()
+            workers.close()
             store.close()
         return [_plain(each) for each in told]
 

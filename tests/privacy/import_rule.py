@@ -31,7 +31,7 @@ MAY_READ_TABLES = (
     "hedgerow.cli",
     "hedgerow.synthesis",
     "experiments",
-    "hedgerow.service.desks.tables",
+    "hedgerow.service.sessions.tables",
     "hedgerow.extending",  # gives away the protocols of sources, and nothing else of data/
 )
 MAY_EVALUATE = ("hedgerow.cli", "hedgerow.comparison", "hedgerow.evaluation", "experiments")
@@ -46,7 +46,7 @@ EVALUATION = {
     "relative_entropy",
 }
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
-PRIVATE_TABLE = "hedgerow.service.desks.tables.PrivateTable"
+PRIVATE_TABLE = "hedgerow.service.sessions.tables.PrivateTable"
 TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records", "read_linked"}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}

@@ -35,8 +35,8 @@ from hedgerow.queries.core.family import Family
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Parity
 from hedgerow.queries.core.sensitivity import Neighbours
 from hedgerow.queries.workload import Workload
-from hedgerow.service.desks.registering import within_filter
-from hedgerow.service.desks.tables import is_filtered, read_private
+from hedgerow.service.sessions.registering import within_filter
+from hedgerow.service.sessions.tables import is_filtered, read_private
 from hedgerow.service.store.entries import Registration
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import Run, privacy_loss, record

@@ -125,7 +125,8 @@ PLANTED = {
     "a table in the server": ("hedgerow.service.spy", TABLE),
     "the server's own name for a table": (
         "hedgerow.service.spy",
-        "from hedgerow.service.desks.tables import PrivateTable\ndef f(data: PrivateTable):\n    return data.total()",
+        "from hedgerow.service.sessions.tables import PrivateTable\n"
+        "def f(data: PrivateTable):\n    return data.total()",
     ),
     "a table that the server just read": (
         "hedgerow.service.spy",
@@ -242,7 +243,7 @@ HARMLESS = {
     "the type of the evaluation": ("hedgerow.report.kind", "from hedgerow.privacy.evaluation import ExactErrors"),
     "a table of another library": ("hedgerow.cli.kind", "def f(console, table: Table):\n    console.print(table)"),
     "evaluating": ("hedgerow.cli.kind", "from hedgerow.privacy.evaluation import exact_errors"),
-    "opening tables for the server": ("hedgerow.service.desks.tables", TABLE),
+    "opening tables for the server": ("hedgerow.service.sessions.tables", TABLE),
     "a table of the store": ("hedgerow.service.kind", "import sqlalchemy as sa\nt = sa.table('x')\nf = t.c.x"),
     "a model's own tables": ("hedgerow.models.kind", "def f(model, w):\n    return w.answers(model)"),
 }

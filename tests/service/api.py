@@ -14,12 +14,12 @@ import numpy as np
 from fastapi import FastAPI
 
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.desks import Desks
 from hedgerow.service.http import tokens
 from hedgerow.service.http.app import create_app
 from hedgerow.service.http.tokens import new_token
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.entries import Person, Role
+from hedgerow.service.store.schema import Person, Role
 from hedgerow.service.store.store import Store
 from tests.service.asgi import Client, client_of
 
@@ -36,7 +36,7 @@ class Api:
     app: FastAPI
     client: Client
     store: Store
-    desks: Desks
+    workers: SessionWorkers
     folder: Path
     people: dict[str, Person] = field(default_factory=dict)
 
@@ -97,16 +97,16 @@ def _api(folder: Path, settings: dict[str, Any]) -> Iterator[Api]:
     data.mkdir()
     write_table(data)
     store = Store.open(folder / "store.db")
-    desks = Desks(store, data, noise=lambda _: SeededNoise(1), tick=0.0)
+    workers = SessionWorkers(store, data, noise=lambda _: SeededNoise(1), tick=0.0)
     chosen = replace(Settings(data, requests_per_minute=None, failures_per_minute=100_000), **settings)
-    app = create_app(desks, store, chosen)
+    app = create_app(workers, store, chosen)
     try:
         with client_of(app) as client:
-            here = Api(app, client, store, desks, data)
+            here = Api(app, client, store, workers, data)
             custodian = here.token("carol", "custodian")
             made = here.call("POST", "/v1/datasets", custodian, json=registration())
             assert made.status_code == 201, made.text
             yield here
     finally:
-        desks.close()
+        workers.close()
         store.close()

@@ -17,13 +17,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.desks import Desks
 from hedgerow.service.http.app import create_app
 from hedgerow.service.http.connections import ConnectionLimits
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.running import configured
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.entries import Person
+from hedgerow.service.store.schema import Person
 from hedgerow.service.store.store import Store
 from tests.service.api import quick_tokens
 
@@ -76,14 +76,16 @@ def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
     """Serve an empty store; noise is seeded, or secure without a seed."""
     (folder / "tables").mkdir(parents=True)
     store = Store.open(folder / "store.db")
-    desks = Desks(store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001)
-    app = create_app(desks, store, Settings(folder / "tables", requests_per_minute=None))
+    workers = SessionWorkers(
+        store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001
+    )
+    app = create_app(workers, store, Settings(folder / "tables", requests_per_minute=None))
     try:
         with quick_tokens(), in_a_thread(app) as port:
             token = token_of(store, store.add_person("ada", "custodian", by=None))
             yield Server(f"http://127.0.0.1:{port}/", token, folder / "tables")
     finally:
-        desks.close()
+        workers.close()
         store.close()
 
 

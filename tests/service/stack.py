@@ -1,4 +1,4 @@
-"""The parts below the API put together: a store in a folder, a small private table, and a desk for it."""
+"""The parts below the API put together: a store in a folder, a small private table, and a worker for it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.core.query import LinearQuery, Marginal
 from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.service.desks.desk import Desk
-from hedgerow.service.desks.keeper import Keeper
+from hedgerow.service.sessions.repository import SessionRepository
+from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Person, Registration
+from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Registration
 from hedgerow.service.store.people import QUOTA
+from hedgerow.service.store.schema import Person
 from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 
@@ -111,8 +112,8 @@ class Drawing:
 
 
 @dataclass
-class AtDesk:
-    """One data set at one desk.
+class AtWorker:
+    """One data set at one worker.
 
     Attributes:
         reads: How often the private table was read from where it lies.
@@ -126,8 +127,8 @@ class AtDesk:
     source: Any
     reads: int = 0
     steps: list[str] = field(default_factory=list)
-    keeper: Keeper = field(init=False)
-    desk: Desk = field(init=False)
+    repository: SessionRepository = field(init=False)
+    worker: SessionWorker = field(init=False)
 
     def ask(
         self, *texts: str, by: Person | None = None, key: str | None = None, confidence: float = 0.95
@@ -135,21 +136,21 @@ class AtDesk:
         person = by or self.bob
         number = None if key is None else self.number_of(person, key, texts)
         questions = [question(text, self.domain) for text in texts]
-        return self.desk.ask(questions, person=person.id, request=number, confidence=confidence)
+        return self.worker.ask(questions, person=person.id, request=number, confidence=confidence)
 
     def number_of(self, person: Person, key: str, texts: Sequence[str]) -> int:
         digest = repr(tuple(texts)).encode()
         return self.store.request(data_set=self.data_set.id, person=person.id, key=key, digest=digest)
 
     def together(self, *requests: Sequence[str] | tuple[Person, Sequence[str]]) -> list[list[GivenAnswer] | Exception]:
-        """Ask all at once, as one group: the desk is kept busy until all are in the queue, in this order."""
+        """Ask all at once, as one group: the worker is kept busy until all are in the queue, in this order."""
         held, free = threading.Event(), threading.Event()
 
         def busy(_: object) -> None:
             held.set()
             free.wait(10)
 
-        blocker = threading.Thread(target=lambda: self.desk.look_at(busy))
+        blocker = threading.Thread(target=lambda: self.worker.look_at(busy))
         blocker.start()
         assert held.wait(10)
         found: list[Any] = [None] * len(requests)
@@ -163,10 +164,10 @@ class AtDesk:
                 except Exception as error:  # noqa: BLE001 - handed to the test
                     found[number] = error
 
-            before = self.desk._inbox.qsize()
+            before = self.worker._inbox.qsize()
             threads.append(threading.Thread(target=run))
             threads[-1].start()
-            while self.desk._inbox.qsize() == before and threads[-1].is_alive():
+            while self.worker._inbox.qsize() == before and threads[-1].is_alive():
                 pass
         free.set()
         for thread in [blocker, *threads]:
@@ -235,7 +236,7 @@ def without_times(rows: dict[str, list[tuple[Any, ...]]]) -> dict[str, list[tupl
 
 
 @contextmanager
-def at_desk(
+def at_worker(
     folder: Path,
     *,
     source: Any = None,
@@ -244,22 +245,22 @@ def at_desk(
     noise: NoiseSource | None = None,
     read: Callable[[], Any] | None = None,
     address: str | None = None,
-    join: AtDesk | None = None,
+    join: AtWorker | None = None,
     wait: float = 5.0,
     reached: Callable[[str], None] = lambda _: None,
     store_reached: Callable[[str], None] = lambda _: None,
     anchor: Anchor | None = None,
     quota: int = QUOTA,
     first: float = 0.0,
-) -> Iterator[AtDesk]:
-    """A store in a folder with one data set at a desk; with ``join``, another process's desk for the same data set."""
+) -> Iterator[AtWorker]:
+    """A store in a folder with one data set and its worker; with ``join``, another process's worker for it."""
     store = Store.open(address or folder / "store.db", wait=wait, reached=store_reached, anchor=anchor, quota=quota)
     if join is None:
         people = store.add_person("ada", "custodian", by=None), store.add_person("bob", "analyst", by=None)
         data_set = store.register(registration(budget=budget, config=config), by=people[0].id)
-        made = AtDesk(store, *people, data_set, skewed() if source is None else source)
+        made = AtWorker(store, *people, data_set, skewed() if source is None else source)
     else:
-        made = AtDesk(store, join.ada, join.bob, join.data_set, join.source if source is None else source)
+        made = AtWorker(store, join.ada, join.bob, join.data_set, join.source if source is None else source)
 
     def reading() -> Any:
         made.reads += 1
@@ -270,12 +271,12 @@ def at_desk(
         reached(step)
 
     drawn = SeededNoise(1) if noise is None else noise
-    made.keeper = Keeper(
+    made.repository = SessionRepository(
         made.data_set, made.domain, store, reading, first=first, noise=drawn, wait=wait, reached=passed
     )
-    made.desk = Desk(made.keeper, tick=0.0)
+    made.worker = SessionWorker(made.repository, tick=0.0)
     try:
         yield made
     finally:
-        made.desk.close()
+        made.worker.close()
         store.close()

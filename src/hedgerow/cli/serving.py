@@ -15,8 +15,8 @@ from hedgerow.errors import ConfigError, MissingExtraError, NotThereError
 
 if TYPE_CHECKING:
     from hedgerow.privacy import Limit, Register
-    from hedgerow.service.desks import Desks
     from hedgerow.service.http import ConnectionLimits
+    from hedgerow.service.sessions import SessionWorkers
     from hedgerow.service.settings import Settings
     from hedgerow.service.store import Anchor, Store
 
@@ -135,9 +135,9 @@ class Serving:
             ConfigError: The address is taken.
             StoreError: The store cannot be opened.
         """
-        from hedgerow.service.desks import Desks
         from hedgerow.service.http import create_app
         from hedgerow.service.running import is_reachable, listen, run
+        from hedgerow.service.sessions import SessionWorkers
 
         with ExitStack() as stack:
             listening = stack.enter_context(closing(listen(host, port)))
@@ -147,24 +147,24 @@ class Serving:
             register = open_register(self.register, self.limit)
             if register is not None:
                 self._warn_of_others(store, register)
-            desks = stack.enter_context(closing(Desks(store, self.settings.data_folder, register=register)))
+            workers = stack.enter_context(closing(SessionWorkers(store, self.settings.data_folder, register=register)))
             if self.demo:
-                self._register(store, desks)
+                self._register(store, workers)
             return run(
-                create_app(desks, store, self.settings),
+                create_app(workers, store, self.settings),
                 listening,
                 self.connections,
-                started=lambda: self._started(store, desks, listening),
+                started=lambda: self._started(store, workers, listening),
                 quiet=self.output.quiet,
             )
 
-    def _register(self, store: Store, desks: Desks) -> None:
+    def _register(self, store: Store, workers: SessionWorkers) -> None:
         from hedgerow.service.demo import demo
         from hedgerow.service.running import FIRST_CUSTODIAN, person_of
 
         demo.lay_out(self.settings.data_folder)
         if demo.NAME not in [data_set.name for data_set in store.data_sets()]:
-            demo.register(desks, person_of(store, FIRST_CUSTODIAN, "custodian"))
+            demo.register(workers, person_of(store, FIRST_CUSTODIAN, "custodian"))
 
     def _warn_of_others(self, store: Store, register: Register) -> None:
         """Name the data sets of the store that the register knows nothing of."""
@@ -178,7 +178,7 @@ class Serving:
                 "they are about the same people (docs/server.md)."
             )
 
-    def _started(self, store: Store, desks: Desks, listening: Any) -> None:
+    def _started(self, store: Store, workers: SessionWorkers, listening: Any) -> None:
         from hedgerow.service.running import url_of, without_password
 
         tokens, address = self._tokens(store), url_of(listening)
@@ -191,7 +191,7 @@ class Serving:
             }
         )
         _show(self.output, address, tokens, demo=self.demo, days=self.days)
-        threading.Thread(target=_ahead, args=(desks,), name="ahead", daemon=True).start()
+        threading.Thread(target=_ahead, args=(workers,), name="ahead", daemon=True).start()
 
     def _tokens(self, store: Store) -> dict[str, str]:
         from hedgerow.service.running import FIRST_CUSTODIAN, first_token, person_of, token_of
@@ -303,9 +303,9 @@ def _show(output: Output, address: str, tokens: dict[str, str], *, demo: bool, d
     output.panel("\n".join(lines), title="demo" if demo else "ready")
 
 
-def _ahead(desks: Desks) -> None:
+def _ahead(workers: SessionWorkers) -> None:
     """Do in the background what the first questions would wait for."""
     from hedgerow.service.running import compile_kernels
 
-    desks.warm()
+    workers.warm()
     compile_kernels()

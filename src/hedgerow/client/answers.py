@@ -1,14 +1,20 @@
-"""Answers of a server, as objects and as tables."""
+"""Answers of a server, as objects and as tables.
+
+The server answers with these classes too, and OpenAPI describes them by their docstrings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, Literal, Self
 
 import pyarrow as pa
 
 from hedgerow.system import Tabular
+
+Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
+"""Source of an answer: hypothesis (tested against the data), data, cache, public, or hypothesis only."""
 
 
 @dataclass(frozen=True)
@@ -16,18 +22,13 @@ class ServerAnswer:
     """An answer, in counts.
 
     Attributes:
-        sql: The question in canonical form.
+        sql: The question in canonical form, or the statement that led to it.
         where: Its condition.
-        value: The answer, in counts.
-        low: Lower end of the interval, in counts; None where there is none.
-        high: Upper end.
-        confidence: Confidence of the interval; None where there is none.
-        covers: The interval in words, and where it comes from.
-        source: Source of the answer: the ``"hypothesis"``, the ``"data"``, the ``"cache"``, ``"public"`` or
-            ``"hypothesis only"``.
-        charged: Cost to the person's share of the budget.
-        spent: Total spent of the data set's budget after it.
-        updates_left: Number of corrections that are left.
+        low: Lower end of an interval that holds the true count with this confidence.
+        confidence: Confidence of the interval; null where there is none.
+        covers: Meaning of the interval, and where it comes from.
+        charged: Cost to the person's share of the budget: the price of a correction, or 0.
+        spent: Total spent after it.
 
     Example:
         >>> told = {"sql": "SELECT COUNT(*) FROM people WHERE sex = 'F'", "where": "sex = 'F'", "value": 120.0,
@@ -44,13 +45,13 @@ class ServerAnswer:
     high: float | None
     confidence: float | None
     covers: str
-    source: str
+    source: Source
     charged: float
     spent: float
     updates_left: int
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> ServerAnswer:
+    def of(cls, told: Mapping[str, Any]) -> Self:
         """Read what a server tells; what a newer one tells besides is left out."""
         return cls(**{each.name: told[each.name] for each in fields(cls)})
 
@@ -69,12 +70,11 @@ class SeriesSum:
 
     Attributes:
         where: The condition.
-        value: Sum of the partitions' values, in counts.
-        low: Lower end of the interval of the sum, in counts; None where a partition has none.
-        high: Upper end.
-        confidence: Confidence of the interval.
-        charged: Sum of what the partitions charged.
-        parts: The answer of each partition, by name.
+        value: Sum of the partitions' values.
+        low: Lower end of an interval that holds the true sum with this confidence.
+        confidence: Confidence of the interval; null where there is none.
+        charged: Sum of what the partitions charged to the person's shares.
+        parts: The answer of each partition; its interval has the confidence that makes all of them hold.
     """
 
     where: str

@@ -20,8 +20,8 @@ from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ConflictError, NotThereError
 from hedgerow.privacy import ApproxDP
-from hedgerow.service.desks import made_up
 from hedgerow.service.http import BACKLOG, DEFAULT_DAYS, ConnectionLimits, Connections, GuardedProtocol, new_token
+from hedgerow.service.sessions import made_up
 from hedgerow.service.store import Person, Role, Store
 
 FIRST_CUSTODIAN = "custodian"

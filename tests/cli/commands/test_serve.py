@@ -29,11 +29,11 @@ from hedgerow.privacy.register.register import Register
 from hedgerow.queries.conditions.count_statement import parse_count
 from hedgerow.service import running
 from hedgerow.service.demo import demo
-from hedgerow.service.desks.tables import domain_of, read_private
 from hedgerow.service.http import connections
 from hedgerow.service.http.connections import ConnectionLimits
 from hedgerow.service.http.tokens import Verifier
 from hedgerow.service.running import compile_kernels
+from hedgerow.service.sessions.tables import domain_of, read_private
 from hedgerow.service.settings import Proxies
 from hedgerow.service.store.entries import Registration
 from hedgerow.service.store.store import Store

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.desks.spending import MOST_INTERVALS, spending_of
+from hedgerow.service.sessions.spending import MOST_INTERVALS, spending_of
 from hedgerow.service.store.entries import Charge, Hold
 from tests.service.api import Api, api, registration
 

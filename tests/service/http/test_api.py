@@ -20,9 +20,9 @@ import pytest
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.errors import TableError
 from hedgerow.privacy.budgets.budget import ApproxDP
-from hedgerow.service.desks.desk import Desk
-from hedgerow.service.desks.tables import domain_of
 from hedgerow.service.http import app, problems, routes_questions
+from hedgerow.service.sessions.tables import domain_of
+from hedgerow.service.sessions.worker import SessionWorker
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -148,7 +148,7 @@ def test_what_was_given_under_a_key_is_given_again_without_the_table(
     def gone(*_: Any, **__: Any) -> None:
         raise TableError("the private table cannot be read now")
 
-    monkeypatch.setattr(Desk, "_put", gone)
+    monkeypatch.setattr(SessionWorker, "_put", gone)
     assert ask(fresh, eve, "age < 3", "age < 5", key="k").json()["answers"] == first
     assert ask(fresh, eve, "age < 3", "age < 5").json()["answers"][0]["source"] == "cache"
     assert ask(fresh, eve, "age < 4", key="another").json()["code"] == "table"
@@ -321,7 +321,7 @@ def test_records_that_break_a_rule_are_refused_or_left_out(fresh: Api) -> None:
     assert made.json()["spent"] > 0.0
     asked = fresh.call("POST", "/v1/datasets/ruled/queries", carol, json={"queries": [{"where": "age = 9"}]})
     assert asked.status_code == 200, asked.json()
-    fresh.desks.close()
+    fresh.workers.close()
     (kept,) = [each for each in fresh.store.data_sets() if each.name == "ruled"]
     assert kept.registration.source["violations"] == "drop"
 
@@ -480,10 +480,10 @@ def test_many_ask_at_once(here: Api, ada: str) -> None:
 
 
 def test_those_who_wait_leave_threads_for_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.service.desks.desks import Desks
+    from hedgerow.service.sessions.workers import SessionWorkers
 
     go_on, begun = threading.Event(), threading.Semaphore(0)
-    real = Desks.ask
+    real = SessionWorkers.ask
 
     def slow(*given: Any, **more: Any) -> Any:
         begun.release()
@@ -492,7 +492,7 @@ def test_those_who_wait_leave_threads_for_the_others(tmp_path: Path, monkeypatch
 
     with api(tmp_path, threads=4) as here:
         ada = here.token("ada")
-        monkeypatch.setattr(Desks, "ask", slow)
+        monkeypatch.setattr(SessionWorkers, "ask", slow)
         found: list[int] = []
         waiting = [threading.Thread(target=lambda: found.append(ask(here, ada, "age = 1").status_code)) for _ in "abc"]
         for each in waiting:
@@ -544,10 +544,16 @@ def test_every_operation_is_described(here: Api) -> None:
 
 
 def test_bodies_have_examples_that_are_taken(fresh: Api) -> None:
-    from hedgerow.service.http import sent, told
+    from hedgerow.service.http import requests, responses
 
-    asked = (sent.RegistrationAsked, sent.QuestionsAsked, sent.GrantAsked, sent.PersonAsked, sent.TokenAsked)
-    for model in (*asked, told.Answers, told.MarginalTold):
+    asked = (
+        requests.RegistrationRequest,
+        requests.QuestionsRequest,
+        requests.GrantRequest,
+        requests.PersonRequest,
+        requests.TokenRequest,
+    )
+    for model in (*asked, responses.AnswersResponse, responses.MarginalResponse):
         for example in model.model_json_schema()["examples"]:
             model.model_validate(example)
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from hedgerow.service.http import web
-from hedgerow.service.http.gate import ForAnyone, ForCustodians, ForTokens, GatedRoute
+from hedgerow.service.http.admission import ForAnyone, ForCustodians, ForTokens, GatedRoute
 from hedgerow.service.http.tokens import new_token
 from tests.service.api import Api, api, registration
 

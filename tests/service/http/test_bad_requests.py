@@ -18,8 +18,8 @@ from hedgerow.errors import (
     StoreError,
     TableError,
 )
-from hedgerow.service.desks.desks import Desks
-from hedgerow.service.http.strict import DEEPEST, Cursors, Place, parse_json
+from hedgerow.service.http.request_parsing import DEEPEST, Cursors, Place, parse_json
+from hedgerow.service.sessions.workers import SessionWorkers
 from tests.service.api import Api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -434,7 +434,7 @@ def test_what_goes_wrong_below_is_said_plainly(here: Api, ada: str, monkeypatch:
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(Desks, "ask", broken)
+    monkeypatch.setattr(SessionWorkers, "ask", broken)
     answer = here.call("POST", QUERIES, ada, json={"queries": [{"where": "age = 1"}]})
     found = problem(answer, status, code)
     assert (found["detail"], found["remedy"]) == (error.message, error.remedy)
@@ -444,12 +444,12 @@ def test_what_goes_wrong_below_is_said_plainly(here: Api, ada: str, monkeypatch:
 def test_a_table_that_is_gone_tells_analysts_nothing_of_it(
     here: Api, ada: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hedgerow.service.desks.desk import Desk
+    from hedgerow.service.sessions.worker import SessionWorker
 
     def broken(*_: object, **__: object) -> None:
         raise DataError("4711 rows", file="survey.csv", rows=(1,), n_rows=4711)
 
-    monkeypatch.setattr(Desk, "ask", broken)
+    monkeypatch.setattr(SessionWorker, "ask", broken)
     answer = here.call("POST", QUERIES, ada, json={"queries": [{"where": "age = 1"}]})
     problem(answer, 503, "table")
     assert "4711" not in answer.text
@@ -464,7 +464,7 @@ def test_a_question_that_is_too_large_to_learn_from_is_named(
             attributes=("sex", "age"), cells=10**9, largest_cells=10**6, required_bytes=10**10, available_bytes=10**9
         )
 
-    monkeypatch.setattr(Desks, "ask", too_large)
+    monkeypatch.setattr(SessionWorkers, "ask", too_large)
     body = {"queries": [{"where": "age = 1"}, {"where": "age = 1 and sex = 'F'"}]}
     found = problem(here.call("POST", QUERIES, ada, json=body), 422, "question-too-large")
     assert found["detail"].startswith("question 2: to learn an answer about sex * age")

@@ -29,16 +29,16 @@ from hedgerow.errors import (
     TooMuchError,
 )
 from hedgerow.queries.core.query import LinearQuery
-from hedgerow.service.desks import group
-from hedgerow.service.desks.desks import MOST_CONFIDENCE
-from hedgerow.service.desks.summaries import ledger_of, summary_of
-from hedgerow.service.desks.tables import checked_place, domain_of, read_private
 from hedgerow.service.http.problems import problem_of
+from hedgerow.service.http.requests import QuestionRequest
 from hedgerow.service.http.routes_questions import _drawn, parsed_questions
-from hedgerow.service.http.sent import Question
 from hedgerow.service.http.tokens import Caller, new_token
+from hedgerow.service.sessions import group
+from hedgerow.service.sessions.summaries import ledger_of, summary_of
+from hedgerow.service.sessions.tables import checked_place, domain_of, read_private
+from hedgerow.service.sessions.workers import MOST_CONFIDENCE
 from tests.service.api import DOMAIN, api, registration
-from tests.service.stack import AtDesk, Lens, at_desk, question, skewed
+from tests.service.stack import AtWorker, Lens, at_worker, question, skewed
 
 
 def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_confidence_that_vanishes_in_rounding_spends_nothing(tmp_path: Path) -
             asked = {"queries": [{"where": "age = 1"}], "confidence": confidence}
             assert here.call("POST", f"{name}/queries", analyst, json=asked).status_code == 422
             with pytest.raises(ConfigError, match="confidence"):
-                here.desks.ask(here.store.data_set("survey"), [], person=here.person("ada"), confidence=confidence)
+                here.workers.ask(here.store.data_set("survey"), [], person=here.person("ada"), confidence=confidence)
         assert ledger_of(here.store, here.store.data_set("survey")) == before
         asked = {"queries": [{"where": "age = 1"}, {"where": "age < 3 or sex = 'F'"}], "confidence": MOST_CONFIDENCE}
         assert here.call("POST", f"{name}/queries", analyst, json=asked).status_code == 200
@@ -103,7 +103,7 @@ def test_what_lies_in_the_folder_is_read(databases: Path, place: str) -> None:
 
 def test_the_summary_never_shows_less_than_was_spent(tmp_path: Path) -> None:
     """While the data are looked at, or after a crash then, it had lost its numbers where an epoch had been opened."""
-    people: list[AtDesk] = []
+    people: list[AtWorker] = []
     shown: list[tuple[float, float, float]] = []
 
     def reached(step: str) -> None:
@@ -113,7 +113,7 @@ def test_the_summary_never_shows_less_than_was_spent(tmp_path: Path) -> None:
             ledger = ledger_of(people[0].store, data_set)
             shown.append((summary["spent"], ledger["spent"], summary["total"]))
 
-    with at_desk(tmp_path, reached=reached) as started:
+    with at_worker(tmp_path, reached=reached) as started:
         people.append(started)
         started.ask("a = 1", "b = 1")
     assert shown
@@ -158,7 +158,7 @@ def test_a_question_that_does_not_fit_into_memory_fails_alone(tmp_path: Path, mo
         return peek(self, query, *args, **kwargs)
 
     monkeypatch.setattr(OnlineSession, "peek", peeked)
-    with at_desk(tmp_path) as people:
+    with at_worker(tmp_path) as people:
         people.ask("a = 1")
         people.store.close_data_set(people.data_set.id, by=None)
         wide, narrow = people.together(["c = 1"], ["b = 1"])
@@ -184,20 +184,20 @@ def test_conditions_of_a_batch_fit_into_memory_together(tmp_path: Path) -> None:
     """A thousand of them, of a million cells each, were in memory at the same time."""
     wide = {"a": {"min": 0, "max": 999}, "b": {"min": 0, "max": 999}}
     domain = domain_of(wide, {})
-    asked = [Question(where=f"a = {number} or b = 1") for number in range(1000)]
+    asked = [QuestionRequest(where=f"a = {number} or b = 1") for number in range(1000)]
     with pytest.raises(TooMuchError, match="first 5 questions are larger"):
         parsed_questions(asked, domain, "wide")
     assert len(parsed_questions(asked[:4], domain, "wide")) == 4
     codes = domain_of({"code": [f"code-{number:05}" * 100 for number in range(20_000)]}, {})
-    short = parsed_questions([Question(where=f"code != '{'code-00001' * 100}'")] * 100, codes, "wide")
+    short = parsed_questions([QuestionRequest(where=f"code != '{'code-00001' * 100}'")] * 100, codes, "wide")
     assert sum(len(each.text) for each in short) < 110_000  # 2 GB, where all others were listed
     long = domain_of({"code": ["x", *(f"{number}" * 9000 for number in range(8))]}, {})
     with pytest.raises(TooMuchError, match="canonical form"):
-        parsed_questions([Question(where="code != 'x'")] * 100, long, "wide")
+        parsed_questions([QuestionRequest(where="code != 'x'")] * 100, long, "wide")
     listed = {"attribute": "a", "in": [1] * 4500}
     with pytest.raises(TooMuchError, match="characters together"):
-        parsed_questions([Question(predicate=listed)] * 20, domain, "wide")
-    assert len(parsed_questions([Question(predicate=listed)] * 10, domain, "wide")) == 10
+        parsed_questions([QuestionRequest(predicate=listed)] * 20, domain, "wide")
+    assert len(parsed_questions([QuestionRequest(predicate=listed)] * 10, domain, "wide")) == 10
 
 
 def test_files_that_nobody_fetches_do_not_pile_up(tmp_path: Path) -> None:
@@ -228,9 +228,9 @@ def test_what_a_failure_loses_is_charged_to_whoever_asked(tmp_path: Path) -> Non
         if broken[0]:
             raise RuntimeError
 
-    with at_desk(tmp_path, source=Lens(skewed(), looked)) as people:
-        people.desk.look_at(lambda _: None)
-        price = people.desk.look_at(lambda session: session.price)
+    with at_worker(tmp_path, source=Lens(skewed(), looked)) as people:
+        people.worker.look_at(lambda _: None)
+        price = people.worker.look_at(lambda session: session.price)
         people.store.set_grant(people.data_set.id, people.bob.id, None, 1.5 * price, by=None)
         for _ in range(5):
             with suppress(RuntimeError):
@@ -300,16 +300,16 @@ def test_a_data_set_from_a_release_with_learnt_values_keeps_their_delta(tmp_path
 def test_what_is_remembered_for_ever_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each question about a million cells took 15 MB until the data set was closed, and after each start again."""
     monkeypatch.setattr(group, "MOST_REMEMBERED", 20)
-    with at_desk(tmp_path) as people:
+    with at_worker(tmp_path) as people:
         first = people.ask("a = 1 or b = 2", "a = 1 or b = 1", "a = 0 or c = 2")
         assert [each.source in ("hypothesis", "data") for each in first] == [True, True, False]
         assert first[2].source == "hypothesis only"
         assert "as many groups and conditions" in first[2].covers
         assert people.ask("a = 1 or b = 2")[0].source == "cache"
         assert people.ask("b = 3")[0].source in ("hypothesis", "data")
-        remembered = people.desk.look_at(lambda session: session.remembered)
-        people.keeper.forget()
-        assert people.desk.look_at(lambda session: session.remembered) == remembered == 16
+        remembered = people.worker.look_at(lambda session: session.remembered)
+        people.repository.forget()
+        assert people.worker.look_at(lambda session: session.remembered) == remembered == 16
 
 
 def test_the_counts_of_groups_are_remembered_within_the_same_bound(
@@ -317,21 +317,21 @@ def test_the_counts_of_groups_are_remembered_within_the_same_bound(
 ) -> None:
     """Each took 40 bytes for each of its counts, and groups of 10,000 counts are as many as pairs of attributes."""
     monkeypatch.setattr(group, "MOST_REMEMBERED", 100)
-    with at_desk(tmp_path, config=OnlinePMW(variant="4c", updates=6, threshold=0.02)) as people:
+    with at_worker(tmp_path, config=OnlinePMW(variant="4c", updates=6, threshold=0.02)) as people:
         first = people.ask("by b,c", "by a,c")
         assert [each.source in ("hypothesis", "data") for each in first] == [True, False]
         assert "as many groups and conditions" in first[1].covers
-        assert people.desk.look_at(lambda session: session.remembered) == 80
+        assert people.worker.look_at(lambda session: session.remembered) == 80
 
 
 def test_a_refused_group_does_not_have_the_session_put_together_again(tmp_path: Path) -> None:
-    with at_desk(tmp_path) as people:  # it learns by the steps of a theorem
-        people.desk.look_at(lambda _: None)
-        before = people.keeper.changes
+    with at_worker(tmp_path) as people:  # it learns by the steps of a theorem
+        people.worker.look_at(lambda _: None)
+        before = people.repository.changes
         with pytest.raises(QueryError):
-            people.desk.look_at(lambda session: session.check_group(question("by a")))  # type: ignore[arg-type]
-        people.desk.look_at(lambda _: None)
-        assert people.keeper.changes == before
+            people.worker.look_at(lambda session: session.check_group(question("by a")))  # type: ignore[arg-type]
+        people.worker.look_at(lambda _: None)
+        assert people.repository.changes == before
 
 
 def test_a_hypothesis_without_room_for_an_answer_loses_no_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +344,7 @@ def test_a_hypothesis_without_room_for_an_answer_loses_no_hold(tmp_path: Path, m
         return value(self, query)
 
     monkeypatch.setattr(OnlineHypothesis, "value", full)
-    with at_desk(tmp_path) as people:
+    with at_worker(tmp_path) as people:
         for _ in range(3):
             with pytest.raises(MarginalTooLargeError):
                 people.ask("c = 1")

@@ -18,11 +18,11 @@ from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.privacy.budgets.budget import Budget, PureDP
 from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.desks.summaries import summary_of
 from hedgerow.service.http.tokens import new_token
+from hedgerow.service.sessions.summaries import summary_of
 from hedgerow.service.store.store import Store
-from tests.service.desks.crash import Zygote, random_condition, zygote
-from tests.service.desks.test_replay import served
+from tests.service.sessions.crash import Zygote, random_condition, zygote
+from tests.service.sessions.test_replay import served
 from tests.service.stack import DOMAIN, REPLACE, charges, ledger, registration, skewed, transcript, write_table
 from tests.service.store.bookkeeping import EVERYTHING, Told, check_answers, check_charges
 
@@ -121,7 +121,7 @@ def test_64_clients_at_once(tmp_path: Path) -> None:
     write_table(tmp_path / "people.csv", skewed(5_000))
     with served(tmp_path, SeededNoise(0)) as server:
         new = registration(config=MANY, budget=PLENTY)
-        server.desks.register(new, by=server.store.person("ada"))
+        server.workers.register(new, by=server.store.person("ada"))
         tokens = add_people(server.store, ["bob", "eve", "joe"])
         clients = ask_at_once([server.port], tokens, requests=4)
         check_all(server.store, clients, PLENTY.limit)
@@ -193,7 +193,7 @@ def test_people_share_what_is_theirs(tmp_path: Path) -> None:
     write_table(tmp_path / "people.csv", skewed(5_000))
     with served(tmp_path, SeededNoise(0)) as server:
         ada = server.store.person("ada")
-        data_set = server.desks.register(registration(config=MANY, budget=PLENTY), by=ada)
+        data_set = server.workers.register(registration(config=MANY, budget=PLENTY), by=ada)
         bob = server.store.add_person("bob", "analyst", by=None)
         price = summary_of(server.store, data_set, bob)["price"]
         server.store.set_grant(data_set.id, bob.id, 50, 3.5 * price, by=ada.id)

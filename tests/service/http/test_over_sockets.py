@@ -96,7 +96,7 @@ def test_nothing_of_a_failure_reaches_any_log(
     def broken(*_: object, **__: object) -> Any:
         raise ZeroDivisionError("4711 people of the table")
 
-    monkeypatch.setattr(type(served.here.desks), "ask", broken)
+    monkeypatch.setattr(type(served.here.workers), "ask", broken)
     body = json.dumps({"queries": [{"where": "age = 7"}]}).encode()
     begin = head(
         "POST",

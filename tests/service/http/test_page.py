@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 from fastapi import FastAPI
 
-from hedgerow.service.http.guards import SecurityHeaders
+from hedgerow.service.http.middleware import SecurityHeaders
 from hedgerow.service.http.web import mount, page_files
 from tests.service.asgi import Client, client_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from hedgerow.errors import ConfigError
 from hedgerow.service.http.connections import ConnectionLimits
-from hedgerow.service.http.guards import Forwarded
+from hedgerow.service.http.middleware import Forwarded
 from hedgerow.service.http.tokens import new_token
 from hedgerow.service.settings import Proxies
 from tests.service.api import Api, api

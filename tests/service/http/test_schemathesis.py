@@ -18,7 +18,7 @@ from schemathesis.python.asgi import shutdown_lifespans
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from hedgerow.service.http import app
-from hedgerow.service.http.gate import ForCustodians, Operation
+from hedgerow.service.http.admission import ForCustodians, Operation
 from tests.service.api import Api, api, registration
 
 ROLES = ("analyst", "custodian")

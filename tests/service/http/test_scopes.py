@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow.service
 from hedgerow.service.store import lists as store_lists
-from hedgerow.service.store.entries import Token
+from hedgerow.service.store.schema import Token
 from tests.service.api import Api, api, registration
 
 HIDDEN = ("elsewhere", "olga", "otto", "ortrud", "osman", "secret")

@@ -19,9 +19,9 @@ from hedgerow.client.sending import Sending
 from hedgerow.errors import ConfigError, ConflictError, HedgerowError
 from hedgerow.privacy import SeededNoise
 from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.service.desks import Desks, Series, desks, open_series, series as series_module
-from hedgerow.service.desks.series import all_series, check_partition, confidence_of_each
-from hedgerow.service.desks.tables import read_private
+from hedgerow.service.sessions import Series, SessionWorkers, open_series, series as series_module, workers
+from hedgerow.service.sessions.series import all_series, check_partition, confidence_of_each
+from hedgerow.service.sessions.tables import read_private
 from hedgerow.service.store import DataSet, Registration, Store
 from tests.privacy.mutants import Mutant, killed
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
@@ -223,13 +223,13 @@ def test_options_of_tests_are_the_usual_ones() -> None:
 
 
 def together_at(address: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *others: dict[str, Any]) -> list[Any]:
-    """Register partitions at once, each at a desk of its own as of another process; the result or the error of each.
+    """Register partitions at once, each at a worker of its own as of another process; the result or the error of each.
 
     All have passed the check of what was registered before, and have read their tables, before one is written.
     """
     (folder / "a.csv").write_text("a\n" + "0\n1\n" * 50)
     met = threading.Barrier(len(others))
-    monkeypatch.setattr(desks, "read_private", lambda *read, **how: (read_private(*read, **how), met.wait(20))[0])
+    monkeypatch.setattr(workers, "read_private", lambda *read, **how: (read_private(*read, **how), met.wait(20))[0])
     stores = [Store.open(address) for _ in others]
     ada = stores[0].add_person("ada", "custodian", by=None)
 
@@ -237,7 +237,7 @@ def together_at(address: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *ot
         made = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0, "replace").to_dict(), **others[place]}
         source = {"place": "a.csv", "series": "visits", **made.pop("source", {})}
         new = Registration(f"m{place}", "", source, config=OnlinePMW().parameters(), **made)
-        at = Desks(stores[place], folder, noise=lambda _: SeededNoise(1), tick=0.0)
+        at = SessionWorkers(stores[place], folder, noise=lambda _: SeededNoise(1), tick=0.0)
         try:
             return at.register(new, by=ada)
         except HedgerowError as error:

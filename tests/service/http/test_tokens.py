@@ -12,7 +12,7 @@ import pytest
 from hedgerow.errors import NotSignedInError, RateError
 from hedgerow.service.http import tokens
 from hedgerow.service.http.tokens import Caller, NewToken, Verifier, WrongTokenError, bearer, new_token, parse
-from hedgerow.service.store.entries import Person, Token
+from hedgerow.service.store.schema import Person, Token
 
 ADA = Person(1, "ada", "analyst", datetime.now(UTC))
 

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from hedgerow.service.desks import Desks
 from hedgerow.service.http import create_app, uploads
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from tests.privacy.mutants import Mutant, killed
@@ -23,7 +23,7 @@ def hidden(folder: Path) -> list[str]:
 def begin(folder: Path, store: Path) -> None:
     """What the start of another server does."""
     opened = Store.open(store)
-    create_app(Desks(opened, folder), opened, Settings(folder))
+    create_app(SessionWorkers(opened, folder), opened, Settings(folder))
     opened.close()
 
 

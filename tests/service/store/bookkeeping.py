@@ -14,8 +14,8 @@ from sqlalchemy import select
 from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.algorithms.online_pmw.rules import rules_from_dict
 from hedgerow.privacy.budgets.budget import budget_from_dict
-from hedgerow.service.desks.spending import spending_of
-from hedgerow.service.desks.summaries import summary_of
+from hedgerow.service.sessions.spending import spending_of
+from hedgerow.service.sessions.summaries import summary_of
 from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS, to_json
 from hedgerow.service.store.store import Store
 from tests.service.stack import charges, ledger

@@ -11,8 +11,8 @@ from hedgerow.algorithms.online_pmw.journal import Finding, Step
 from hedgerow.privacy import MeasuredQuery
 from hedgerow.privacy.budgets.budget import PureDP
 from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Person, Registration
-from hedgerow.service.store.schema import METADATA
+from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Registration
+from hedgerow.service.store.schema import METADATA, Person
 from hedgerow.service.store.store import Store
 
 EVENT = Event(
@@ -30,7 +30,7 @@ def registration(name: str = "adult") -> Registration:
 
 
 def answer(person: int, **changes: Any) -> GivenAnswer:
-    plain = GivenAnswer(person, None, 0, "sex = 'F'", 12.5, 1.0, None, 0.95, "noise", "hypothesis", 0.0, 0.1, 3)
+    plain = GivenAnswer(12.5, 1.0, None, "noise", "hypothesis", 0.0, 0.1, 3, person, None, 0, "sex = 'F'", 0.95)
     return replace(plain, **changes)
 
 

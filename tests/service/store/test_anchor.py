@@ -18,11 +18,12 @@ import pytest
 from hedgerow.algorithms.online_pmw.journal import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
 from hedgerow.privacy import MeasuredQuery
-from hedgerow.service.store.anchor import Anchor, Anchored, hold_to
+from hedgerow.service.store.anchor import Anchor, Anchored
 from hedgerow.service.store.entries import Hold, Point
+from hedgerow.service.store.restored import hold_to
 from hedgerow.service.store.store import Store
-from tests.service.desks.test_desk import FIRES, scripted
-from tests.service.stack import at_desk
+from tests.service.sessions.test_worker import FIRES, scripted
+from tests.service.stack import at_worker
 from tests.service.store.cases import EVENT, answer, opened
 
 STEP = Step(events=(EVENT,))
@@ -253,8 +254,8 @@ def test_answers_leave_only_after_the_anchor_covers_them(tmp_path: Path) -> None
 
     gate: list[bool] = []
     written: list[str] = []
-    with at_desk(tmp_path, noise=scripted(True), store_reached=reached, anchor=anchor) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, noise=scripted(True), store_reached=reached, anchor=anchor) as people:
+        people.worker.look_at(lambda _: None)
         gate.append(True)
         got: list[Any] = []
         asking = threading.Thread(target=lambda: got.extend(people.ask("a = 0")))
@@ -279,7 +280,7 @@ def test_the_hold_is_covered_before_the_data_are_looked_at(tmp_path: Path) -> No
         if step in ("held", "looked"):
             seen.append(said(anchor).ledgers["people"].version == people.store.data_set("people").version)
 
-    with at_desk(tmp_path, noise=scripted(*FIRES), reached=reached, anchor=anchor) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), reached=reached, anchor=anchor) as people:
         people.ask("a = 0", "b = 1")
     assert len(seen) >= 4
     assert all(seen)
@@ -287,7 +288,7 @@ def test_the_hold_is_covered_before_the_data_are_looked_at(tmp_path: Path) -> No
 
 def test_without_an_anchor_that_can_be_written_nothing_leaves(tmp_path: Path) -> None:
     anchor = Anchor(tmp_path / "anchor.json")
-    with at_desk(tmp_path, noise=scripted(*FIRES), anchor=anchor) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), anchor=anchor) as people:
         first = people.ask("a = 0")
         with patch.object(Anchor, "_write", _fail):
             for text in ("b = 1", "a = 0"):
@@ -311,8 +312,8 @@ def test_what_the_anchor_could_not_cover_leaves_once_it_can(tmp_path: Path) -> N
         if step == "looked":
             answered.append(step)
 
-    with at_desk(tmp_path, noise=scripted(*FIRES), reached=reached, anchor=anchor) as people:
-        people.desk.look_at(lambda _: None)
+    with at_worker(tmp_path, noise=scripted(*FIRES), reached=reached, anchor=anchor) as people:
+        people.worker.look_at(lambda _: None)
         answered.clear()
         number = people.data_set.id
         with patch.object(Anchor, "_write", writes):

@@ -19,7 +19,7 @@ from hedgerow.service.store.schema import AUDIT, CHAINS, EVENTS, SESSIONS
 from hedgerow.service.store.store import Store
 from hedgerow.system.chain import head_of, link, start_of
 from tests.service.api import Api, api
-from tests.service.stack import at_desk
+from tests.service.stack import at_worker
 from tests.service.store.cases import EVENT, opened
 
 Change = Callable[[Any], None]
@@ -128,13 +128,13 @@ def test_what_is_new_is_checked_by_those_who_know_the_rest(store: Store) -> None
 
 
 def test_a_desk_refuses_a_ledger_that_was_changed(tmp_path: Path) -> None:
-    with at_desk(tmp_path) as people:
+    with at_worker(tmp_path) as people:
         people.ask("a = 0")
         spent = people.events()[0].event
         cheaper = {**spent.to_dict(), "label": "another"}
         number = people.store.events(people.data_set.id)[0].number
         changed(people.store, update(EVENTS).where(EVENTS.c.number == number).values(body=cheaper))
-        people.keeper.forget()
+        people.repository.forget()
         before = people.reads, people.store.data_sets()
         with pytest.raises(DamagedStoreError):
             people.ask("a = 1")
@@ -243,7 +243,7 @@ def test_an_api_says_that_a_ledger_was_changed(tmp_path: Path) -> None:
     with api(tmp_path) as fresh:
         ada = fresh.token("ada")
         changed(fresh.store, update(EVENTS).values(link="0" * 64))
-        fresh.desks._open[1].desk._keeper.forget()
+        fresh.workers._open[1].worker._repository.forget()
         reply = fresh.call("POST", "/v1/datasets/survey/queries", ada, json={"queries": [{"where": "age = 1"}]})
         assert (reply.status_code, reply.json()["code"]) == (503, "store")
         assert "was changed after it was written" in reply.json()["detail"]

@@ -17,8 +17,8 @@ from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.errors import ConflictError, DamagedStoreError
 from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.service.desks.desks import Desks
-from hedgerow.service.desks.summaries import ledger_of, summary_of
+from hedgerow.service.sessions.summaries import ledger_of, summary_of
+from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.store.entries import Registration
 from hedgerow.service.store.schema import question_digest
 from hedgerow.service.store.store import LOCATION, Store
@@ -157,16 +157,16 @@ def test_a_data_set_that_told_how_many_rows_pass_its_filter_tells_it_no_more(tmp
     data_set = store.register(new, by=ada.id)
     told = {"total": 80.0, "threshold": 4.0, "private": True}
     store.settle(data_set.id, 0, Step(state={"summary": told}))
-    desks = Desks(store, tmp_path)
+    workers = SessionWorkers(store, tmp_path)
     for _ in range(2):
         found = summary_of(store, data_set, ada)
         assert (found["total"], found["threshold"], found["private"]) == (None, None, False)
         assert found["statement"].startswith("NOT PRIVATE: how many rows pass the filter")
         with pytest.raises(ConflictError, match="was treated as public, and is private"):
-            desks.ask(data_set, [parse_predicate("a = 'x'", desks.domain(data_set))], person=ada)
+            workers.ask(data_set, [parse_predicate("a = 'x'", workers.domain(data_set))], person=ada)
         with pytest.raises(ConflictError, match="was treated as public, and is private"):
-            desks.records(data_set, 5, person=ada)
+            workers.records(data_set, 5, person=ada)
         data_set = store.close_data_set(data_set.id, by=ada.id)  # which changes nothing about that
     assert "NOT PRIVATE" in ledger_of(store, data_set)["statement"]
-    desks.close()
+    workers.close()
     store.close()

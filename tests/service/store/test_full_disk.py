@@ -15,8 +15,8 @@ import pytest
 
 from hedgerow.algorithms.online_pmw.hold import LOST
 from hedgerow.errors import StoreBusyError, StoreError
-from tests.service.desks.test_desk import FIRES, PAY, scripted
-from tests.service.stack import ENOUGH, AtDesk, at_desk, charges, condition
+from tests.service.sessions.test_worker import FIRES, PAY, scripted
+from tests.service.stack import ENOUGH, AtWorker, at_worker, charges, condition
 from tests.service.store.bookkeeping import check_answers, check_charges
 
 TEXTS = [f"b = {b} and c = {c}" for b in range(4) for c in range(5)]
@@ -43,7 +43,7 @@ def locked(database: Path) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-def check_books(people: AtDesk) -> None:
+def check_books(people: AtWorker) -> None:
     check_charges(people.store, people.data_set.id, ENOUGH.limit)
     check_answers(people.store, people.data_set.id, [])
 
@@ -51,7 +51,7 @@ def check_books(people: AtDesk) -> None:
 @pytest.mark.many(quick=1)
 @pytest.mark.parametrize("left", [0, 5_000, 20_000, 40_000, 60_000])
 def test_without_room_nothing_is_lost(tmp_path: Path, left: int) -> None:
-    with at_desk(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:
+    with at_worker(tmp_path, config=PAY, noise=scripted(*FIRES)) as people:
         first = people.ask(TEXTS[0])
         found, said = [], set()
         with no_room(tmp_path / "store.db", left):
@@ -77,7 +77,7 @@ def test_without_room_nothing_is_lost(tmp_path: Path, left: int) -> None:
 
 
 def test_while_the_store_is_locked_everybody_is_told_and_then_it_goes_on(tmp_path: Path) -> None:
-    with at_desk(tmp_path, noise=scripted(*FIRES), wait=0.05) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), wait=0.05) as people:
         first = people.ask(TEXTS[0])
         with locked(tmp_path / "store.db"):
             for found in people.together([TEXTS[1]], [TEXTS[0], TEXTS[1]]):
@@ -106,7 +106,7 @@ def test_a_store_that_is_locked_for_a_moment_after_the_look_costs_nothing(tmp_pa
 
             threading.Timer(0.15, release).start()
 
-    with at_desk(tmp_path, noise=scripted(*FIRES), wait=0.05, reached=reached) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), wait=0.05, reached=reached) as people:
         people.ask("a in (0, 1)")
         assert people.ask(TEXTS[0])[0].source == "data"
         assert released.is_set()
@@ -121,7 +121,7 @@ def test_a_store_that_is_locked_for_long_after_the_look_costs_the_hold(tmp_path:
         if step == "looked" and len(people.answers()) == 1:
             lock.__enter__()
 
-    with at_desk(tmp_path, noise=scripted(*FIRES), wait=0.02, reached=reached) as people:
+    with at_worker(tmp_path, noise=scripted(*FIRES), wait=0.02, reached=reached) as people:
         people.ask("a in (0, 1)")
         with pytest.raises(StoreBusyError):
             people.ask(TEXTS[0])
@@ -156,13 +156,13 @@ def test_connections_that_break_lose_nothing(tmp_path: Path, new_postgresql_data
 
     ready: list[bool] = []
     options = {"reached": reached, "store_reached": reached}
-    with at_desk(tmp_path, address=new_postgresql_database, config=PAY, noise=scripted(*FIRES), **options) as people:  # type: ignore[arg-type]
+    with at_worker(tmp_path, address=new_postgresql_database, config=PAY, noise=scripted(*FIRES), **options) as people:  # type: ignore[arg-type]
         people.ask("a in (0, 1)")
         ready.append(True)
         key, found, said = people.number_of(people.bob, "k", TEXTS[:2]), [], set()
         for _ in range(3):
             try:
-                found = people.desk.ask([condition(text) for text in TEXTS[:2]], person=people.bob.id, request=key)
+                found = people.worker.ask([condition(text) for text in TEXTS[:2]], person=people.bob.id, request=key)
             except StoreError as error:
                 said.add(error.message.partition(": ")[2])
             else:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from sqlalchemy import text
 
 from hedgerow.algorithms.online_pmw.journal import Finding, Mark, Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
-from hedgerow.service.store.entries import GivenAnswer, Grant, Hold, Progress, Token
-from hedgerow.service.store.schema import to_json
+from hedgerow.service.store.entries import GivenAnswer, Hold, Progress
+from hedgerow.service.store.schema import Grant, Token, to_json
 from hedgerow.service.store.sessions import ROW_OF_ANSWER
 from hedgerow.service.store.store import Store
 from tests.service.store.cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
@@ -399,7 +399,7 @@ def test_grants_count_what_is_asked_and_spent(store: Store) -> None:
 
 
 def body_of(given: GivenAnswer) -> dict[str, object]:
-    return {name: value for name, value in vars(given).items() if name not in ROW_OF_ANSWER}
+    return {name: value for name, value in asdict(given).items() if name not in ROW_OF_ANSWER}
 
 
 def keyed(store: Store, person: int, data_set: int, key: str, digest: bytes) -> int:

@@ -1,4 +1,4 @@
-"""The demo: a public data set, Adult, and its registration. It may import the desks and the store."""
+"""The demo: a public data set, Adult, and its registration. It may import the sessions and the store."""
 
 import lazy_loader
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.privacy import ApproxDP
-from hedgerow.service.desks import Desks
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.store import DataSet, Person, Registration
 
 NAME = "adult"
@@ -57,19 +57,19 @@ def registration() -> Registration:
     )
 
 
-def register(desks: Desks, by: Person) -> DataSet:
+def register(workers: SessionWorkers, by: Person) -> DataSet:
     """Copy the file into the server's data folder and register it.
 
     Args:
-        desks: The data sets of the server.
+        workers: The data sets of the server.
         by: A custodian.
 
     Raises:
         ConflictError: There is a data set of this name.
         OSError: The file cannot be written.
     """
-    lay_out(desks.folder)
-    return desks.register(registration(), by=by)
+    lay_out(workers.folder)
+    return workers.register(registration(), by=by)
 
 
 def lay_out(folder: Path) -> None:

@@ -10,25 +10,25 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from hedgerow.service.desks import Desks
 from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_series, web
-from hedgerow.service.http.gate import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
-from hedgerow.service.http.guards import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
+from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
+from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
-from hedgerow.service.http.told import Health, Me, Problem, scope_of
+from hedgerow.service.http.responses import HealthResponse, MeResponse, Problem, scope_of
 from hedgerow.service.http.uploads import sweep
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
 from hedgerow.service.store import Store
 from hedgerow.version import __version__
 
 
-def health(here: Here) -> Health:
+def health(here: Here) -> HealthResponse:
     """Health of the server.
 
     503 if the store cannot be read.
     """
     here.store.ping()
-    return Health(status="ok", version=__version__)
+    return HealthResponse(status="ok", version=__version__)
 
 
 def metrics_text(here: Here) -> Response:
@@ -39,10 +39,10 @@ def metrics_text(here: Here) -> Response:
     return Response(here.metrics.text(), media_type=METRICS_TYPE)
 
 
-async def me(by: By) -> Me:
+async def me(by: By) -> MeResponse:
     """Owner and scope of the token."""
     token = by.token
-    return Me(
+    return MeResponse(
         person=by.person.name,
         role=by.person.role,
         datasets=scope_of(token),
@@ -116,11 +116,11 @@ def _application(**options: Any) -> Application:
     return app
 
 
-def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
+def create_app(workers: SessionWorkers, store: Store, settings: Settings) -> FastAPI:
     """The server as an ASGI application; uploads that were cut off with an earlier one are removed.
 
     Args:
-        desks: The data sets. The application closes neither them nor the store.
+        workers: The data sets. The application closes neither them nor the store.
         store: The store.
         settings: Limits.
     """
@@ -128,7 +128,7 @@ def create_app(desks: Desks, store: Store, settings: Settings) -> FastAPI:
         import_module(name)
     sweep(settings.data_folder)
     app = _application(lifespan=_with_threads(settings.threads))
-    app.state.service = service = Service(desks, store, settings)
+    app.state.service = service = Service(workers, store, settings)
     add_handlers(app)
     for guard, options in ((BodyLimit, {"settings": settings}), (Shield, {}), (SecurityHeaders, {})):
         app.add_middleware(guard, **options)  # each stands before those above

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hedgerow.service.http import problems
 from hedgerow.service.http.connections import Connections
-from hedgerow.service.http.guards import address_of
+from hedgerow.service.http.middleware import address_of
 from hedgerow.service.http.problems import Kind, problem
 from hedgerow.service.settings import Proxies
 

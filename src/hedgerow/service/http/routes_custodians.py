@@ -6,73 +6,70 @@ from functools import partial
 from typing import Any
 
 from hedgerow.errors import NotThereError
-from hedgerow.service.desks import ledger_file_of, ledger_of
-from hedgerow.service.http import problems, told
-from hedgerow.service.http.gate import By, ForCustodians, Here, Operation, Service
-from hedgerow.service.http.sent import Cursor, GrantAsked, Limit, Name, PersonAsked, TokenAsked, TokenId, Who
-from hedgerow.service.http.strict import Place
+from hedgerow.service.http import problems, responses
+from hedgerow.service.http.admission import By, ForCustodians, Here, Operation, Service
+from hedgerow.service.http.request_parsing import Place
+from hedgerow.service.http.requests import Cursor, GrantRequest, Limit, Name, PersonRequest, TokenId, TokenRequest, Who
 from hedgerow.service.http.tokens import Caller, check_may_have, end_of, new_token, people_in, person_in, tokens_in
+from hedgerow.service.sessions import ledger_file_of, ledger_of
 from hedgerow.service.store import Grant, Token
 
 
-def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.LedgerTold:
+def get_ledger(name: Name, here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> responses.LedgerResponse:
     """The ledger of a data set: what was spent of its budget, newest event first."""
     data_set = here.data_set(name, by)
     place = Place("ledger", data_set.id, by.person.id)
     read = partial(here.store.events, data_set.id)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.number)
-    events = [
-        told.EventTold(**each.event.described(), number=each.number, at=each.at, person=each.person) for each in found
-    ]
-    return told.LedgerTold(**ledger_of(here.store, data_set), events=events, next=after)
+    events = [each.event.described() | {"number": each.number, "at": each.at, "person": each.person} for each in found]
+    return responses.LedgerResponse.model_validate(ledger_of(here.store, data_set) | {"events": events, "next": after})
 
 
-def get_ledger_file(name: Name, here: Here, by: By) -> told.LedgerFile:
+def get_ledger_file(name: Name, here: Here, by: By) -> responses.LedgerFileResponse:
     """The whole ledger of a data set, which `hedgerow audit` checks without trust in the server."""
-    return told.LedgerFile(**ledger_file_of(here.store, here.data_set(name, by)))
+    return responses.LedgerFileResponse(**ledger_file_of(here.store, here.data_set(name, by)))
 
 
-def list_grants(name: Name, here: Here, by: By) -> told.GrantList:
+def list_grants(name: Name, here: Here, by: By) -> responses.GrantListResponse:
     """Limits of people on a data set, and how much of them is used."""
     names = {person.id: person.name for person in here.store.people()}
     found = here.store.grants(here.data_set(name, by).id)
-    return told.GrantList(grants=[_grant(grant, names[grant.person]) for grant in found])
+    return responses.GrantListResponse(grants=[_grant(grant, names[grant.person]) for grant in found])
 
 
-def set_grant(name: Name, person: Who, asked: GrantAsked, here: Here, by: By) -> told.GrantTold:
+def set_grant(name: Name, person: Who, asked: GrantRequest, here: Here, by: By) -> responses.GrantResponse:
     """Limit how much an analyst may ask of a data set, and what it may cost."""
     data_set, whom = here.data_set(name, by), person_in(here.store, person, by)
     grant = here.store.set_grant(data_set.id, whom.id, asked.queries, asked.budget, asked.storage, by=by.person.id)
     return _grant(grant, whom.name)
 
 
-def _grant(grant: Grant, person: str) -> told.GrantTold:
-    return told.GrantTold(**asdict(grant) | {"person": person})
+def _grant(grant: Grant, person: str) -> responses.GrantResponse:
+    return responses.GrantResponse(**asdict(grant) | {"person": person})
 
 
-def list_people(here: Here, by: By) -> told.PersonList:
+def list_people(here: Here, by: By) -> responses.PersonListResponse:
     """All people who may have tokens; with a token for some data sets, those concerned with these."""
-    return told.PersonList(people=[told.PersonTold(**asdict(person)) for person in people_in(here.store, by)])
+    return responses.PersonListResponse.model_validate({"people": people_in(here.store, by)})
 
 
-def add_person(asked: PersonAsked, here: Here, by: By) -> told.PersonTold:
+def add_person(asked: PersonRequest, here: Here, by: By) -> responses.PersonResponse:
     """Add a person who may have tokens.
 
     This needs a token for all data sets: people belong to the whole server.
     """
     by.check_reaches_all()
-    return told.PersonTold(**asdict(here.store.add_person(asked.name, asked.role, by=by.person.id)))
+    return responses.PersonResponse.model_validate(here.store.add_person(asked.name, asked.role, by=by.person.id))
 
 
-def list_tokens(here: Here, by: By) -> told.TokenList:
+def list_tokens(here: Here, by: By) -> responses.TokenListResponse:
     """Tokens, without their secrets; with a token for some data sets, those that open no others."""
     names = {person.id: person.name for person in here.store.people()}
-    return told.TokenList(
-        tokens=[told.TokenTold(**_token(token, names[token.person])) for token in tokens_in(here.store, by)]
-    )
+    found = [_token(token, names[token.person]) for token in tokens_in(here.store, by)]
+    return responses.TokenListResponse.model_validate({"tokens": found})
 
 
-def make_token(asked: TokenAsked, here: Here, by: By) -> told.TokenMade:
+def make_token(asked: TokenRequest, here: Here, by: By) -> responses.NewTokenResponse:
     """Make a token for a person; its secret is shown only now.
 
     With a token for some data sets, the new token opens no others, does not outlive it, and is for an analyst or
@@ -84,10 +81,10 @@ def make_token(asked: TokenAsked, here: Here, by: By) -> told.TokenMade:
     days = asked.days if "days" in asked.model_fields_set else None
     made = new_token(person.id, data_sets=scope, expires=end_of(days, by, now), note=asked.note, now=now)
     here.store.add_token(made.token, made.salt, made.digest, by=by.person.id)
-    return told.TokenMade(**_token(made.token, person.name), token=made.text)
+    return responses.NewTokenResponse(**_token(made.token, person.name), token=made.text)
 
 
-def _scope(asked: TokenAsked, here: Service, by: Caller) -> tuple[str, ...] | None:
+def _scope(asked: TokenRequest, here: Service, by: Caller) -> tuple[str, ...] | None:
     if asked.datasets == "all":
         by.check_reaches_all()
         return None
@@ -103,10 +100,10 @@ def revoke_token(id: TokenId, here: Here, by: By) -> None:
 
 
 def _token(token: Token, person: str) -> dict[str, Any]:
-    return asdict(token) | {"person": person, "datasets": told.scope_of(token)}
+    return asdict(token) | {"person": person, "datasets": responses.scope_of(token)}
 
 
-def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> told.AuditTold:
+def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> responses.AuditResponse:
     """The audit log, newest entry first; with a token for some data sets, entries about these and their tokens."""
     scope = by.token.data_sets
     place = Place("audit", 0, by.person.id, "" if scope is None else " ".join(scope))
@@ -114,7 +111,7 @@ def get_audit(here: Here, by: By, limit: Limit = 100, cursor: Cursor = None) -> 
     read = partial(here.store.audit, data_sets=scope, tokens=tokens)
     found, after = here.cursors.page(place, cursor, limit, read, lambda entry: entry.id)
     head = found[0].link if cursor is None and scope is None and found else here.store.audit_point().head
-    return told.AuditTold(entries=[told.AuditEntryTold(**asdict(each)) for each in found], head=head, next=after)
+    return responses.AuditResponse.model_validate({"entries": found, "head": head, "next": after})
 
 
 OPERATIONS = (

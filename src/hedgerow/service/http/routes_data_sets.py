@@ -25,26 +25,34 @@ from hedgerow.errors import DataError, DomainError, ReleaseError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, parts_of
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
-from hedgerow.service.desks import check_share, domain_of, persons_in, spending_of, summary_of, usual_share
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, ForCustodians, ForTokens, Here, Operation, Service
-from hedgerow.service.http.sent import BudgetAsked, DomainAsked, FileName, Name, Options, PlanAsked, RegistrationAsked
-from hedgerow.service.http.strict import parse_json
-from hedgerow.service.http.tokens import Caller
-from hedgerow.service.http.told import (
-    AttributeTold,
-    DerivedTold,
-    Detail,
-    DomainContent,
-    DomainTold,
-    FileTold,
-    Plan,
-    PlanLine,
-    Spending,
-    Summary,
-    SummaryList,
+from hedgerow.service.http.admission import By, ForCustodians, ForTokens, Here, Operation, Service
+from hedgerow.service.http.request_parsing import parse_json
+from hedgerow.service.http.requests import (
+    BudgetRequest,
+    DomainRequest,
+    FileName,
+    Name,
+    OptionsRequest,
+    PlanRequest,
+    RegistrationRequest,
 )
+from hedgerow.service.http.responses import (
+    AttributeResponse,
+    DerivedAttributeResponse,
+    DetailResponse,
+    DomainContentResponse,
+    DomainResponse,
+    PlanLineResponse,
+    PlanResponse,
+    SpendingResponse,
+    SummaryListResponse,
+    SummaryResponse,
+    UploadResponse,
+)
+from hedgerow.service.http.tokens import Caller
 from hedgerow.service.http.uploads import taken
+from hedgerow.service.sessions import check_share, domain_of, persons_in, spending_of, summary_of, usual_share
 from hedgerow.service.store import DataSet, Registration
 
 _KINDS: Mapping[type[Attribute], Literal["integer", "binned"]] = {IntegerRange: "integer", Binned: "binned"}
@@ -52,26 +60,22 @@ _LISTED = 1000
 """Most values of an attribute whose labels are all listed."""
 
 
-def list_data_sets(here: Here, by: By) -> SummaryList:
+def list_data_sets(here: Here, by: By) -> SummaryListResponse:
     """The data sets that the token opens."""
     found = [data_set for data_set in here.store.data_sets() if by.token.reaches(data_set.name)]
-    return SummaryList(datasets=[Summary(**summary_of(here.store, data_set, by.person)) for data_set in found])
+    return SummaryListResponse(
+        datasets=[SummaryResponse(**summary_of(here.store, data_set, by.person)) for data_set in found]
+    )
 
 
-def check_domain(asked: DomainAsked) -> DomainTold:
+def check_domain(asked: DomainRequest) -> DomainResponse:
     """Read a domain from its text, or check one.
 
     Says what records could exist by it. No table is read, and nothing is kept.
     """
     content = _content(asked.text) if asked.domain is None else asked.domain
     domain = domain_of(content, {})
-    return DomainTold(
-        domain=content,
-        attributes=[_attribute(attribute) for attribute in domain],
-        derived=[_derived(function) for function in domain.derived],
-        constraints=[rule.text for rule in domain.constraints],
-        records=cells_in_words(domain),
-    )
+    return DomainResponse(domain=content, **_described(domain))
 
 
 def _content(text: str | None) -> dict[str, Any]:
@@ -90,7 +94,7 @@ def _content(text: str | None) -> dict[str, Any]:
     return found
 
 
-def plan_data_set(asked: PlanAsked) -> Plan:
+def plan_data_set(asked: PlanRequest) -> PlanResponse:
     """Forecast what asking a data set would be like.
 
     Says how accurate its answers would be, from public numbers alone: no table is read, and nothing is spent.
@@ -106,10 +110,10 @@ def plan_data_set(asked: PlanAsked) -> Plan:
     if first:
         told = f"{100.0 * first:.3g}% of the budget, for all pairs of attributes; what follows has the rest"
         lines.insert(0, ("first release", told))
-    return Plan(lines=[PlanLine(word=word, sentence=sentence) for word, sentence in lines])
+    return PlanResponse(lines=[PlanLineResponse(word=word, sentence=sentence) for word, sentence in lines])
 
 
-def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
+def register_data_set(asked: RegistrationRequest, here: Here, by: By) -> DetailResponse:
     """Register a data set.
 
     The table is read, and its number of records is counted with noise, unless "replace" makes it public. The budget can
@@ -118,32 +122,32 @@ def register_data_set(asked: RegistrationAsked, here: Here, by: By) -> Detail:
     by.check_reaches_all()
     try:
         with here.waiting():
-            data_set = here.desks.register(registration(asked), by=by.person)
+            data_set = here.workers.register(registration(asked), by=by.person)
     except (DataError, ReleaseError) as error:  # it names the file; the folder is not public
-        error.message = error.message.replace(f"{here.desks.folder.resolve()}/", "")
+        error.message = error.message.replace(f"{here.workers.folder.resolve()}/", "")
         raise
     return detail(here, data_set, by)
 
 
-def get_data_set(name: Name, here: Here, by: By) -> Detail:
+def get_data_set(name: Name, here: Here, by: By) -> DetailResponse:
     """A data set: its attributes, its budget and what was spent of it."""
     return detail(here, here.data_set(name, by), by)
 
 
-def get_spending(name: Name, here: Here, by: By) -> Spending:
+def get_spending(name: Name, here: Here, by: By) -> SpendingResponse:
     """Spending of the budget over time, by kind and by person.
 
     Custodians see all people; analysts themselves, and all others as one.
     """
-    return Spending(**spending_of(here.store, here.data_set(name, by), by.person))
+    return SpendingResponse(**spending_of(here.store, here.data_set(name, by), by.person))
 
 
-def get_domain(name: Name, here: Here, by: By) -> DomainContent:
+def get_domain(name: Name, here: Here, by: By) -> DomainContentResponse:
     """The domain of a data set: what records could exist, as in domain files. Public knowledge; free."""
-    return DomainContent(domain=domain_to_mapping(here.desks.domain(here.data_set(name, by))))
+    return DomainContentResponse(domain=domain_to_mapping(here.workers.domain(here.data_set(name, by))))
 
 
-def close_data_set(name: Name, here: Here, by: By) -> Detail:
+def close_data_set(name: Name, here: Here, by: By) -> DetailResponse:
     """Close a data set permanently.
 
     The data are not looked at any more; the hypothesis still answers.
@@ -151,7 +155,7 @@ def close_data_set(name: Name, here: Here, by: By) -> Detail:
     return detail(here, here.store.close_data_set(here.data_set(name, by).id, by=by.person.id), by)
 
 
-def registration(asked: RegistrationAsked) -> Registration:
+def registration(asked: RegistrationRequest) -> Registration:
     """The registration that the store keeps.
 
     Raises:
@@ -170,18 +174,18 @@ def registration(asked: RegistrationAsked) -> Registration:
     )
 
 
-def _first_share(asked: Options, domain: Domain, budget: Budget, *, warm: bool = False) -> float:
+def _first_share(asked: OptionsRequest, domain: Domain, budget: Budget, *, warm: bool = False) -> float:
     """The share of the budget for a first release: as it was asked for, or the usual one."""
     if asked.first_release is not None:
         return asked.first_release
     return 0.0 if warm else usual_share(_config(asked), domain, budget)
 
 
-def _config(asked: Options) -> OnlinePMW:
+def _config(asked: OptionsRequest) -> OnlinePMW:
     return OnlinePMW(**asked.model_dump(exclude_none=True, exclude={"first_release"}))
 
 
-def _budget(asked: BudgetAsked) -> Budget:
+def _budget(asked: BudgetRequest) -> Budget:
     neighbours = Neighbours.of(asked.neighbours)
     if asked.rho is not None:
         return ZCDP(asked.rho, neighbours)
@@ -191,18 +195,15 @@ def _budget(asked: BudgetAsked) -> Budget:
     return PureDP(epsilon, neighbours) if asked.delta is None else ApproxDP(epsilon, asked.delta, neighbours)
 
 
-def detail(here: Service, data_set: DataSet, by: Caller) -> Detail:
+def detail(here: Service, data_set: DataSet, by: Caller) -> DetailResponse:
     """Everything that a caller may know of a data set."""
-    domain = here.desks.domain(data_set)
+    domain = here.workers.domain(data_set)
     neighbours = Neighbours.of(data_set.registration.budget["neighbours"])
     persons = neighbours.persons
     weight = None if persons is None else persons.weight
-    return Detail(
+    return DetailResponse(
         **summary_of(here.store, data_set, by.person),
-        attributes=[_attribute(attribute) for attribute in domain],
-        derived=[_derived(function) for function in domain.derived],
-        constraints=[rule.text for rule in domain.constraints],
-        records=cells_in_words(domain),
+        **_described(domain),
         left_out=" ".join(filter(None, (_records_left_out(data_set, domain), ignored_in_words(domain)))),
         neighbours=neighbours.relation.value,
         person=None if persons is None else persons.column,
@@ -218,9 +219,19 @@ def _records_left_out(data_set: DataSet, domain: Domain) -> str:
     return LEFT_OUT[data_set.registration.source.get("violations", "refuse")] if domain.has_rules else ""
 
 
-def _attribute(attribute: Attribute) -> AttributeTold:
+def _described(domain: Domain) -> dict[str, Any]:
+    """What is said of a domain, checked or registered."""
+    return {
+        "attributes": [_attribute(attribute) for attribute in domain],
+        "derived": [_derived(function) for function in domain.derived],
+        "constraints": [rule.text for rule in domain.constraints],
+        "records": cells_in_words(domain),
+    }
+
+
+def _attribute(attribute: Attribute) -> AttributeResponse:
     numbers = attribute if isinstance(attribute, IntegerRange) and attribute.scale is None else None
-    return AttributeTold(
+    return AttributeResponse(
         name=attribute.name,
         kind=_KINDS.get(type(attribute), "categorical"),
         values=list(attribute.labels) if attribute.size <= _LISTED else None,
@@ -233,12 +244,12 @@ def _attribute(attribute: Attribute) -> AttributeTold:
     )
 
 
-def _derived(function: Derived) -> DerivedTold:
-    told = _attribute(function.attribute).model_dump()
-    return DerivedTold(**told, sources=list(function.sources), column=function.column)
+def _derived(function: Derived) -> DerivedAttributeResponse:
+    told = vars(_attribute(function.attribute))
+    return DerivedAttributeResponse(**told, sources=list(function.sources), column=function.column)
 
 
-async def upload_file(file: FileName, request: Request, here: Here, by: By) -> FileTold:
+async def upload_file(file: FileName, request: Request, here: Here, by: By) -> UploadResponse:
     """Upload a table into the server's data folder, to register it from there.
 
     The body is the file. An existing file is never replaced.
@@ -246,7 +257,7 @@ async def upload_file(file: FileName, request: Request, here: Here, by: By) -> F
     by.check_reaches_all()
     size = await taken(request.stream(), here.settings.data_folder / file)
     await anyio.to_thread.run_sync(here.store.note, by.person.id, "upload", file, {"bytes": size})
-    return FileTold(name=file, bytes=size)
+    return UploadResponse(name=file, bytes=size)
 
 
 OPERATIONS = (

@@ -8,8 +8,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -17,7 +15,7 @@ from typing import IO, Any, NoReturn
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from hedgerow.domain import Domain, in_condition
+from hedgerow.domain import Domain
 from hedgerow.errors import (
     HedgerowError,
     InvalidRequestError,
@@ -37,10 +35,10 @@ from hedgerow.queries import (
     parse_select,
 )
 from hedgerow.release import Selected
-from hedgerow.service.desks import summary_of
 from hedgerow.service.http import problems
-from hedgerow.service.http.gate import By, ForQuestions, ForTokens, Here, Operation, Service
-from hedgerow.service.http.sent import (
+from hedgerow.service.http.admission import By, ForQuestions, ForTokens, Here, Operation, Service
+from hedgerow.service.http.request_parsing import Place
+from hedgerow.service.http.requests import (
     MOST_RECORDS,
     Attributes,
     Cursor,
@@ -50,14 +48,21 @@ from hedgerow.service.http.sent import (
     Name,
     Number,
     OfPerson,
-    Question,
-    QuestionsAsked,
-    StatementAsked,
+    QuestionRequest,
+    QuestionsRequest,
+    StatementRequest,
 )
-from hedgerow.service.http.strict import Place
+from hedgerow.service.http.responses import (
+    AnswersResponse,
+    EarlierAnswerResponse,
+    EarlierAnswersResponse,
+    MarginalResponse,
+    SummaryResponse,
+    TableResponse,
+)
 from hedgerow.service.http.tokens import Caller, person_in
-from hedgerow.service.http.told import Answer, Answers, EarlierAnswer, EarlierAnswers, MarginalTold, Summary, Table
-from hedgerow.service.store import DataSet, GivenAnswer
+from hedgerow.service.sessions import answer_fields, answer_of, summary_of
+from hedgerow.service.store import DataSet
 
 _LONGEST_BATCH = 250_000
 """Most characters of a request's questions: reading them takes some seconds at most."""
@@ -65,44 +70,37 @@ _MOST_HELD = 1 << 22
 """Most cells and characters of conditions: all of a request are in memory, and kept, at the same time."""
 
 
-def ask_questions(name: Name, asked: QuestionsAsked, here: Here, by: By, key: Key = None) -> Answers:
+def ask_questions(name: Name, asked: QuestionsRequest, here: Here, by: By, key: Key = None) -> AnswersResponse:
     """Ask counting questions.
 
     They are answered in order. If one of them cannot be read, none is asked.
     """
     data_set = here.data_set(name, by)
-    queries = parsed_questions(asked.queries, here.desks.domain(data_set), name)
+    queries = parsed_questions(asked.queries, here.workers.domain(data_set), name)
     request = request_number(here, data_set, by, key, asked)
     try:
         with here.waiting():
-            given = here.desks.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
+            given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     except QuestionTooLargeError as error:
         name_the_question(error, queries)
-    answers = [Answer(**told_answer(name, answer)) for answer in given]
-    return Answers(answers=answers, dataset=Summary(**summary_of(here.store, data_set, by.person)))
+    answers = [answer_of(name, answer) for answer in given]
+    return AnswersResponse(answers=answers, dataset=SummaryResponse(**summary_of(here.store, data_set, by.person)))
 
 
-def select_table(name: Name, asked: StatementAsked, here: Here, by: By, key: Key = None) -> Table:
+def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: Key = None) -> TableResponse:
     """Ask for counts by groups, sums, means and quantiles.
 
     All counts of the groups are one question, which costs one correction at most. A sum or a mean is one more question
     for each group, a quantile some.
     """
     data_set = here.data_set(name, by)
-    selection = _selection(asked, here.desks.domain(data_set), name)
+    selection = _selection(asked, here.workers.domain(data_set), name)
     request = request_number(here, data_set, by, key, asked)
     with here.waiting():
-        found = here.desks.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
-    return Table(
-        names=list(found.names),
-        headings=list(found.headings),
-        columns=list(found.columns),
-        rows=[list(row) for row in found.rows],
-        confidence=_confidence(found),
-        sources=dict(found.sources),
-        charged=found.charged,
-        dataset=Summary(**summary_of(here.store, data_set, by.person)),
-    )
+        found = here.workers.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
+    told = {name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "sources", "charged")}
+    dataset = SummaryResponse(**summary_of(here.store, data_set, by.person))
+    return TableResponse(**told, confidence=_confidence(found), dataset=dataset)
 
 
 def _confidence(found: Selected) -> float | None:
@@ -113,7 +111,7 @@ def _confidence(found: Selected) -> float | None:
 
 def list_answers(
     name: Name, here: Here, by: By, *, limit: Limit = 100, cursor: Cursor = None, person: OfPerson = None
-) -> EarlierAnswers:
+) -> EarlierAnswersResponse:
     """Earlier answers, newest first: your own; for custodians all, or those of one person."""
     data_set = here.data_set(name, by)
     chosen = _whose(here, by, person)
@@ -121,25 +119,14 @@ def list_answers(
     read = partial(here.store.answers, data_set.id, person=chosen)
     found, after = here.cursors.page(place, cursor, limit, read, lambda answer: answer.id)
     names = {each.id: each.name for each in here.store.people()} if by.is_custodian else {by.person.id: by.person.name}
-    return EarlierAnswers(
-        answers=[
-            EarlierAnswer(
-                **told_answer(name, each)
-                | {"at": _second(each.at), "person": names[each.person], "counts": _counts_of(each)}
-            )
-            for each in found
-        ],
-        next=after,
-    )
-
-
-def _counts_of(given: GivenAnswer) -> int | None:
-    return None if given.groups is None else len(given.groups["value"])
-
-
-def _second(at: datetime | None) -> datetime | None:
-    """Cut a time to whole seconds: finer ones would tell how long the data were looked at."""
-    return None if at is None else at.replace(microsecond=0)
+    answers = []
+    for each in found:
+        # Finer times than seconds would tell how long the data were looked at.
+        at = None if each.at is None else each.at.replace(microsecond=0)
+        counts = None if each.groups is None else len(each.groups["value"])
+        told = answer_fields(name, each) | {"at": at, "person": names[each.person], "counts": counts}
+        answers.append(EarlierAnswerResponse.of(told))
+    return EarlierAnswersResponse(answers=answers, next=after)
 
 
 def _whose(here: Service, by: Caller, person: str | None) -> int | None:
@@ -150,7 +137,7 @@ def _whose(here: Service, by: Caller, person: str | None) -> int | None:
     return by.person.id
 
 
-def parsed_questions(asked: Sequence[Question], domain: Domain, name: str) -> list[LinearQuery]:
+def parsed_questions(asked: Sequence[QuestionRequest], domain: Domain, name: str) -> list[LinearQuery]:
     """The questions of a request, in canonical form.
 
     Raises:
@@ -165,7 +152,7 @@ def parsed_questions(asked: Sequence[Question], domain: Domain, name: str) -> li
     parsed: list[LinearQuery] = []
     held = 0
     for number, question in enumerate(asked, start=1):
-        parsed.append(query := _oneparsed_questions(number, question, domain, name))
+        parsed.append(query := _parsed_question(number, question, domain, name))
         held += query.held or len(query.text)
         if number > 1 and held > _MOST_HELD:
             raise TooMuchError(
@@ -176,11 +163,11 @@ def parsed_questions(asked: Sequence[Question], domain: Domain, name: str) -> li
     return parsed
 
 
-def _sent(question: Question) -> str:
+def _sent(question: QuestionRequest) -> str:
     return question.sql or question.where or json.dumps(question.predicate)
 
 
-def _selection(asked: StatementAsked, domain: Domain, name: str) -> Selection:
+def _selection(asked: StatementRequest, domain: Domain, name: str) -> Selection:
     try:
         if asked.sql is not None:
             return parse_select(asked.sql, domain, name)
@@ -196,7 +183,7 @@ def _shortened(error: HedgerowError, sent: str, before: str = "") -> QueryError:
     return QueryError(before + problems.shortened(error.message, most), remedy=problems.shortened(error.remedy, most))
 
 
-def _oneparsed_questions(number: int, question: Question, domain: Domain, name: str) -> LinearQuery:
+def _parsed_question(number: int, question: QuestionRequest, domain: Domain, name: str) -> LinearQuery:
     try:
         if question.sql is not None:
             return parse_count(question.sql, domain, name)
@@ -220,24 +207,14 @@ def name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuer
 
 
 def request_number(
-    here: Service, data_set: DataSet, by: Caller, key: str | None, asked: QuestionsAsked | StatementAsked
+    here: Service, data_set: DataSet, by: Caller, key: str | None, asked: QuestionsRequest | StatementRequest
 ) -> int | None:
     """The number of a request with an idempotency key."""
     if key is None:
         return None
-    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=_digest(asked))
-
-
-def _digest(asked: QuestionsAsked | StatementAsked) -> bytes:
-    """Digest that identifies a request however its JSON was written."""
-    return hashlib.sha256(json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":")).encode()).digest()
-
-
-def told_answer(name: str, given: GivenAnswer) -> dict[str, Any]:
-    """The fields of an answer of a data set."""
-    asked = given.statement or f"SELECT COUNT(*) FROM {in_condition(name)} WHERE {given.where}"
-    confidence = None if given.low is None else given.confidence  # of no interval there is none
-    return asdict(given) | {"sql": asked, "confidence": confidence}
+    said = json.dumps(asked.model_dump(), sort_keys=True, separators=(",", ":"))  # however its JSON was written
+    digest = hashlib.sha256(said.encode()).digest()
+    return here.store.request(data_set=data_set.id, person=by.person.id, key=key, digest=digest)
 
 
 _MOST_ATTRIBUTES = 3
@@ -245,14 +222,14 @@ _PIECE = 1 << 18
 _TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
-def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> MarginalTold:
+def get_marginal(name: Name, attributes: Attributes, here: Here, by: By) -> MarginalResponse:
     """A marginal of the hypothesis: modelled counts by one to three attributes. Free."""
     data_set = here.data_set(name, by)
-    domain = here.desks.domain(data_set)
+    domain = here.workers.domain(data_set)
     chosen = _chosen(attributes, domain)
     with here.waiting():
-        counts = here.desks.marginal(data_set, chosen, person=by.person)
-    return MarginalTold(
+        counts = here.workers.marginal(data_set, chosen, person=by.person)
+    return MarginalResponse(
         attributes=list(chosen),
         labels=[list(domain[each].labels) for each in chosen],
         counts=counts.tolist(),
@@ -303,16 +280,12 @@ def _take(places: threading.BoundedSemaphore) -> None:
         raise StoreBusyError("records are being drawn for others", remedy="try again in a moment")
 
 
-def _default_number(here: Service, data_set: DataSet, by: Caller) -> int | None:
-    total = summary_of(here.store, data_set, by.person)["total"]
-    return None if total is None else min(MOST_RECORDS, max(1, round(total)))
-
-
 def _written(here: Service, data_set: DataSet, n: int | None, form: str, by: Caller) -> tuple[IO[bytes], int]:
     """Write a file and unlink it: it is gone when it is closed, however that happens."""
-    number = _default_number(here, data_set, by) if n is None else n
+    total = None if n is not None else summary_of(here.store, data_set, by.person)["total"]
+    number = n if total is None else min(MOST_RECORDS, max(1, round(total)))
     with here.waiting():
-        records = here.desks.records(data_set, number, person=by.person)
+        records = here.workers.records(data_set, number, person=by.person)
     with tempfile.TemporaryDirectory(prefix="hedgerow-") as folder:
         path = Path(folder, f"records.{form}")
         records.write(path)

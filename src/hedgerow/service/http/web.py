@@ -1,8 +1,8 @@
 """Pages for browsers: the web page at the server's root, and the API's description as HTML without a script.
 
 The files of the web page are read when the application is made, so no path of a request ever reaches the file system.
-They need no build step and name no other host: the policy that goes with every response (`guards.SecurityHeaders`) lets
-a browser load nothing else.
+They need no build step and name no other host: the policy that goes with every response (`middleware.SecurityHeaders`)
+lets a browser load nothing else.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from hedgerow.service.http.gate import ForAnyone, Operation
+from hedgerow.service.http.admission import ForAnyone, Operation
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -98,23 +98,6 @@ def _is_known(known: str, etag: str) -> bool:
     return etag in tags or "*" in tags
 
 
-STYLE = """
-.contents { list-style: none; display: grid; gap: .5rem; margin-top: 1.6rem; }
-.contents li { display: grid; grid-template-columns: minmax(0, 24rem) minmax(0, 1fr); gap: .1rem 1.2rem; }
-.contents code, .operation h2 code { overflow-wrap: anywhere; }
-.operation { border-top: 1px solid var(--line); margin-top: 2.4rem; padding-top: 1.6rem; display: grid; gap: .8rem; }
-.operation { grid-template-columns: minmax(0, 1fr); }
-.operation p, .intro p { max-width: 46rem; }
-.intro { display: grid; gap: .6rem; margin-top: .8rem; }
-.across { overflow-x: auto; }
-.plain-table td { vertical-align: top; min-width: 5.5rem; }
-pre { overflow-x: auto; margin: 0; padding: .9rem 1.1rem; background: var(--code-wash); border-radius: .4rem; }
-pre { font: .88rem/1.5 var(--mono); }
-@media (max-width: 42rem) { .contents li { grid-template-columns: minmax(0, 1fr); } }
-"""
-"""The page's own style, with a few more rules."""
-
-
 def openapi_json(request: Request) -> JSONResponse:
     """The description of the API."""
     return JSONResponse(request.app.openapi())
@@ -127,7 +110,7 @@ def docs_html(request: Request) -> HTMLResponse:
 
 async def docs_css(request: Request) -> Response:
     """Style of the page."""
-    return Response(STYLE, media_type="text/css")
+    return Response((resources.files(__package__) / "docs.css").read_bytes(), media_type="text/css")
 
 
 def page(schema: Mapping[str, Any]) -> str:

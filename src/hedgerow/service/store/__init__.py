@@ -1,9 +1,9 @@
 """The store: people, tokens, data sets, sessions, answers, ledgers and the audit log, in SQLite or PostgreSQL.
 
-`store` opens it and joins its parts (`people`, `sessions`, `lists`, on the base `part`). `steps` writes the steps of
-sessions as rows. `entries` has the records, `schema` the tables, `database` the transactions, `sqlite` and `postgresql`
-the two kinds; `anchor` notices an older copy. It may import `algorithms.online_pmw`, `privacy`, `queries` and `system`;
-of the service nothing.
+`store` opens it and joins its parts (`people`, `sessions`, `lists`, on the base `repository`). `steps` writes the steps
+of sessions as rows. `entries` has the records, `schema` the tables, `database` the transactions, `sqlite` and
+`postgresql` the two kinds; `anchor` is a file outside the store, by which `restored` notices an older copy. It may
+import `algorithms.online_pmw`, `privacy`, `queries` and `system`; of the service nothing.
 """
 
 import lazy_loader

@@ -4,10 +4,7 @@ Before anything of a commit leaves, the anchor covers it. So a store may be newe
 the two, and is never older, unless someone restored a copy. Processes that share a store share the file: each takes
 its lock, reads it, and replaces it by the later of what it says and what the process knows.
 
-When a server starts, the store is compared with its anchor: an older store is refused, or accepted deliberately.
-Accepting a restored store does not mean trusting it: no one knows what was answered after the copy was made, so its
-budget may be spent, and the noise of a running threshold may be known. The data sets that are older than the anchor
-says are closed permanently; their hypotheses still answer. The audit log says what was accepted.
+`restored` compares a store with its anchor.
 """
 
 from __future__ import annotations
@@ -19,16 +16,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreBusyError, StoreError
+from hedgerow.errors import StoreBusyError, StoreError
 from hedgerow.service.store.database import alone_within
 from hedgerow.service.store.entries import Point
 from hedgerow.system import replacing
-
-if TYPE_CHECKING:
-    from hedgerow.service.store.store import Store
-
 
 _FORMAT = "hedgerow-anchor"
 _VERSION = 1
@@ -177,125 +170,3 @@ class Anchor:
     def _write(self, anchored: Anchored) -> None:
         with replacing(self.path, private=True) as beside:
             beside.write_text(json.dumps(anchored.to_dict(), indent=1) + "\n", encoding="utf-8")
-
-
-_REMEDY = (
-    "start with the newest store; if it is lost, --accept-store continues with this one and permanently closes the "
-    "data sets that are older than the anchor says: what was spent of them since is unknown here"
-)
-
-
-@dataclass(frozen=True)
-class Departures:
-    """Differences between a store and its anchor that a newer store cannot explain.
-
-    Attributes:
-        older: Differences of data sets, by name.
-        missing: Names of missing data sets.
-        audit: Difference of the audit log; empty if there is none.
-
-    Example:
-        >>> Departures({"people": "version 3, and it was at 7"}, ("adult",), "").sentences()
-        ["data set 'people': version 3, and it was at 7", "data set 'adult' is not there"]
-    """
-
-    older: Mapping[str, str]
-    missing: tuple[str, ...]
-    audit: str
-
-    def sentences(self) -> list[str]:
-        """The differences, in words."""
-        listed = [f"data set {name!r}: {what}" for name, what in self.older.items()]
-        listed += [f"data set {name!r} is not there" for name in self.missing]
-        return listed + ([f"audit log: {self.audit}"] if self.audit else [])
-
-
-def hold_to(store: Store, anchor: Anchor, *, accept: bool = False) -> Departures:
-    """Compare a store with its anchor, then bring the anchor up to date; make one if there is none.
-
-    Args:
-        store: The store, with this anchor.
-        anchor: Its anchor.
-        accept: Whether to continue with an older store, whose older data sets are then closed.
-
-    Returns:
-        The accepted differences; empty if the store is as new as the anchor, or newer.
-
-    Raises:
-        OlderStoreError: The store is older than the anchor, or has another history, and is not accepted.
-        DamagedStoreError: The audit log was changed after it was written.
-        StoreError: The anchor, or the store, cannot be read or written.
-    """
-    said = anchor.read()  # first: the store may change meanwhile
-    store.check_audit()
-    found = Departures({}, (), "") if said is None else departures(store, said)
-    if said is not None and found.sentences():
-        if not accept:
-            raise OlderStoreError(
-                f"the store is not the one that the anchor {anchor.path} knows: {'; '.join(found.sentences())}",
-                data_sets=(*found.older, *found.missing),
-                remedy=_REMEDY,
-            )
-        _accepted(store, anchor, said, found)
-    anchor.cover(store.points(), store.audit_point())
-    return found
-
-
-def departures(store: Store, said: Anchored) -> Departures:
-    """Find where a store is older than an anchor says, or has another history.
-
-    Raises:
-        DamagedStoreError: The audit log was changed after it was written.
-    """
-    points = store.points()
-    older = {}
-    for name, point in said.ledgers.items():
-        if name in points and (what := _departure(store, name, points[name], point)):
-            older[name] = what
-    missing = tuple(name for name in said.ledgers if name not in points)
-    return Departures(older, missing, _audit_departure(store, said.audit))
-
-
-def _departure(store: Store, name: str, found: Point, said: Point) -> str:
-    if found.version < said.version:
-        return f"it is at version {found.version:,}, and was at {said.version:,}"
-    if found.count < said.count:
-        return f"its ledger has {found.count:,} events, and had {said.count:,}"
-    try:
-        linked = store.ledger_link(store.data_set(name).id, said.count)
-    except DamagedStoreError:  # which everyone sees who uses the data set
-        return ""
-    if linked != said.head:
-        return f"the first {said.count:,} events of its ledger differ from what they were"
-    return ""
-
-
-def _audit_departure(store: Store, said: Point) -> str:
-    found = store.audit_point()
-    if found.count < said.count:
-        return f"it ends with entry {found.count:,}, and ended with {said.count:,}"
-    linked = store.audit_link(said.count)
-    return (
-        "" if not said.head or linked == said.head else f"its entries up to {said.count:,} differ from what they were"
-    )
-
-
-def _accepted(store: Store, anchor: Anchor, said: Anchored, found: Departures) -> None:
-    """Close the older data sets, before the anchor forgets them; then note that in the log, whose chain continues."""
-    kept = {name: point for name, point in said.ledgers.items() if name not in found.older}
-    for name in found.older:
-        store.close_data_set(store.data_set(name).id, by=None)
-    points = store.points()
-    present = {name: points[name] for name in (*found.older, *kept) if name in points}
-    anchor.replace(Anchored(present, store.audit_point()))
-    store.note_acceptance(_told(said, found))
-
-
-def _told(said: Anchored, found: Departures) -> dict[str, Any]:
-    expected = {name: asdict(said.ledgers[name]) for name in (*found.older, *found.missing)}
-    return {
-        "closed": list(found.older),
-        "missing": list(found.missing),
-        "expected": expected,
-        "expected_audit": asdict(said.audit),
-    }

@@ -51,9 +51,9 @@ class Database(ABC):
         """A transaction that sees one state of the database.
 
         Raises:
-            StoreError: See `told`.
+            StoreError: See `translating`.
         """
-        with told(self.place), self._reads.begin() as connection:
+        with translating(self.place), self._reads.begin() as connection:
             yield connection
 
     @contextmanager
@@ -63,9 +63,9 @@ class Database(ABC):
         If the connection breaks while it is committed, `StoreError` is raised although it may be there.
 
         Raises:
-            StoreError: See `told`.
+            StoreError: See `translating`.
         """
-        with told(self.place), self._turn(), self._writes.begin() as connection:
+        with translating(self.place), self._turn(), self._writes.begin() as connection:
             yield connection
 
     def insert(self, table: Table) -> Insert:
@@ -85,7 +85,7 @@ class Database(ABC):
         """A value that changes whenever anything is committed, by any process: what was read at it still holds.
 
         Raises:
-            StoreError: See `told`.
+            StoreError: See `translating`.
         """
 
     @abstractmethod
@@ -93,7 +93,7 @@ class Database(ABC):
         """A value that changes with every entry of the audit log.
 
         Raises:
-            StoreError: See `told`.
+            StoreError: See `translating`.
         """
 
     @abstractmethod
@@ -189,7 +189,7 @@ _MISSING = {sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY, "23503"}
 
 
 @contextmanager
-def told(place: str) -> Iterator[None]:
+def translating(place: str) -> Iterator[None]:
     """Raise an error of ours, alone, in place of one of the database or of SQLAlchemy.
 
     Args:
@@ -203,7 +203,7 @@ def told(place: str) -> Iterator[None]:
 
     Example:
         >>> from sqlalchemy import NullPool, create_engine, text
-        >>> with told("my store"), create_engine("sqlite://", poolclass=NullPool).connect() as connection:
+        >>> with translating("my store"), create_engine("sqlite://", poolclass=NullPool).connect() as connection:
         ...     _ = connection.execute(text("SELECT secret FROM nothing"))
         Traceback (most recent call last):
             ...

@@ -5,67 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from hedgerow.algorithms.online_pmw import Step, hold as online_hold
+from hedgerow.algorithms.online_pmw import OnlineAnswer, Step, hold as online_hold
 from hedgerow.privacy import Event
 from hedgerow.queries import Neighbours
+from hedgerow.service.store.schema import Grant
 
-Role = Literal["custodian", "analyst"]
 Status = Literal["opening", "open", "closed"]
-
-
-@dataclass(frozen=True)
-class Person:
-    """A person who may have tokens.
-
-    Attributes:
-        id: Number in the store.
-        name: Unique.
-        role: A custodian may do everything; an analyst asks.
-        created: Time of creation, in UTC.
-    """
-
-    id: int
-    name: str
-    role: Role
-    created: datetime
-
-
-@dataclass(frozen=True)
-class Token:
-    """A token that a person signs in with, without its secret.
-
-    Attributes:
-        id: The public part.
-        person: Number of the person.
-        data_sets: Names of the data sets that it opens; None for all.
-        created: Time of creation, in UTC.
-        expires: End of its life; None if it does not expire.
-        revoked: Time of revocation; None if it was not revoked.
-        note: Purpose, in words.
-
-    Example:
-        >>> token = Token("0123456789abcdef", 1, ("adult",), datetime(2030, 1, 1))
-        >>> token.reaches("adult"), token.reaches("patients")
-        (True, False)
-        >>> token.lies_within(("adult", "patients")), token.lies_within(("patients",)), token.lies_within(None)
-        (True, False, True)
-    """
-
-    id: str
-    person: int
-    data_sets: tuple[str, ...] | None
-    created: datetime
-    expires: datetime | None = None
-    revoked: datetime | None = None
-    note: str = ""
-
-    def reaches(self, data_set: str) -> bool:
-        """Whether it opens a data set."""
-        return self.data_sets is None or data_set in self.data_sets
-
-    def lies_within(self, scope: tuple[str, ...] | None) -> bool:
-        """Whether it opens nothing outside a scope; None is the scope of everything."""
-        return scope is None or (bool(self.data_sets) and set(self.data_sets or ()) <= set(scope))
 
 
 @dataclass(frozen=True)
@@ -162,23 +107,15 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class GivenAnswer:
-    """An answer as it leaves the server.
+class GivenAnswer(OnlineAnswer):
+    """An answer of a session as it leaves the server; ``charged`` is the cost to the person's share of the budget.
 
     Attributes:
         person: Number of the person who asked.
         request: Number of the request with an idempotency key, or None.
         position: Position of the question in its request.
         where: The condition in canonical form.
-        value: Answer in counts.
-        low: Lower end of the interval, or None.
-        high: Upper end, or None.
         confidence: Confidence of the interval.
-        covers: Meaning of the interval, in words.
-        source: Source of the answer; see ``OnlineAnswer``.
-        charged: Cost to the person's share of the budget: the price of a correction, or nothing.
-        spent: Total of the ledger after it.
-        updates_left: Number of corrections left.
         groups: The counts of a group, as lists: ``value``, and the ends of their intervals ``low`` and ``high`` (or
             None), while the answer's own value is their sum; None for a single question.
         statement: The SQL statement that led to the question; empty if it was asked by itself.
@@ -190,15 +127,7 @@ class GivenAnswer:
     request: int | None
     position: int
     where: str
-    value: float
-    low: float | None
-    high: float | None
     confidence: float
-    covers: str
-    source: str
-    charged: float
-    spent: float
-    updates_left: int
     groups: Mapping[str, Any] | None = None
     statement: str = ""
     id: int = 0
@@ -208,29 +137,6 @@ class GivenAnswer:
     def lasts(self) -> bool:
         """Whether the same question has this answer for good: the hypothesis' own may change until the last look."""
         return self.source != "hypothesis only"
-
-
-@dataclass(frozen=True)
-class Grant:
-    """Limits of one person on one data set, and how much of them is used.
-
-    Attributes:
-        person: Number of the person.
-        queries: Number of questions that may be asked; None for no limit.
-        budget: Total that they may cost, in the unit of the data set's budget; None for all of it.
-        asked: Questions so far.
-        spent: Cost of their corrections so far: the price of one, `OnlineSession.price`, for each; and lost holds.
-        storage: Bytes that the questions may add to the store; None for the store's default.
-        stored: Bytes that they have added.
-    """
-
-    person: int
-    queries: int | None
-    budget: float | None
-    asked: int
-    spent: float
-    storage: int | None = None
-    stored: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from sqlalchemy import BigInteger, Connection, RowMapping, Select, and_, bindpar
 from hedgerow.algorithms.online_pmw import LOST, WATCH
 from hedgerow.errors import DamagedStoreError
 from hedgerow.privacy import Event
-from hedgerow.service.store.entries import AuditEntry, Charge, GivenAnswer, Grant, LedgerEntry, Point, Shares
-from hedgerow.service.store.part import AUDIT_LOG, Part, audited, public_entry, record_of
-from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, GRANTS, PEOPLE, SESSIONS
+from hedgerow.service.store.entries import AuditEntry, Charge, GivenAnswer, LedgerEntry, Point, Shares
+from hedgerow.service.store.repository import AUDIT_LOG, Repository, audited, public_entry, record_of
+from hedgerow.service.store.schema import ANSWERS, AUDIT, CHAINS, DATA_SETS, EVENTS, GRANTS, PEOPLE, SESSIONS, Grant
 from hedgerow.service.store.steps import (
     CHANGED_REMEDY,
     LEDGER,
@@ -74,7 +74,7 @@ _GIVEN = (
 """The answers of a person to some questions: the first ones last."""
 
 
-class Lists(Part):
+class Lists(Repository):
     """Pages of rows, newest first; each page ends where the next begins."""
 
     def answered(self, request: int) -> dict[int, GivenAnswer]:

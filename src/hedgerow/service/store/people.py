@@ -4,12 +4,22 @@ import secrets
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, insert, select, update
+from sqlalchemy import Connection, Select, insert, select, update
 
 from hedgerow.errors import ConflictError, NotThereError, QuotaError
-from hedgerow.service.store.entries import Grant, Person, Role, Token
-from hedgerow.service.store.part import Part, audited, now, record_of
-from hedgerow.service.store.schema import DATA_SETS, GRANTS, PEOPLE, REQUESTS, SECRETS, TOKENS
+from hedgerow.service.store.repository import Repository, audited, now, record_of
+from hedgerow.service.store.schema import (
+    DATA_SETS,
+    GRANTS,
+    PEOPLE,
+    REQUESTS,
+    SECRETS,
+    TOKENS,
+    Grant,
+    Person,
+    Role,
+    Token,
+)
 
 QUOTA = 2**28
 """Bytes that the questions of a person about a data set may add to the store, unless something else is said."""
@@ -17,7 +27,7 @@ QUOTA = 2**28
 _SIGNED_IN = select(TOKENS, PEOPLE.c.name, PEOPLE.c.role, PEOPLE.c.created.label("person_created")).join(PEOPLE)
 
 
-class People(Part):
+class People(Repository):
     """People, their tokens, their limits, and requests that may be repeated."""
 
     def secret(self, name: str) -> bytes:
@@ -82,20 +92,19 @@ class People(Part):
             ConflictError: There is a token of this id.
             NotThereError: There is no such person.
         """
-        scope = None if token.data_sets is None else list(token.data_sets)
-        row = asdict(token) | {"data_sets": scope, "salt": salt, "digest": digest}
+        row = asdict(token) | {"salt": salt, "digest": digest}
         with self._writing() as writing:
             writing.connection.execute(insert(TOKENS), row)
             person = writing.connection.scalar(select(PEOPLE.c.name).where(PEOPLE.c.id == token.person))
             expires = None if token.expires is None else token.expires.isoformat(timespec="seconds")
-            told = {"person": person, "datasets": scope, "expires": expires}
+            told = {"person": person, "datasets": token.data_sets, "expires": expires}
             audited(writing, by, "add token", token.id, told)
 
     def tokens(self) -> list[Token]:
         """All tokens, oldest first, including expired and revoked ones."""
         with self._database.reading() as connection:
             rows = connection.execute(select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
-            return [_token(row) for row in rows.mappings()]
+            return [record_of(Token, row) for row in rows.mappings()]
 
     def token(self, id: str) -> tuple[Token, bytes, bytes, Person] | None:
         """A token, its salt, its digest and its owner; None if there is no such token.
@@ -115,7 +124,7 @@ class People(Part):
         if row is None:
             return None
         person = Person(row["person"], row["name"], row["role"], row["person_created"])
-        return _token(row), bytes(row["salt"]), bytes(row["digest"]), person
+        return record_of(Token, row), bytes(row["salt"]), bytes(row["digest"]), person
 
     def revoke(self, id: str, *, by: int | None) -> None:
         """Revoke a token permanently; idempotent.
@@ -220,11 +229,6 @@ class People(Part):
         grant = record_of(Grant, connection.execute(_wanted(data_set, person)).mappings().one())
         if self.room(grant) < 0:
             raise QuotaError(stored=grant.stored - size, room=self.room(grant) + size, needed=size)
-
-
-def _token(row: RowMapping) -> Token:
-    scope = row["data_sets"]
-    return record_of(Token, row, data_sets=None if scope is None else tuple(scope))
 
 
 def _wanted(data_set: int, person: int) -> Select[Any]:

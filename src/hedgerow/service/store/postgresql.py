@@ -9,7 +9,7 @@ from sqlalchemy import Connection, String, cast, create_engine, event, func, mak
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 from hedgerow.errors import StoreError, raise_alone
-from hedgerow.service.store.database import Database, told
+from hedgerow.service.store.database import Database, translating
 from hedgerow.service.store.schema import LAST_AUDITED, to_json
 
 _LOCKS = 0x68676572
@@ -72,11 +72,11 @@ class PostgreSQLDatabase(Database):
 
         If that connection breaks, another process may come in; what this one writes then is refused by its version.
         """
-        with told(self.place):
+        with translating(self.place):
             connection = self._locks.connect()
         released = False
         try:
-            with told(self.place):
+            with translating(self.place):
                 self._lock(connection, number, wait)
             try:
                 yield

@@ -7,9 +7,10 @@ their shortest decimal form gives the same bits back (SQLite's real columns forg
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
 from hedgerow.errors import ConfigError
 
@@ -22,6 +23,8 @@ METADATA = sa.MetaData(
     }
 )
 """All tables; constraints have names, so that later revisions can refer to them."""
+
+Role = Literal["custodian", "analyst"]
 
 VERSION_TABLE = "hedgerow_revision"
 """Table in which Alembic notes the revision of the tables."""
@@ -140,26 +143,92 @@ def _of(table: str, name: str, *, primary_key: bool = False, nullable: bool = Fa
     )
 
 
-PEOPLE = _table(
-    "people",
-    _number(),
-    sa.Column("name", Words, nullable=False, unique=True),
-    sa.Column("role", sa.String(16), nullable=False),
-    sa.Column("created", Moment, nullable=False),
-)
+class Names(sa.TypeDecorator[tuple[str, ...]]):
+    """Names in JSON; a null for all of them."""
 
-TOKENS = _table(
-    "tokens",
-    sa.Column("id", Words, primary_key=True),
-    _of("people", "person"),
-    sa.Column("data_sets", sa.JSON(none_as_null=True)),
-    sa.Column("created", Moment, nullable=False),
-    sa.Column("expires", Moment),
-    sa.Column("revoked", Moment),
-    sa.Column("note", Words, nullable=False),
-    sa.Column("salt", sa.LargeBinary, nullable=False),
-    sa.Column("digest", sa.LargeBinary, nullable=False),
-)
+    impl = sa.JSON(none_as_null=True)
+    cache_ok = True
+
+    def process_result_value(self, value: list[str] | None, dialect: sa.Dialect) -> tuple[str, ...] | None:
+        """Read a list as a tuple."""
+        return None if value is None else tuple(value)
+
+
+class Record(MappedAsDataclass, DeclarativeBase):
+    """A table whose rows are records."""
+
+    metadata = METADATA
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        str: Words,
+        datetime: Moment,
+        float: sa.Double,
+        int: sa.BigInteger,
+    }
+
+
+class Person(Record):
+    """A person who may have tokens.
+
+    Attributes:
+        id: Number in the store.
+        name: Unique.
+        role: A custodian may do everything; an analyst asks.
+        created: Time of creation, in UTC.
+    """
+
+    __tablename__ = "people"
+
+    id: Mapped[int] = mapped_column(_NUMBER, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    role: Mapped[Role] = mapped_column(sa.String(16))
+    created: Mapped[datetime]
+
+
+PEOPLE = METADATA.tables["people"]
+
+
+class Token(Record):
+    """A token that a person signs in with, without its secret.
+
+    Attributes:
+        id: The public part.
+        person: Number of the person.
+        data_sets: Names of the data sets that it opens; None for all.
+        created: Time of creation, in UTC.
+        expires: End of its life; None if it does not expire.
+        revoked: Time of revocation; None if it was not revoked.
+        note: Purpose, in words.
+
+    Example:
+        >>> token = Token("0123456789abcdef", 1, ("adult",), datetime(2030, 1, 1))
+        >>> token.reaches("adult"), token.reaches("patients")
+        (True, False)
+        >>> token.lies_within(("adult", "patients")), token.lies_within(("patients",)), token.lies_within(None)
+        (True, False, True)
+    """
+
+    __tablename__ = "tokens"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    person: Mapped[int] = mapped_column(_NUMBER, sa.ForeignKey("people.id"))
+    data_sets: Mapped[tuple[str, ...] | None] = mapped_column(Names)
+    created: Mapped[datetime]
+    expires: Mapped[datetime | None] = mapped_column(default=None)
+    revoked: Mapped[datetime | None] = mapped_column(default=None)
+    note: Mapped[str] = mapped_column(default="")
+    salt = mapped_column(sa.LargeBinary, nullable=False)  # of the digest; both are of no record
+    digest = mapped_column(sa.LargeBinary, nullable=False)
+
+    def reaches(self, data_set: str) -> bool:
+        """Whether it opens a data set."""
+        return self.data_sets is None or data_set in self.data_sets
+
+    def lies_within(self, scope: tuple[str, ...] | None) -> bool:
+        """Whether it opens nothing outside a scope; None is the scope of everything."""
+        return scope is None or (bool(self.data_sets) and set(self.data_sets or ()) <= set(scope))
+
+
+TOKENS = METADATA.tables["tokens"]
 
 DATA_SETS = _table(
     "data_sets",
@@ -254,18 +323,33 @@ ANSWERS = _table(
 )
 """Answers as they were given. ``question`` tells those apart that may be given again; none if it may not be."""
 
-GRANTS = _table(
-    "grants",
-    _of("data_sets", "data_set", primary_key=True),
-    _of("people", "person", primary_key=True),
-    sa.Column("queries", sa.BigInteger),
-    sa.Column("budget", sa.Double),
-    sa.Column("asked", sa.BigInteger, nullable=False),
-    sa.Column("spent", sa.Double, nullable=False),
-    sa.Column("storage", sa.BigInteger),
-    sa.Column("stored", sa.BigInteger, nullable=False),
-)
-"""Limits of people, and what is used of them; ``storage`` and ``stored`` are bytes."""
+
+class Grant(Record):
+    """Limits of one person on one data set, and how much of them is used.
+
+    Attributes:
+        person: Number of the person.
+        queries: Number of questions that may be asked; None for no limit.
+        budget: Total that they may cost, in the unit of the data set's budget; None for all of it.
+        asked: Questions so far.
+        spent: Cost of their corrections so far: the price of one, `OnlineSession.price`, for each; and lost holds.
+        storage: Bytes that the questions may add to the store; None for the store's default.
+        stored: Bytes that they have added.
+    """
+
+    __tablename__ = "grants"
+
+    data_set = mapped_column(_NUMBER, sa.ForeignKey("data_sets.id"), primary_key=True, autoincrement=False)
+    person: Mapped[int] = mapped_column(_NUMBER, sa.ForeignKey("people.id"), primary_key=True, autoincrement=False)
+    queries: Mapped[int | None]
+    budget: Mapped[float | None]
+    asked: Mapped[int]
+    spent: Mapped[float]
+    storage: Mapped[int | None] = mapped_column(default=None)
+    stored: Mapped[int] = mapped_column(default=0)
+
+
+GRANTS = METADATA.tables["grants"]
 
 AUDIT = _table(
     "audit",

@@ -22,7 +22,7 @@ from hedgerow.algorithms.online_pmw import START, Mark, Step
 from hedgerow.errors import ConflictError, NotThereError
 from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
-from hedgerow.service.store.part import Part, Writing, audited, now, queued, record_of
+from hedgerow.service.store.repository import Repository, Writing, audited, now, queued, record_of
 from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS, question_digest
 from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, size_of, write_rows
 from hedgerow.system import start_of
@@ -50,7 +50,7 @@ class Settled:
     answers: tuple[GivenAnswer, ...]
 
 
-class Sessions(Part):
+class Sessions(Repository):
     """Data sets and their sessions."""
 
     def register(

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import URL, Connection, create_engine, event, inspect
 
 from hedgerow.errors import StoreBusyError, StoreError
-from hedgerow.service.store.database import Database, alone_within, told
+from hedgerow.service.store.database import Database, alone_within, translating
 from hedgerow.service.store.schema import LAST_AUDITED, VERSION_TABLE, to_json
 
 _CONNECTIONS = 40  # as many as a server has threads that work for requests
@@ -115,7 +115,7 @@ class SQLiteDatabase(Database):
             yield
 
     def _switch(self) -> None:
-        with told(self.place), self._bare.connect() as connection:
+        with translating(self.place), self._bare.connect() as connection:
             names = inspect(connection).get_table_names()
             if names and VERSION_TABLE not in names:
                 raise StoreError(

@@ -11,7 +11,7 @@ from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
 from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
 from hedgerow.privacy import Event, budget_from_dict
 from hedgerow.service.store.entries import Hold, Point, Progress
-from hedgerow.service.store.part import Writing
+from hedgerow.service.store.repository import Writing
 from hedgerow.service.store.schema import DATA_SETS, EVENTS, FINDINGS, HOLDS, MODELS, OPENINGS, SESSIONS, to_json
 from hedgerow.system import link, start_of
 

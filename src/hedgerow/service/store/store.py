@@ -16,9 +16,9 @@ from hedgerow.errors import StoreError
 from hedgerow.service.store.anchor import Anchor
 from hedgerow.service.store.database import Database
 from hedgerow.service.store.lists import Lists
-from hedgerow.service.store.part import Reached, nowhere
 from hedgerow.service.store.people import QUOTA, People
 from hedgerow.service.store.postgresql import PostgreSQLDatabase
+from hedgerow.service.store.repository import Reached, nowhere
 from hedgerow.service.store.schema import METADATA, VERSION_TABLE
 from hedgerow.service.store.sessions import Sessions
 from hedgerow.service.store.sqlite import SQLiteDatabase

@@ -1,0 +1,321 @@
+"""Routes as a table, and the gate of each: who may pass is settled before anything of the body is read."""
+
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, cast, get_type_hints
+
+import anyio.to_thread
+from anyio import CapacityLimiter
+from fastapi import Depends, FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
+from hedgerow.service.http import problems
+from hedgerow.service.http.middleware import Metrics, Rates, address_of
+from hedgerow.service.http.problems import Kind
+from hedgerow.service.http.replies import Replies
+from hedgerow.service.http.request_parsing import Cursors, StrictRequest, authorization, check_parameters
+from hedgerow.service.http.tokens import Caller, Verifier, WrongTokenError, bearer
+from hedgerow.service.sessions import SessionWorkers
+from hedgerow.service.settings import Settings
+from hedgerow.service.store import DataSet, Store
+
+Who = Literal["anyone", "token", "custodian"]
+_SIGN_INS = 16
+_UNSENT = 8
+"""Files on their way for each that may be made at a time."""
+
+
+class Service:
+    """Everything that the routes of one application work with.
+
+    Args:
+        workers: The data sets.
+        store: The store.
+        settings: Limits.
+
+    Attributes:
+        workers: The data sets.
+        store: The store.
+        settings: Limits.
+        verifier: Finds the owner of a token.
+        rates: Limits of how often something may happen.
+        cursors: Cursors of lists.
+        metrics: Counters.
+        replies: Replies that are given again.
+        sign_ins: Threads that check tokens; not those that wait for answers.
+        downloads: Files of records that are made at a time.
+        unsent: Files of records that may be on their way at a time: until then they take room on the disk.
+        waits: Requests that may wait for a data set at a time; fewer than there are threads.
+    """
+
+    def __init__(self, workers: SessionWorkers, store: Store, settings: Settings) -> None:
+        """Put together what an application needs."""
+        self.workers = workers
+        self.store = store
+        self.settings = settings
+        self.verifier = Verifier(store)
+        self.rates = Rates(settings)
+        self.cursors = Cursors(store.secret("cursor"))
+        self.metrics = Metrics()
+        self.replies = Replies(store)
+        self.sign_ins = CapacityLimiter(_SIGN_INS)
+        self.downloads = threading.BoundedSemaphore(settings.downloads)
+        self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
+        self.waits = threading.BoundedSemaphore(max(1, settings.threads * 3 // 4))
+
+    def sign_in(self, header: str | None, address: str) -> Caller:
+        """Verify the token of a request.
+
+        Args:
+            header: The Authorization header.
+            address: Address that the request comes from.
+
+        Raises:
+            NotSignedInError: There is no valid token.
+            RateError: The token is used too often, or too many wrong ones come from the address.
+        """
+        try:
+            caller = self.verifier.caller(bearer(header), before_work=lambda: self.rates.check_failures(address))
+        except WrongTokenError:
+            if self.rates.failed(address):
+                self._note_failure(address)
+            raise
+        self.rates.request(caller.token.id)
+        return caller
+
+    def signed_in(self, header: str | None) -> Caller | None:
+        """The caller, if nothing has to be waited for: a token that was verified, and is as it was.
+
+        Args:
+            header: The Authorization header.
+
+        Raises:
+            NotSignedInError: There is no token, or it has expired.
+            RateError: The token is used too often.
+        """
+        caller = self.verifier.caller_at_hand(bearer(header))
+        if caller is not None:
+            self.rates.request(caller.token.id)
+        return caller
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for a data set, unless so many requests do that no thread would be left for others.
+
+        Raises:
+            StoreBusyError: Too many wait already.
+        """
+        if not self.waits.acquire(blocking=False):
+            raise StoreBusyError("too many questions wait for their answers", remedy="try again in a moment")
+        try:
+            yield
+        finally:
+            self.waits.release()
+
+    def _note_failure(self, address: str) -> None:
+        try:
+            self.store.note(None, "sign-in refused", address, {})
+        except StoreError:  # the refusal itself matters more
+            return
+
+    def data_set(self, name: str, caller: Caller) -> DataSet:
+        """A data set that the caller's token opens.
+
+        Raises:
+            NotThereError: The token does not open it, or it does not exist: the two are not distinguished.
+        """
+        if not caller.token.reaches(name):
+            raise no_data_set(name)
+        try:
+            return self.store.registered(name)
+        except NotThereError:
+            raise no_data_set(name) from None
+
+
+def no_data_set(name: str) -> NotThereError:
+    """The error for a data set that is not there, and for one that a token may not know of.
+
+    Example:
+        >>> no_data_set("adult").message
+        "there is no data set 'adult'"
+    """
+    return NotThereError(f"there is no data set {name!r}", remedy="GET /v1/datasets lists those that this token opens")
+
+
+class GatedRoute(APIRoute):
+    """A route that looks at the token, the role and the rate before it reads the body, and reads strict JSON."""
+
+    who: ClassVar[Who] = "custodian"
+    repeats: ClassVar[bool] = False
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Put the gate before FastAPI's handler."""
+        handle = super().get_route_handler()
+        known = {field.alias for field in self.dependant.query_params}
+
+        async def gated(request: Request) -> Response:
+            if self.who != "anyone":
+                request.state.caller = await self._caller(request)
+            check_parameters([name for name, _ in request.query_params.multi_items()], known)
+            if self.body_field is None:
+                return await handle(request)
+            strict = StrictRequest(request.scope, request.receive)
+
+            async def made() -> Response:
+                await strict.json()
+                return await handle(strict)
+
+            if not self.repeats:
+                return await made()
+            service, caller = await the_service(request), await the_caller(request)
+            return await service.replies.reply(strict, caller.token.id, made)
+
+        return gated
+
+    async def _caller(self, request: Request) -> Caller:
+        service = await the_service(request)
+        header, address = authorization(request), address_of(request.scope)
+        caller = service.signed_in(header)
+        if caller is None:
+            caller = await anyio.to_thread.run_sync(service.sign_in, header, address, limiter=service.sign_ins)
+        if self.who == "custodian" and not caller.is_custodian:
+            raise NotAllowedError("this is for custodians", remedy="ask a custodian to do it")
+        return caller
+
+
+class ForAnyone(GatedRoute):
+    """A route without a token."""
+
+    who = "anyone"
+
+
+class ForTokens(GatedRoute):
+    """A route for everyone with a token."""
+
+    who = "token"
+
+
+class ForQuestions(ForTokens):
+    """A route for everyone with a token; a request that changes nothing has the same reply while nothing changes."""
+
+    repeats = True
+
+
+class ForCustodians(GatedRoute):
+    """A route for custodians."""
+
+    who = "custodian"
+
+
+async def the_service(request: Request) -> Service:
+    """The objects that the application works with."""
+    return cast("Service", request.app.state.service)
+
+
+async def the_caller(request: Request) -> Caller:
+    """The caller who passed the gate."""
+    return cast("Caller", request.state.caller)
+
+
+Here = Annotated[Service, Depends(the_service)]
+By = Annotated[Caller, Depends(the_caller)]
+
+
+PROBLEM = {"$ref": "#/components/schemas/Problem"}
+SECURITY = "token"
+_EXAMPLES: Mapping[str, tuple[str, str]] = {
+    "malformed": ("there are two Authorization headers", "send one"),
+    "not-signed-in": ("this needs a token", "send the header 'Authorization: Bearer hgr_...'"),
+    "not-allowed": ("this is for custodians", "ask a custodian to do it"),
+    "quota": ("your questions about this data set have taken 5,000,000 bytes ...", "ask its custodian for more room"),
+    "not-there": ("there is no data set 'adlut'", "GET /v1/datasets lists those that this token opens"),
+    "conflict": ("there is a data set 'adult' already", "choose another name"),
+    "too-much": ("the body is larger than 1.0 MiB", "send it in parts: fewer questions, or a smaller table"),
+    "invalid": ("question 3: there is no attribute 'gender'", "did you mean 'sex'?"),
+    "question-too-large": ("question 2: to learn an answer about age * ... ", "ask about fewer attributes"),
+    "rate": ("more than 6,000 requests a minute with this token", "ask several questions in one request, or wait"),
+    "store": ("the store cannot be read", "try again later; nothing is lost"),
+    "busy": ("the server is busy", "try again"),
+    "table": ("the private table cannot be read now", "tell its custodian"),
+    "internal": ("", ""),
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One route.
+
+    Attributes:
+        method: HTTP method.
+        path: Template of the address.
+        run: Endpoint; its docstring is the description, and the model that it returns is the JSON of the answer.
+        route: Gate in front of it.
+        status: Status of success.
+        problems: Problems beside those that every such route has.
+        content: Types of an answer that is not JSON, as OpenAPI describes them.
+        sent: Description of a body that is not JSON.
+        in_schema: Whether OpenAPI lists it.
+    """
+
+    method: str
+    path: str
+    run: Callable[..., Any]
+    route: type[GatedRoute]
+    status: int = 200
+    problems: Sequence[Kind] = ()
+    content: Mapping[str, Any] = field(default_factory=dict)
+    sent: Mapping[str, Any] | None = None
+    in_schema: bool = True
+
+    def add_to(self, app: FastAPI) -> None:
+        """Add this route to an application."""
+        answer = get_type_hints(self.run)["return"]
+        model = answer if isinstance(answer, type) and issubclass(answer, BaseModel) else None
+        app.router.add_api_route(
+            self.path,
+            self.run,
+            methods=[self.method],
+            response_model=model,
+            response_class=Response if model is None else JSONResponse,
+            status_code=self.status,
+            responses=self._responses(),
+            summary=(self.run.__doc__ or "").strip().partition("\n")[0].rstrip("."),
+            operation_id=self.run.__name__,
+            openapi_extra=self._extra(),
+            include_in_schema=self.in_schema,
+            route_class_override=self.route,
+        )
+
+    def _responses(self) -> dict[int | str, dict[str, Any]]:
+        found: dict[int | str, dict[str, Any]] = {}
+        if self.content:
+            found[self.status] = {"content": dict(self.content)}
+        for kind in self._kinds():
+            response = found.setdefault(kind.status, {"description": kind.title, "content": {}})
+            content = response["content"].setdefault(problems.MEDIA_TYPE, {"schema": PROBLEM, "examples": {}})
+            content["examples"][kind.code] = {"summary": kind.title, "value": kind.body(*_EXAMPLES[kind.code])}
+        return found
+
+    def _kinds(self) -> list[Kind]:
+        kinds = [*self.problems, problems.INVALID, problems.STORE, problems.BUSY, problems.INTERNAL]
+        if self.route is not ForAnyone:
+            kinds += [problems.MALFORMED, problems.NOT_SIGNED_IN, problems.RATE]
+        if self.route is ForCustodians:
+            kinds.append(problems.NOT_ALLOWED)
+        if "{name}" in self.path:
+            kinds.append(problems.NOT_THERE)
+        if self.method in ("POST", "PUT"):
+            kinds.append(problems.TOO_MUCH)
+        return sorted(set(kinds), key=lambda kind: (kind.status, kind.code))
+
+    def _extra(self) -> dict[str, Any]:
+        extra: dict[str, Any] = {} if self.route is ForAnyone else {"security": [{SECURITY: []}]}
+        if self.sent is not None:
+            extra["requestBody"] = dict(self.sent)
+        return extra

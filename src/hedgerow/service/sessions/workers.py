@@ -1,0 +1,295 @@
+"""The data sets that this process answers for."""
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from hedgerow.algorithms.online_pmw import OnlineSession
+from hedgerow.arrays import Floats
+from hedgerow.domain import Domain
+from hedgerow.errors import ConfigError, ConflictError, DataError, HedgerowError, QueryError, ServiceError, TableError
+from hedgerow.privacy import NoiseSource, Register
+from hedgerow.queries import LinearQuery, Selection, query_scope
+from hedgerow.release import Records, Release, Selected, check_confidence, check_selection, select
+from hedgerow.service.sessions.registering import charging, check_registration, keeping_learnt, within_filter
+from hedgerow.service.sessions.repository import SessionRepository
+from hedgerow.service.sessions.selecting import StatementAnswers
+from hedgerow.service.sessions.series import check_partition
+from hedgerow.service.sessions.tables import PrivateTable, domain_of, earlier_release, read_private
+from hedgerow.service.sessions.worker import SessionWorker
+from hedgerow.service.store import DataSet, GivenAnswer, Person, Reached, Registration, Store, nowhere
+
+MOST_CELLS = 100_000
+"""Most cells of a table of the hypothesis that is handed out."""
+MOST_OF_A_STATEMENT = 500
+"""Most questions that one statement leads to."""
+MOST_CONFIDENCE = 0.999999999
+"""Highest confidence of intervals: the rest is divided over up to a million epochs, and must not vanish in rounding."""
+
+
+@dataclass
+class _Open:
+    """An open data set, and the release of its hypothesis when it was last asked for."""
+
+    worker: SessionWorker
+    domain: Domain
+    release: Release | None = None
+    updates: int = -1
+    drawing: threading.Lock = field(default_factory=threading.Lock)
+
+
+class SessionWorkers:
+    r"""The data sets of a store, each with a worker of its own, which starts when it is first needed.
+
+    Args:
+        store: The store.
+        folder: The only folder that tables are read from.
+        noise: Gives the source of noise of a data set; the secure one by default. Seeded noise is not private.
+        register: Register that is charged the whole budget of every data set; None if none is kept.
+        tick: See `SessionWorker`.
+        wait: Seconds to wait for other processes.
+        reached: Called at named steps; for harnesses that kill the process there.
+
+    Example:
+        >>> import tempfile
+        >>> from hedgerow import OnlinePMW, PureDP, parse_predicate
+        >>> from hedgerow.service.store.store import Store
+        >>> from hedgerow.service.sessions.summaries import summary_of
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> file = Path(folder.name, "people.csv")
+        >>> _ = file.write_text("a\n" + "0\n" * 1_000 + "1\n" * 4_000)
+        >>> described = {"domain": {"a": {"min": 0, "max": 1}}, "budget": PureDP(1.0).to_dict()}
+        >>> new = Registration("people", "", {"place": file.name}, **described, config=OnlinePMW().parameters())
+        >>> store = Store.open(Path(folder.name, "store.db"))
+        >>> workers, ada = SessionWorkers(store, Path(folder.name)), store.add_person("ada", "custodian", by=None)
+        >>> people = workers.register(new, by=ada)
+        >>> (answer,) = workers.ask(people, [parse_predicate("a = 1", workers.domain(people))], person=ada)
+        >>> answer.where, answer.low <= answer.value <= answer.high
+        ('a = 1', True)
+        >>> summary_of(store, people, ada)["spent"] <= 1.0
+        True
+        >>> workers.close(), store.close(), folder.cleanup()
+        (None, None, None)
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        folder: Path,
+        *,
+        noise: Callable[[str], NoiseSource | None] = lambda _: None,
+        register: Register | None = None,
+        tick: float = 0.01,
+        wait: float = 5.0,
+        reached: Reached = nowhere,
+    ) -> None:
+        """Open nothing yet."""
+        self._store = store
+        self.folder = folder
+        self._noise = noise
+        self._register = register
+        self._tick = tick
+        self._wait = wait
+        self._reached = reached
+        self._open: dict[int, _Open] = {}
+        self._lock = threading.Lock()
+
+    def register(self, new: Registration, *, by: Person) -> DataSet:
+        """Register a data set: its table is read and checked before anything is kept, and its session begins.
+
+        If there is a register, it is charged before any row of the table is read.
+
+        Args:
+            new: Description by its custodian.
+            by: The custodian.
+
+        Raises:
+            DomainError, BudgetError, ConfigError: The description does not fit together.
+            DataError: The table cannot be read, or does not fit the domain; nothing was kept.
+            ReleaseError: The release to start from cannot be read; nothing was kept.
+            ModelTooLargeError: The hypothesis would not fit into memory; nothing was kept.
+            ConflictError: The name is taken, or its series has partitions that are unlike this one.
+            RegisterExceededError: The register does not cover the budget; nothing was kept.
+            RegisterError: The register cannot be read or written; nothing was kept.
+            StoreError: It could not be kept.
+        """
+        new = keeping_learnt(within_filter(new), self.folder)
+        domain, budget = check_registration(new, self.folder)
+        if new.name in {known.name for known in self._store.data_sets()}:
+            raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
+        fits = partial(check_partition, new)
+        fits(self._store.data_sets())
+        with charging(self._register, new.name, domain, budget) as charge:
+            read = [read_private(new.source, domain, self.folder, before_rows=charge)]
+            made = self._store.register(new, by=by.id, fits=fits)
+            try:
+                self._worker(made, read).worker.look_at(lambda _: None)
+            except (ServiceError, DataError):  # the first question tries again
+                raise
+            except HedgerowError:  # it would fail again, and each time spend on the number of records
+                self._store.close_data_set(made.id, by=by.id)
+                raise
+        return self._store.data_set(new.name)
+
+    def warm(self) -> None:
+        """Read the tables of all open data sets ahead of the first question, in the background."""
+        for each in self._store.data_sets():
+            opened = self._worker(each).worker
+            threading.Thread(target=_try, args=(opened,), daemon=True).start()
+
+    def ask(
+        self,
+        data_set: DataSet,
+        questions: Sequence[LinearQuery],
+        *,
+        person: Person,
+        request: int | None = None,
+        confidence: float = 0.95,
+    ) -> list[GivenAnswer]:
+        """Answer questions in their order; see `SessionWorker.ask`.
+
+        Raises:
+            ConfigError: The confidence is not between 0 and 1, or closer to 1 than `MOST_CONFIDENCE`.
+            TableError: The private table cannot be read now; analysts learn no more than that.
+        """
+        check_confidence(confidence)
+        if confidence > MOST_CONFIDENCE:  # to be refused before anything is held: a hold whose answer fails is lost
+            raise ConfigError(f"a confidence of at most {MOST_CONFIDENCE:.9f} is supported", remedy="for example 0.99")
+        opened = self._worker(data_set)
+        try:
+            return opened.worker.ask(questions, person=person.id, request=request, confidence=confidence)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def select(
+        self, data_set: DataSet, selection: Selection, *, person: Person, request: int | None = None, confidence: float
+    ) -> Selected:
+        """Answer a statement: counts by groups, sums, means and quantiles; see `OnlineSession.select`.
+
+        All counts of the groups are one of the person's questions; every other question that it leads to is one too.
+
+        Raises:
+            QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
+                was asked.
+            NotAllowedError, QuotaError, QuestionTooLargeError: See `SessionWorker.ask`; what was answered before stays.
+            TableError: See `ask`.
+        """
+        check_selection(selection, MOST_OF_A_STATEMENT)
+        worker = self._worker(data_set).worker
+        try:
+            if selection.groups.names:
+                worker.look_at(lambda session: session.check_group(selection.groups.target))
+            answers = StatementAnswers(worker, selection.text, person=person.id, request=request)
+            return replace(select(selection, answers, confidence), charged=answers.charged)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def domain(self, data_set: DataSet) -> Domain:
+        """The attributes of a data set."""
+        return self._worker(data_set).domain
+
+    def marginal(self, data_set: DataSet, attributes: Sequence[str], *, person: Person) -> Floats:
+        """A table of the hypothesis, in counts, shape ``domain.shape_of(attributes)``; free.
+
+        Raises:
+            QueryError: An attribute is unknown, repeated or a level of another, or the table has too many cells.
+            TableError, StoreError: As `ask`.
+        """
+        domain = self.domain(data_set)
+        clique = query_scope(domain, attributes) if set(attributes) <= set(domain.all_names) else ()
+        if len(clique) != len(attributes):
+            raise QueryError(
+                f"a table of {', '.join(map(repr, attributes))} does not exist",
+                remedy=f"name one to three of {', '.join(domain.all_names)}, each once, and no level of another",
+            )
+        cells = math.prod(domain.shape_of(clique))
+        if cells > MOST_CELLS:
+            raise QueryError(
+                f"the table of {' * '.join(attributes)} has {cells:,} cells",
+                remedy=f"ask for at most {MOST_CELLS:,}: fewer attributes, or ones with fewer values",
+            )
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            (counts,) = release.model.marginals([clique])
+        return counts.transpose([clique.index(name) for name in attributes])
+
+    def records(self, data_set: DataSet, n: int | None, *, person: Person) -> Records:
+        """Synthetic records of the hypothesis; free.
+
+        Args:
+            data_set: The data set.
+            n: Number of records; by default the (noisy) number of records of the data set.
+            person: The person who asks.
+
+        Raises:
+            TableError, StoreError: As `ask`.
+        """
+        opened, release = self._release(data_set, person)
+        with opened.drawing:
+            return release.sample(n)
+
+    def close(self) -> None:
+        """Finish what has begun, and end all workers."""
+        with self._lock:
+            opened = list(self._open.values())
+        for each in opened:
+            each.worker.close()
+
+    # Internals
+
+    def _worker(self, data_set: DataSet, at_hand: Sequence[PrivateTable] = ()) -> _Open:
+        with self._lock:
+            if data_set.id not in self._open:
+                self._open[data_set.id] = self._opened(data_set, iter(at_hand))
+            return self._open[data_set.id]
+
+    def _opened(self, data_set: DataSet, at_hand: Iterator[PrivateTable]) -> _Open:
+        described = data_set.registration.source
+        domain = domain_of(data_set.registration.domain, described)
+
+        def read() -> PrivateTable:
+            found = next(at_hand, None)
+            return read_private(described, domain, self.folder) if found is None else found
+
+        repository = SessionRepository(
+            data_set,
+            domain,
+            self._store,
+            read,
+            warm=lambda: earlier_release(described, self.folder),
+            first=described.get("first_release", 0.0),
+            noise=self._noise(data_set.name),
+            wait=self._wait,
+            reached=self._reached,
+        )
+        return _Open(SessionWorker(repository, tick=self._tick), domain)
+
+    def _release(self, data_set: DataSet, person: Person) -> tuple[_Open, Release]:
+        """The hypothesis as it is now; rebuilt only if it was corrected meanwhile."""
+        opened = self._worker(data_set)
+
+        def renewed(session: OnlineSession) -> Release:
+            if opened.release is None or opened.updates != session.updates_made:
+                opened.release, opened.updates = session.release(), session.updates_made
+            return opened.release
+
+        try:
+            return opened, opened.worker.look_at(renewed)
+        except DataError as error:
+            raise self._told(error, person) from None
+
+    def _told(self, error: DataError, person: Person) -> HedgerowError:
+        """The error for a table that cannot be read; only the custodian sees why."""
+        if person.role == "custodian":
+            return error
+        return TableError("the private table of this data set cannot be read now", remedy="tell its custodian")
+
+
+def _try(worker: SessionWorker) -> None:
+    """Start a session ahead of the first question, whose asker learns of any failure."""
+    with suppress(Exception):  # a thread that ends by one would print what it says
+        worker.look_at(lambda _: None)
