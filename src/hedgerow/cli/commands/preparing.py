@@ -20,7 +20,7 @@ from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Neighbours, Relation
+from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -144,16 +144,17 @@ def domain(
     if from_schema is not None:
         _from_schema(shown, from_schema, options.split_names(columns), options.split_bounds(bounds or ()), output)
     if data is not None:
+        beside = [] if count_column is None else [count_column]
         if public:
             from hedgerow.domain import yaml_text
 
             content = options.automatic_content(
-                data, columns, bounds or (), types or (), [count_column], trust_types=trust_types
+                data, columns, bounds or (), types or (), beside, trust_types=trust_types
             )
             _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
             return
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(columns), (count_column,))
+            text = _draft(data, options.split_names(columns), beside)
         shown.warn(_DRAFT)
         _show_file(shown, text, output, "draft")
 
@@ -225,14 +226,13 @@ def _listed(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_LISTED])}{more}"
 
 
-def _draft(data: str, columns: list[str] | None, beside: Collection[str | None]) -> str:
+def _draft(data: str, columns: list[str] | None, beside: Sequence[str]) -> str:
     from hedgerow.data import draft_domain
 
-    left_out = [name for name in beside if name is not None] if columns is None else []
-    return draft_domain(data, columns=columns, without=left_out)
+    return draft_domain(data, columns=columns, without=beside if columns is None else [])
 
 
-def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Collection[str | None]) -> NoReturn:
+def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Sequence[str]) -> NoReturn:
     """Offer to draft the domain that a run needs; nobody is asked where no terminal could answer.
 
     Args:
@@ -280,23 +280,12 @@ def plan(
         int | None,
         options.table_option("--total", min=1, help="A public guess of the number of records."),
     ] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
+    budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    where: options.Where = None,
-    violations: options.ViolationsOption = options.Violations.REFUSE,
-    person: options.Person = None,
-    at_most: options.AtMost = None,
-    weight: options.WeightColumn = None,
-    largest_weight: options.LargestWeight = None,
+    table: options.RowOptions,
     target_error: Annotated[
         float | None,
         options.budget_option(
@@ -352,23 +341,17 @@ def plan(
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    wanted = options.opened(domain, columns, accept_draft=True)
+    wanted = options.opened(domain, table.columns, accept_draft=True)
     asked = planned_workload(wanted, workload)
-    reading = Reading(
-        asked.domain,
-        count_column,
-        some_columns=columns is not None,
-        where=where,
-        violations=violations.value,
-        persons=options.persons_of(person, at_most, weight, largest_weight),
-    )
-    relation = options.between(neighbours, reading.persons, filtered=reading.filtered)
+    reading = Reading(asked.domain, table.reading())
+    relation = budgeted.between(reading.how.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return budget_for(wanted, options.budget_of(epsilon, delta, rho, relation, mu))
+        return budget_for(wanted, options.budget_of(epsilon, budgeted.delta, rho, relation, mu))
 
-    wish = wish_of((target_error, target_interval), like, solve_for, (epsilon, rho, mu), budget_of)
-    known_budget = None if wish else budget_of(epsilon, rho, mu)
+    amounts = budgeted.epsilon, budgeted.rho, budgeted.mu
+    wish = wish_of((target_error, target_interval), like, solve_for, amounts, budget_of)
+    known_budget = None if wish else budget_of(*amounts)
     if data is not None:
         options.check_public(like, inputs_of(data), "--like")
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
@@ -378,7 +361,7 @@ def plan(
 
     learns = None if isinstance(wanted, Domain) else left
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
-    budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
+    budget = known_budget or (solved.budget if solved else budget_of(*amounts))
     budget = algorithm.accounted(asked, budget)
     lines, budget_left = learning_of(wanted, budget)
     planned = algorithm.plan(asked, budget_left, n)
