@@ -74,7 +74,7 @@ for _command in _COMMANDS:
     app.command(help=help_of(_command))(spelled_out(_command))
 
 _register = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-_register.command("show", help=help_of(show_register))(show_register)
+_register.command("show", help=help_of(show_register))(spelled_out(show_register))
 app.add_typer(
     _register,
     name="register",

@@ -377,8 +377,25 @@ class LearningRegisterOptions(RegisterOptions):
         return limit_of(self.limit, self.limit_delta, self.limit_rho, between, self.limit_thresholds)
 
 
+@dataclass(frozen=True)
+class _OutputOptions(Options):
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+    def prepared(self, ctx: typer.Context) -> Output:
+        """The output of this call, with its options set."""
+        from hedgerow.system import when_compiling
+
+        output = ctx.ensure_object(Output)
+        output.quiet, output.as_json = self.quiet, self.as_json
+        when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
+        return output
+
+
 def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer wants it: in place of a parameter of a class of `Options`, one for each of its fields.
+
+    In place of an `Output` stand its options, ``--quiet`` and ``--json``.
 
     Args:
         command: The command.
@@ -386,7 +403,7 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     parameters, groups = list[inspect.Parameter](), dict[str, Any]()
     hints = get_type_hints(command, include_extras=True)
     for each in inspect.signature(command).parameters.values():
-        kind = hints[each.name]
+        kind = _OutputOptions if hints[each.name] is Output else hints[each.name]
         if not (isinstance(kind, type) and issubclass(kind, Options)):
             parameters.append(each.replace(annotation=kind))
             continue
@@ -396,25 +413,21 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
             for one in fields(groups[each.name])
         ]
 
+    if "ctx" not in hints:
+        parameters.insert(0, inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
+
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            found = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            given[name] = found.prepared(given["ctx"]) if isinstance(found, _OutputOptions) else found
+        if "ctx" not in hints:
+            del given["ctx"]
         command(**given)
 
     called.__annotations__ = {each.name: each.annotation for each in parameters}
     vars(called)["__signature__"] = inspect.Signature(parameters)
     return called
-
-
-def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
-    """The output of this call, with its options set."""
-    from hedgerow.system import when_compiling
-
-    output = ctx.ensure_object(Output)
-    output.quiet, output.as_json = quiet, as_json
-    when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
-    return output
 
 
 def help_of(command: Callable[..., None]) -> str:

@@ -96,7 +96,6 @@ class _SessionBudget(options.BudgetOptions):
 
 
 def ask(
-    ctx: typer.Context,
     *,
     data: DataPlace,
     conditions: Annotated[
@@ -176,8 +175,7 @@ def ask(
         options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
     ] = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
 
@@ -200,7 +198,6 @@ def ask(
     """
     from hedgerow.domain import caveats_in_words
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     named = (*inputs_of(data), domain, session, queries, warm, registering.register)
     inputs = [path for path in named if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)

@@ -27,7 +27,6 @@ NOT_PRIVATE = (
 
 
 def compare(
-    ctx: typer.Context,
     *,
     data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
     domain: options.DomainFile,
@@ -95,8 +94,7 @@ def compare(
         ),
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Compare mechanisms on a public or test table. NOT PRIVATE: it prints exact errors.
 
@@ -113,7 +111,6 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem --prior public.csv -o errors.csv
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     how = table.reading()
     between = options.between(neighbours, how.persons)
     budgets = _budgets_of(epsilon, delta, rho, mu, between)

@@ -28,7 +28,6 @@ ChildrenRecords = Annotated[
 
 
 def synth_linked(
-    ctx: typer.Context,
     *,
     parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")],
     children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")],
@@ -113,8 +112,7 @@ def synth_linked(
         bool, options.table_option("--show-values", help="Let messages about bad cells show their values.")
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Make synthetic records of two linked tables, such as households and persons, or patients and visits.
 
@@ -134,7 +132,6 @@ def synth_linked(
     """
     from hedgerow.domain import Linked
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     between = budgeted.between(Persons(key, at_most))
     budget = budgeted.budget(between)
     described = (options.domain_of(each, None, accept_draft=accept_draft) for each in (domain, children_domain))

@@ -48,7 +48,6 @@ _GAPS = "\n# Replace each ... by what is publicly known."
 
 
 def domain(
-    ctx: typer.Context,
     *,
     data: Annotated[
         str | None,
@@ -93,8 +92,7 @@ def domain(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     """Draft a domain file, which lists the columns of a table and the values that each could hold; or check one.
 
@@ -116,7 +114,6 @@ def domain(
       hedgerow domain --check people.yaml
       hedgerow domain --schema > domain.schema.json
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is not None) + (check is not None) + (from_schema is not None) + schema != 1:
         raise typer.BadParameter("give one of: the table DATA to draft from, --check, --from-schema, --schema")
     if bounds and not public and from_schema is None:
@@ -265,7 +262,6 @@ def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Se
 
 
 def plan(
-    ctx: typer.Context,
     *,
     domain: options.DomainFile,
     data: Annotated[
@@ -315,8 +311,7 @@ def plan(
     solve_for: Annotated[
         Amount, options.budget_option("--solve-for", help="The number of the budget that a target finds.")
     ] = Amount.EPSILON,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
@@ -337,7 +332,6 @@ def plan(
     from hedgerow.algorithms.strategies import predicted, prediction_lines
     from hedgerow.domain import Domain, caveats_in_words, feasible_records
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
@@ -423,7 +417,7 @@ def _number(domain: Domain, used: Collection[str]) -> str:
     return f"{number:,}" if number else "none"
 
 
-def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:
+def mechanisms(*, shown: Output) -> None:
     """List the mechanisms: what they do, under which budgets, with which options.
 
     The names are for --mechanism of 'hedgerow synth' and 'hedgerow plan', and with options for --mechanisms of
@@ -433,7 +427,6 @@ def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: opt
       hedgerow mechanisms
       hedgerow mechanisms --json
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     rows = ((each.name, each.summary, _budgets(each.regimes), ", ".join(each.options)) for each in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
     shown.result({"mechanisms": [_described(each) for each in entries()]})
@@ -453,11 +446,9 @@ def _described(each: Entry) -> dict[str, object]:
 
 
 def key(
-    ctx: typer.Context,
     *,
     file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="File to write the private key to.")],
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     """Make an Ed25519 key to sign releases with: the private one in NEW_FILE, the public one in NEW_FILE.pub.
 
@@ -468,14 +459,13 @@ def key(
     """
     from hedgerow.system import SigningKey
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     made = SigningKey.make(file)
     shown.say(f"private key in {file}, public key in {file}.pub")
     shown.say(f"fingerprint {made.public.fingerprint}")
     shown.result({"private": str(file), "public": f"{file}.pub", "fingerprint": made.public.fingerprint})
 
 
-def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:
+def warm(*, shown: Output) -> None:
     """Compile ahead what runs compile on their first call, so that none waits for it.
 
     The inner loops are compiled for the machine when they are used first, and kept: beside the package, in a folder of
@@ -489,7 +479,6 @@ def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.A
     from hedgerow.cli.warming import warm as warm_up
     from hedgerow.system import compiled_folder, when_compiling
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (folder := compiled_folder()) is None:
         remedy = "name a folder that can be written to in NUMBA_CACHE_DIR"
         raise ConfigError("there is no folder to keep compiled functions in", remedy=remedy)

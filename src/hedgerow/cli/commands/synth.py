@@ -111,8 +111,7 @@ def synth(
         options.table_option("--show-values", help="Let messages about bad cells show their values."),
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Make synthetic records of a private table.
 
@@ -146,7 +145,6 @@ def synth(
     """
     from hedgerow.domain import Domain
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     how = table.reading(show_values=show_values)
     if not (domain or auto_domain):
         offer_draft(shown, data, options.split_names(table.columns), how.apart)
