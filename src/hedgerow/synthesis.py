@@ -227,7 +227,7 @@ def synthesize(
     algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     noise = None if seed is None else SeededNoise(seed)
-    read = partial(opened, data, options=options)
+    read = partial(_opened, data, options=options)
     if isinstance(declared, Domain):
         release = algorithm.run(read(declared), asked, budget, noise=noise, register=register, name=name)
     else:
@@ -433,14 +433,8 @@ def _domain_of(
     return declared if columns is None else declared.of_columns(columns)
 
 
-def opened(data: Any, domain: Domain, options: ReadOptions) -> Table | ScannedTable:
-    """The private table, for handing on.
-
-    Args:
-        data: A place or an object, as for `synthesize`.
-        domain: Domain of the columns that are read.
-        options: How it is read.
-    """
+def _opened(data: Any, domain: Domain, options: ReadOptions) -> Table | ScannedTable:
+    """The private table, for handing on."""
     from hedgerow.data import read_with, scan_with
 
     return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)

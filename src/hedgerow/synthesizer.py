@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -172,9 +171,10 @@ class Synthesizer:
 
     def __repr__(self) -> str:
         """The arguments that differ from their defaults."""
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if value != _ARGUMENTS[name].default]
+        given = [f"{name}={value!r}" for name, value in self.get_params().items() if value != _DEFAULTS[name]]
         return f"Synthesizer({', '.join(given)})"
 
 
-_ARGUMENTS = inspect.signature(Synthesizer).parameters
-"""Arguments by name, in order, with their defaults."""
+_ARGUMENTS = [name for name in Synthesizer.__init__.__annotations__ if name != "return"]
+_DEFAULTS = Synthesizer().get_params()
+"""Arguments and their defaults, in order."""

@@ -39,6 +39,7 @@ ALLOWED = {
     ): "fields of a configuration, which is public",
     ("hedgerow.cli", "imports gc"): "says how often cycles are searched for; it shows no object",
     ("hedgerow.cli.options", "imports inspect"): "the docstring of a command, for its help, and its parameters",
+    ("hedgerow.cli.options", "reads cast('Any', called).__signature__"): "sets what typer makes options of",
     ("hedgerow.cli.commands.ask", "asks getattr(kept.config, name)"): "fields of a configuration, which is public",
     (
         "hedgerow.data.reading.readers",

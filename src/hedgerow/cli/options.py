@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -426,7 +426,7 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     called.__annotations__ = {each.name: each.annotation for each in parameters}
-    vars(called)["__signature__"] = inspect.Signature(parameters)
+    cast("Any", called).__signature__ = inspect.Signature(parameters)
     return called
 
 

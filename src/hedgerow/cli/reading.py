@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -49,7 +49,7 @@ class Reading:
         return self.how.filters(self.domain)
 
     @classmethod
-    def of_session(cls, session: Path, domain: Path | None, table: options.RowOptions, *, accept_draft: bool) -> Self:
+    def of_session(cls, session: Path, domain: Path | None, chosen: options.RowOptions, *, accept_draft: bool) -> Self:
         """Take the place from the options, and what they leave out from the session file; nothing private is read.
 
         Raises:
@@ -61,29 +61,29 @@ class Reading:
 
         kept, notes = _kept(session)
         if domain is not None:
-            wanted = options.domain_of(domain, table.columns, accept_draft=accept_draft)
+            wanted = options.domain_of(domain, chosen.columns, accept_draft=accept_draft)
         elif kept is None:
             raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
         else:
-            wanted = kept if table.columns is None else kept.of_columns(options.split_names(table.columns) or [])
+            wanted = kept if chosen.columns is None else kept.of_columns(options.split_names(chosen.columns) or [])
         if kept not in (None, wanted):
             raise SessionError(
                 f"{session}: the session is about a table with another domain",
                 remedy="leave --domain and --columns out: the session file holds the domain",
             )
         known = ReadOptions.among({**notes, "extra_columns": "ignore" if notes.get("some_columns") else None})
-        if kept is not None and table.reading().persons not in (None, known.persons):
+        if kept is not None and chosen.reading().persons not in (None, known.persons):
             named = ("--person, --at-most", "--weight, --largest-weight")
             raise SessionError(
                 f"{session}: the session was started with other values of: {', '.join(named)}",
                 remedy="leave these options out: the session file holds them",
             )
-        return cls(wanted, replace(known, **table.given()))
+        return cls(wanted, replace(known, **chosen.given()))
 
     def notes(self) -> dict[str, Any]:
         """The notes in the session file, beside the domain that it holds in any case."""
-        some_columns = self.how.extra_columns == "ignore"
-        return {**{name: getattr(self.how, name) for name in _NOTED}, "some_columns": some_columns}
+        how = asdict(self.how)
+        return {**{name: how[name] for name in _NOTED}, "some_columns": self.how.extra_columns == "ignore"}
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""

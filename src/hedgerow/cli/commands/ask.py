@@ -169,7 +169,7 @@ def ask(
         options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
     ] = None,
     accept_draft: options.AcceptDraft = False,
-    table: _SessionTable,
+    chosen: _SessionTable,
     seed: Annotated[
         int | None,
         options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
@@ -202,7 +202,7 @@ def ask(
     inputs = [path for path in named if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_session(session, domain, table, accept_draft=accept_draft)
+    reading = Reading.of_session(session, domain, chosen, accept_draft=accept_draft)
     questions = Questions.of(asked, reading.domain)
     questions.check_output(output)
     between = budgeted.between(reading.how.persons, filtered=reading.filtered)

@@ -73,7 +73,7 @@ def compare(
         int,
         options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
     ] = 5,
-    table: options.TableOptions,
+    chosen: options.TableOptions,
     plot: Annotated[
         Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
     ] = None,
@@ -111,7 +111,7 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem --prior public.csv -o errors.csv
     """
-    how = table.reading()
+    how = chosen.reading()
     between = options.between(neighbours, how.persons)
     budgets = _budgets_of(epsilon, delta, rho, mu, between)
     check_ending("--output", output, (".csv",), "let it end in .csv")
@@ -126,7 +126,7 @@ def compare(
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
     check_outputs(made, inputs=inputs, force=force or resume)
-    asked = options.workload_of(domain, table.columns, workload, accept_draft=True)
+    asked = options.workload_of(domain, chosen.columns, workload, accept_draft=True)
     known = options.prior_of(prior, asked.domain, how)
     shown.warn(NOT_PRIVATE)
     opened = Reading(asked.domain, how).read_data(shown, data, asked)

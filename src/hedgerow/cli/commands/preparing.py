@@ -281,7 +281,7 @@ def plan(
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
-    table: options.RowOptions,
+    chosen: options.RowOptions,
     target_error: Annotated[
         float | None,
         options.budget_option(
@@ -335,9 +335,9 @@ def plan(
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    wanted = options.opened(domain, table.columns, accept_draft=True)
+    wanted = options.opened(domain, chosen.columns, accept_draft=True)
     asked = planned_workload(wanted, workload)
-    reading = Reading(asked.domain, table.reading())
+    reading = Reading(asked.domain, chosen.reading())
     relation = budgeted.between(reading.how.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:

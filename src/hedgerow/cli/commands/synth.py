@@ -59,7 +59,7 @@ def synth(
     alpha: options.Alpha = None,
     prior: options.PriorFile = None,
     accept_draft: options.AcceptDraft = False,
-    table: options.TableOptions,
+    chosen: options.TableOptions,
     records: Annotated[
         int | None,
         options.output_option(
@@ -145,9 +145,9 @@ def synth(
     """
     from hedgerow.domain import Domain
 
-    how = table.reading(show_values=show_values)
+    how = chosen.reading(show_values=show_values)
     if not (domain or auto_domain):
-        offer_draft(shown, data, options.split_names(table.columns), how.apart)
+        offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
     place = RecordsPlace.of(output)
     release = release or place.release
     if release is None:
@@ -163,7 +163,7 @@ def synth(
     wanted = options.wanted_of(
         data,
         domain,
-        table.columns,
+        chosen.columns,
         automatic=auto_domain,
         bounds=bounds or (),
         types=types or (),
