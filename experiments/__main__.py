@@ -17,7 +17,7 @@ from experiments.pinned import compared, table_of, write_table
 from experiments.registry import find, names as known
 from experiments.runner import run, words_of
 from hedgerow.cli.console import Output, quiet_interrupts, showing_steps
-from hedgerow.cli.options import AsJson, Quiet, help_of, prepare
+from hedgerow.cli.options import help_of, spelled_out
 from hedgerow.errors import ConfigError
 from hedgerow.system import replacing, usable_cores
 
@@ -36,7 +36,6 @@ app = typer.Typer(
 
 
 def experiment(
-    ctx: typer.Context,
     *,
     names: Annotated[
         list[str] | None,
@@ -60,8 +59,7 @@ def experiment(
     pin: Annotated[
         bool, typer.Option("--pin", help="Replace the pinned tables, the drawings and the page of the documentation.")
     ] = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Run the experiments of the papers on public data. NOT PRIVATE: it prints exact errors.
 
@@ -76,7 +74,6 @@ def experiment(
     Exit codes: 0 done, 1 a figure lies outside its tolerance, or an error that is explained, 2 wrong usage,
     130 interrupted.
     """
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     with shown.explaining():
         if not names:
             _list(shown, [find(name) for name in known()])
@@ -100,7 +97,7 @@ def experiment(
             raise typer.Exit(1)
 
 
-app.command(help=help_of(experiment))(experiment)
+app.command(help=help_of(experiment))(spelled_out(experiment))
 
 
 def _list(shown: Output, experiments: list[Experiment]) -> None:

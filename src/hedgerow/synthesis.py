@@ -28,11 +28,11 @@ from hedgerow.domain import (
 )
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.quantities import at_most
-from hedgerow.queries import Neighbours, Workload, persons_of
+from hedgerow.queries import Neighbours, Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
-    from hedgerow.data import Labels, ScannedTable, Table
+    from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
     from hedgerow.privacy import Budget, Curator, NoiseSource, Register
     from hedgerow.release import Answer, Records, Release
     from hedgerow.system import Seed, SigningKey
@@ -191,14 +191,26 @@ def synthesize(
     """
     import pyarrow as pa
 
-    from hedgerow.data import read_labels
+    from hedgerow.data import ReadOptions, read_labels
     from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
 
     if where is not None and not (isinstance(data, str | os.PathLike) or is_counted_in_place(data)):
         message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
         raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
     chosen = None if columns is None else list(columns)
-    persons = persons_of(person, at_most, weight, largest_weight)
+    options = ReadOptions(
+        count_column=count_column,
+        extra_columns="error" if chosen is None else "ignore",
+        coded=coded,
+        show_values=show_values,
+        where=where,
+        violations=violations,
+        person=person,
+        at_most=at_most,
+        weight=weight,
+        largest_weight=largest_weight,
+    )
+    persons = options.persons
     if records is not None and records < 1:
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
     if budget is None:
@@ -209,24 +221,13 @@ def synthesize(
         data = str(data)
     if isinstance(data, pa.RecordBatchReader) and not isinstance(domain, Domain):
         data = data.read_all()  # which may be read twice: for a draft, or to learn a domain
-    declared = _domain_of(data, domain, chosen, (count_column, person, weight), accept_draft=accept_draft)
+    declared = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     outline = declared if isinstance(declared, Domain) else declared.outline
     asked = workload_before(declared, partial(workload_over, text=workload))
     algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
-    how: dict[str, Any] = {
-        "count_column": count_column,
-        "coded": coded,
-        "extra_columns": "error" if chosen is None else "ignore",
-        "show_values": show_values,
-        "violations": violations,
-        "person": person,
-        "at_most": at_most,
-        "weight": weight,
-        "largest_weight": largest_weight,
-    }
     noise = None if seed is None else SeededNoise(seed)
-    read = partial(_opened, data, where=where, how=how)
+    read = partial(_opened, data, options=options)
     if isinstance(declared, Domain):
         release = algorithm.run(read(declared), asked, budget, noise=noise, register=register, name=name)
     else:
@@ -235,7 +236,7 @@ def synthesize(
             budget = algorithm.accounted(asked, budget)
         else:
             register.charge(budget, name=name, attributes=outline.names)
-        labels = partial(read_labels, data, declared, where=where, **how)
+        labels = partial(read_labels, data, declared, options)
         known, continued = _learnt(declared, read, labels, budget, noise)
         release = algorithm.run_with(continued(known), workload_over(known, workload))
     assumptions = _assumptions(
@@ -397,7 +398,7 @@ def _domain_of(
     data: Any,
     domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None,
     columns: list[str] | None,
-    beside: Iterable[str | None],
+    beside: Iterable[str],
     *,
     accept_draft: bool,
 ) -> Domain | OpenDomain:
@@ -416,8 +417,7 @@ def _domain_of(
     if domain is None:
         from hedgerow.data import draft_domain
 
-        without = [name for name in beside if name is not None]
-        text = draft_domain(data, columns=columns, without=without, name="the table")
+        text = draft_domain(data, columns=columns, without=list(beside), name="the table")
         declared = domain_from_mapping(parsed_text(text))  # a draft that nobody has read: stamped as one
     elif isinstance(domain, str | os.PathLike):
         return open_domain(domain, columns, accept_draft=accept_draft)
@@ -433,13 +433,11 @@ def _domain_of(
     return declared if columns is None else declared.of_columns(columns)
 
 
-def _opened(data: Any, domain: Domain, where: str | None, how: Mapping[str, Any]) -> Table | ScannedTable:
+def _opened(data: Any, domain: Domain, options: ReadOptions) -> Table | ScannedTable:
     """The private table, for handing on."""
-    from hedgerow.data import read_table, scan_table
+    from hedgerow.data import read_with, scan_with
 
-    if is_counted_in_place(data, where):
-        return scan_table(data, domain, where=where, **how)
-    return read_table(data, domain, **how)
+    return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
 
 
 def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str, ...]:

@@ -101,25 +101,7 @@ class Synthesizer:
         Args:
             deep: There for scikit-learn; no argument holds arguments of its own.
         """
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "domain": self.domain,
-            "budget": self.budget,
-            "neighbours": self.neighbours,
-            "register": self.register,
-            "workload": self.workload,
-            "mechanism": self.mechanism,
-            "accept_draft": self.accept_draft,
-            "columns": self.columns,
-            "count_column": self.count_column,
-            "violations": self.violations,
-            "person": self.person,
-            "at_most": self.at_most,
-            "weight": self.weight,
-            "largest_weight": self.largest_weight,
-            "seed": self.seed,
-        }
+        return {name: getattr(self, name) for name in _ARGUMENTS}
 
     def set_params(self, **params: Any) -> Self:
         """Replace arguments; a fit that was made stays until the next one.
@@ -130,10 +112,10 @@ class Synthesizer:
         Raises:
             ConfigError: There is no such argument; nothing was replaced.
         """
-        unknown = [name for name in params if name not in _DEFAULTS]
+        unknown = [name for name in params if name not in _ARGUMENTS]
         if unknown:
             message = f"a synthesizer has no argument {unknown[0]!r}"
-            raise ConfigError(message, remedy=f"it has: {', '.join(_DEFAULTS)}")
+            raise ConfigError(message, remedy=f"it has: {', '.join(_ARGUMENTS)}")
         made = self._made
         Synthesizer.__init__(self, **{**self.get_params(), **params})
         self._made = made
@@ -193,5 +175,6 @@ class Synthesizer:
         return f"Synthesizer({', '.join(given)})"
 
 
+_ARGUMENTS = [name for name in Synthesizer.__init__.__annotations__ if name != "return"]
 _DEFAULTS = Synthesizer().get_params()
 """Arguments and their defaults, in order."""

@@ -28,7 +28,7 @@ from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.algorithms.shared import Algorithm
 from hedgerow.arrays import Floats, Ints
-from hedgerow.data import automatic_domain, read_labels
+from hedgerow.data import ReadOptions, automatic_domain, read_labels
 from hedgerow.domain import Domain, IntegerRange, OpenDomain
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import (
@@ -255,7 +255,7 @@ class Run:
             how = dict(self.reading)
             if self.place == "memory" and how.pop("where", None):
                 source = rows.filter(pa.compute.equal(rows.column(KEPT), 1))
-            return read_labels(source, domain, **how)
+            return read_labels(source, domain, ReadOptions(**how))
 
         return read
 

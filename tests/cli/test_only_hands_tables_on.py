@@ -14,8 +14,10 @@ import hedgerow.synthesis
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
 FILES.append(Path(str(hedgerow.synthesis.__file__)))
 OPENERS = {
+    "read_with",
+    "scan_with",
     "read_table",
-    "scan_table",
+    "ReadOptions",
     "open_table",
     "open_place",
     "is_place",

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.data import ReadOptions
 from hedgerow.data.labels import read_labels
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.scanning.scan import ScannedTable
@@ -138,18 +139,18 @@ def test_labels_are_found_and_counted_alike_everywhere(place: Place, tmp_path: P
     table, expected = labelled_of(900, seed=5)
     source, more = place(table, tmp_path)
     how = {"extra_columns": "ignore", **more}
-    found = read_labels(source, OPEN, **how)
+    found = read_labels(source, OPEN, ReadOptions(**how))
     assert repr(found) == "Labels(of job, ward)"
     for name, counts in expected.items():
         labels, there = found.counts(name)
         assert dict(zip(labels, there.tolist(), strict=True)) == counts
-    bounded = read_labels(source, OPEN, person="patient", at_most=1, **how)
-    same = read_labels(table, OPEN, extra_columns="ignore", person="patient", at_most=1)
+    bounded = read_labels(source, OPEN, ReadOptions(person="patient", at_most=1, **how))
+    same = read_labels(table, OPEN, ReadOptions(extra_columns="ignore", person="patient", at_most=1))
     assert bounded.persons == Persons("patient", 1)
     for name in OPEN.values:
         assert bounded.counts(name)[1].tolist() == same.counts(name)[1].tolist()
         assert bounded.counts(name)[1].sum() < found.counts(name)[1].sum()
-    filtered = read_labels(source, OPEN, where="ward = 2", **how)
+    filtered = read_labels(source, OPEN, ReadOptions(where="ward = 2", **how))
     assert filtered.filtered
     assert filtered.counts("ward")[0] == ["2"]
 
@@ -157,7 +158,7 @@ def test_labels_are_found_and_counted_alike_everywhere(place: Place, tmp_path: P
 def test_a_column_of_labels_that_is_not_there_is_refused_everywhere(place: Place, tmp_path: Path) -> None:
     source, more = place(pa.table({"job": ["a"], "sex": ["F"], "answer": ["yes"], "region": ["north"]}), tmp_path)
     with pytest.raises(ColumnError, match="is not there"):
-        read_labels(source, OPEN, **{"extra_columns": "ignore", **more})
+        read_labels(source, OPEN, ReadOptions(**{"extra_columns": "ignore", **more}))
 
 
 @pytest.mark.parametrize("kind", BAD_ON_SCALES)

@@ -47,7 +47,17 @@ EVALUATION = {
 }
 TABLE_TYPES = {"Table", "ScannedTable", "CountSource", "PrivateTable"}
 PRIVATE_TABLE = "hedgerow.service.sessions.tables.PrivateTable"
-TABLE_MAKERS = {"read_table", "scan_table", "read_data", "table", "read_private", "no_records", "read_linked"}
+TABLE_MAKERS = {
+    "read_table",
+    "read_with",
+    "scan_table",
+    "scan_with",
+    "read_data",
+    "table",
+    "read_private",
+    "no_records",
+    "read_linked",
+}
 TABLE_NAMES = {"source"}
 MAY_ASK = {"domain", "filtered", "prepare", "count"}
 """What a table is made of, whether a filter chose its rows, and its passes over the records, which return nothing."""

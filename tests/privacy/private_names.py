@@ -38,7 +38,8 @@ ALLOWED = {
         "asks getattr(config, field.name)",
     ): "fields of a configuration, which is public",
     ("hedgerow.cli", "imports gc"): "says how often cycles are searched for; it shows no object",
-    ("hedgerow.cli.options", "imports inspect"): "the docstring of a command, for its help",
+    ("hedgerow.cli.options", "imports inspect"): "the docstring of a command, for its help, and its parameters",
+    ("hedgerow.cli.options", "reads cast('Any', called).__signature__"): "sets what typer makes options of",
     ("hedgerow.cli.commands.ask", "asks getattr(kept.config, name)"): "fields of a configuration, which is public",
     (
         "hedgerow.data.reading.readers",

@@ -23,7 +23,7 @@ from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.start import with_learnt
 from hedgerow.arrays import Ints
-from hedgerow.data import read_labels
+from hedgerow.data import ReadOptions, read_labels
 from hedgerow.data.labels import Labels
 from hedgerow.data.table import Table
 from hedgerow.domain import Categorical, Domain, OpenDomain
@@ -263,9 +263,11 @@ def labels_come_in_order() -> None:
 def labels_without_records_are_not_there() -> None:
     """Neither those of records that count nothing, nor those of records that are left out."""
     rows = pa.table({"job": ["a", "b", "b", "c"], "w": [1, 0, 0, 3], "id": [1, 2, 2, 2]})
-    weighted = read_labels(rows, WANTED, weight="w", largest_weight=2, extra_columns="ignore").counts("job")
+    weighted = read_labels(rows, WANTED, ReadOptions(weight="w", largest_weight=2, extra_columns="ignore")).counts(
+        "job"
+    )
     assert (weighted[0], weighted[1].tolist()) == (["a", "c"], [1, 2])
-    bounded = read_labels(rows, WANTED, person="id", at_most=1, extra_columns="ignore").counts("job")
+    bounded = read_labels(rows, WANTED, ReadOptions(person="id", at_most=1, extra_columns="ignore")).counts("job")
     assert (len(bounded[0]), bounded[1].tolist()) == (2, [1, 1])
 
 
@@ -532,4 +534,4 @@ def test_what_is_missing_is_told() -> None:
     with pytest.raises(ConfigError, match="were not read"):
         read_labels(pa.table({"job": ["a"]}), WANTED).counts("age")
     with pytest.raises(ConfigError, match="codes"):
-        read_labels(pa.table({"job": ["a"]}), WANTED, coded=True)
+        read_labels(pa.table({"job": ["a"]}), WANTED, ReadOptions(coded=True))

@@ -15,7 +15,7 @@ from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve
 from hedgerow.cli.commands.synth import synth
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import help_of
+from hedgerow.cli.options import help_of, spelled_out
 
 
 class _Guarded(TyperGroup):
@@ -71,10 +71,10 @@ _COMMANDS = (
     serve, warm,
 )  # fmt: skip
 for _command in _COMMANDS:
-    app.command(help=help_of(_command))(_command)
+    app.command(help=help_of(_command))(spelled_out(_command))
 
 _register = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
-_register.command("show", help=help_of(show_register))(show_register)
+_register.command("show", help=help_of(show_register))(spelled_out(show_register))
 app.add_typer(
     _register,
     name="register",

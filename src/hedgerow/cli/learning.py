@@ -137,7 +137,6 @@ class Opening:
         data: Place of the table.
         budget: Budget of the whole release.
         noise: Source of the noise; None for the secure one.
-        show_values: Whether messages about bad cells show their values.
     """
 
     output: Output
@@ -145,7 +144,6 @@ class Opening:
     data: str
     budget: Budget
     noise: NoiseSource | None = None
-    show_values: bool = False
 
     def read(self, workload: Workload, before_rows: Callable[[], object]) -> Opened:
         """Read a table whose domain is known.
@@ -187,6 +185,4 @@ class Opening:
     def _table(
         self, reading: Reading, workload: Workload, before_rows: Callable[[], object] | None
     ) -> Table | ScannedTable:
-        return reading.read_data(
-            self.output, self.data, workload, before_rows=before_rows, show_values=self.show_values
-        )
+        return reading.read_data(self.output, self.data, workload, before_rows=before_rows)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
 
 import typer
 from rich.markup import escape
@@ -22,6 +22,7 @@ from hedgerow.queries import Neighbours, Persons, Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
+    from hedgerow.data import ReadOptions
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
     from hedgerow.queries import Workload
@@ -269,14 +270,164 @@ TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
 """A prior with another ending is a release."""
 
 
-def prepare(ctx: typer.Context, *, quiet: bool = False, as_json: bool = False) -> Output:
-    """The output of this call, with its options set."""
-    from hedgerow.system import when_compiling
+class Options:
+    """Options that several commands share, as the fields of a dataclass; `spelled_out` makes parameters of them."""
 
-    output = ctx.ensure_object(Output)
-    output.quiet, output.as_json = quiet, as_json
-    when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
-    return output
+
+@dataclass(frozen=True)
+class RowOptions(Options):
+    """Which rows and columns of a table are records, and of whom: fields of `ReadOptions`, and ``--columns``.
+
+    Example:
+        >>> RowOptions(person="patient", at_most=5).reading().persons.text
+        'persons (patient), at most 5 records'
+    """
+
+    columns: Columns = None
+    count_column: CountColumn = None
+    where: Where = None
+    violations: Annotated[Violations | None, violations_option()] = Violations.REFUSE
+    person: Person = None
+    at_most: AtMost = None
+    weight: WeightColumn = None
+    largest_weight: LargestWeight = None
+
+    def given(self) -> dict[str, Any]:
+        """The options of `ReadOptions` that were given.
+
+        Raises:
+            typer.BadParameter: One option of a pair is given without the other.
+        """
+        if (self.person is None) != (self.at_most is None):
+            raise typer.BadParameter("--person and --at-most go together: who a record belongs to, and how many count")
+        if (self.weight is None) != (self.largest_weight is None):
+            raise typer.BadParameter(
+                "--weight and --largest-weight go together: how often a record counts, and at most"
+            )
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        if found.pop("columns") is not None:
+            found["extra_columns"] = "ignore"
+        if self.violations is not None:
+            found["violations"] = self.violations.value
+        return {name: value for name, value in found.items() if value is not None and value is not False}
+
+    def reading(self, *, show_values: bool = False) -> ReadOptions:
+        """How the table is read.
+
+        Args:
+            show_values: Whether messages about bad cells show their values.
+
+        Raises:
+            typer.BadParameter: See `given`.
+            ConfigError: A column has no name, or a number is too large.
+        """
+        from hedgerow.data import ReadOptions
+
+        return ReadOptions(**self.given(), show_values=show_values)
+
+
+@dataclass(frozen=True)
+class TableOptions(RowOptions):
+    """The same of a table that may hold codes."""
+
+    coded: Coded = False
+
+
+@dataclass(frozen=True)
+class BudgetOptions(Options):
+    """A budget, and the neighbours that it is about."""
+
+    epsilon: Epsilon = None
+    delta: Delta = None
+    rho: Rho = None
+    mu: Mu = None
+    neighbours: Annotated[Relation | None, neighbours_option()] = Relation.ADD_REMOVE
+
+    def budget(self, between: Neighbours) -> Budget:
+        """The budget that the options describe; see `budget_of`."""
+        return budget_of(self.epsilon, self.delta, self.rho, between, self.mu)
+
+    def between(self, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
+        """The neighbouring relation of `between`."""
+        return between(self.neighbours, persons, filtered=filtered)
+
+
+@dataclass(frozen=True)
+class RegisterOptions(Options):
+    """A register, and its limit."""
+
+    register: RegisterFile = None
+    limit: LimitEpsilon = None
+    limit_delta: LimitDelta = None
+    limit_rho: LimitRho = None
+
+    def bound(self, between: Neighbours) -> Limit | None:
+        """The limit that the options describe; see `limit_of`."""
+        return limit_of(self.limit, self.limit_delta, self.limit_rho, between)
+
+
+@dataclass(frozen=True)
+class LearningRegisterOptions(RegisterOptions):
+    """The same for releases that may learn values."""
+
+    limit_thresholds: LimitThresholds = None
+
+    def bound(self, between: Neighbours) -> Limit | None:
+        """The limit that the options describe; see `limit_of`."""
+        return limit_of(self.limit, self.limit_delta, self.limit_rho, between, self.limit_thresholds)
+
+
+@dataclass(frozen=True)
+class _OutputOptions(Options):
+    quiet: Quiet = False
+    as_json: AsJson = False
+
+    def prepared(self, ctx: typer.Context) -> Output:
+        """The output of this call, with its options set."""
+        from hedgerow.system import when_compiling
+
+        output = ctx.ensure_object(Output)
+        output.quiet, output.as_json = self.quiet, self.as_json
+        when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
+        return output
+
+
+def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as typer wants it: in place of a parameter of a class of `Options`, one for each of its fields.
+
+    In place of an `Output` stand its options, ``--quiet`` and ``--json``.
+
+    Args:
+        command: The command.
+    """
+    parameters, groups = list[inspect.Parameter](), dict[str, Any]()
+    hints = get_type_hints(command, include_extras=True)
+    for each in inspect.signature(command).parameters.values():
+        kind = _OutputOptions if hints[each.name] is Output else hints[each.name]
+        if not (isinstance(kind, type) and issubclass(kind, Options)):
+            parameters.append(each.replace(annotation=kind))
+            continue
+        groups[each.name], inner = kind, get_type_hints(kind, include_extras=True)
+        parameters += [
+            inspect.Parameter(one.name, each.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
+            for one in fields(groups[each.name])
+        ]
+
+    if "ctx" not in hints:
+        parameters.insert(0, inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        for name, kind in groups.items():
+            found = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            given[name] = found.prepared(given["ctx"]) if isinstance(found, _OutputOptions) else found
+        if "ctx" not in hints:
+            del given["ctx"]
+        command(**given)
+
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    cast("Any", called).__signature__ = inspect.Signature(parameters)
+    return called
 
 
 def help_of(command: Callable[..., None]) -> str:
@@ -355,7 +506,7 @@ def wanted_of(
     bounds: Sequence[str],
     types: Sequence[str] = (),
     trust_types: bool = False,
-    apart: Iterable[str | None] = (),
+    apart: Sequence[str] = (),
     accept_draft: bool = False,
 ) -> Domain | OpenDomain:
     """The domain in a file, or the one that follows from names of columns, and from types and bounds that are given.
@@ -396,7 +547,7 @@ def automatic_content(
     columns: str | None,
     bounds: Sequence[str],
     types: Sequence[str] = (),
-    apart: Iterable[str | None] = (),
+    apart: Sequence[str] = (),
     *,
     trust_types: bool = False,
 ) -> dict[str, Any]:
@@ -418,7 +569,7 @@ def automatic_content(
         types=split_types(types),
         trust_types=trust_types,
         columns=split_names(columns),
-        apart=[name for name in apart if name is not None],
+        apart=apart,
     )
 
 
@@ -476,35 +627,11 @@ def workload_of(domain_file: Path, columns: str | None, text: str | None, *, acc
     return workload_over(domain_of(domain_file, columns, accept_draft=accept_draft), text)
 
 
-def persons_of(
-    person: str | None, at_most: int | None, weight: str | None = None, largest_weight: int | None = None
-) -> Persons | None:
-    """The persons, and the weights of records, that the options name; None if they name none.
-
-    Raises:
-        typer.BadParameter: One option is given without the other.
-        ConfigError: A column has no name, or a number is too large.
-
-    Example:
-        >>> persons_of("patient", 5).text
-        'persons (patient), at most 5 records'
-        >>> persons_of(None, None, "PWGTP", 200).text
-        'records of weight (PWGTP) up to 200'
-    """
-    from hedgerow.queries import persons_of as persons_in
-
-    if (person is None) != (at_most is None):
-        raise typer.BadParameter("--person and --at-most go together: who a record belongs to, and how many count")
-    if (weight is None) != (largest_weight is None):
-        raise typer.BadParameter("--weight and --largest-weight go together: how often a record counts, and at most")
-    return persons_in(person, at_most, weight, largest_weight)
-
-
-def between(relation: Relation, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
+def between(relation: Relation | None, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
     """The neighbouring relation that the options describe.
 
     Args:
-        relation: The change that one person can make.
+        relation: The change that one person can make; to add or remove a record by default.
         persons: Persons with several records, if there are.
         filtered: Whether rows may be left out by what they hold.
 
@@ -512,7 +639,7 @@ def between(relation: Relation, persons: Persons | None, *, filtered: bool = Fal
         >>> between(Relation.REPLACE, None, filtered=True).value
         'replace-then-filter'
     """
-    found = Neighbours.of(relation.value).between(persons)
+    found = Neighbours.of((relation or Relation.ADD_REMOVE).value).between(persons)
     return found.filtered if filtered else found
 
 
@@ -628,16 +755,13 @@ def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
         output.warn(reason)
 
 
-def prior_of(
-    path: Path | None, domain: Domain, *, count_column: str | None = None, coded: bool = False
-) -> Prior | None:
+def prior_of(path: Path | None, domain: Domain, reading: ReadOptions) -> Prior | None:
     """The public data that ``--prior`` names.
 
     Args:
         path: A table, or a release; None for no prior.
         domain: Domain of the private table.
-        count_column: Column that says how many records a row stands for, if the public table has it.
-        coded: Whether a table holds codes in place of values.
+        reading: How the private table is read: a public one has its column of counts, or codes, too.
 
     Raises:
         DataError: The table cannot be read, or does not fit the domain.
@@ -651,7 +775,7 @@ def prior_of(
     if path.name.lower().endswith(TABLE_ENDINGS):
         from hedgerow.data import read_public
 
-        return Prior.of(read_public(path, domain, count_column=count_column, coded=coded))
+        return Prior.of(read_public(path, domain, count_column=reading.count_column, coded=reading.coded))
     from hedgerow.release import Release
 
     return Prior.of(Release.load(path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -16,9 +16,9 @@ from hedgerow.cli.console import Output, showing_counting
 from hedgerow.errors import BrokenRuleError, HedgerowError, SessionError, UndeclaredColumnError
 
 if TYPE_CHECKING:
-    from hedgerow.data import Labels, ScannedTable, Table
+    from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
     from hedgerow.domain import Domain, OpenDomain
-    from hedgerow.queries import Persons, Workload
+    from hedgerow.queries import Workload
 
 PLACES = (
     "a file (.csv, .parquet), 'data/*.parquet', a folder of Parquet files, duckdb:///path/file.db#table, "
@@ -27,7 +27,8 @@ PLACES = (
 
 DataPlace = Annotated[str, typer.Argument(metavar="DATA", help=f"The private table: {PLACES}.")]
 
-_OF_PERSONS = ("person", "at_most", "weight", "largest_weight")
+_NOTED = ("count_column", "coded", "where", "violations", "person", "at_most", "weight", "largest_weight")
+"""Options that a session remembers, beside its domain and whether there are other columns."""
 
 
 @dataclass(frozen=True)
@@ -36,42 +37,19 @@ class Reading:
 
     Attributes:
         domain: Domain of the columns that are read.
-        count_column: The column that says how many records a row stands for.
-        coded: Whether the table holds codes in place of values.
-        some_columns: Whether columns that the domain does not declare are left out.
-        where: The condition that records meet; None for all rows.
-        violations: Whether records that break a rule of the domain are refused, or left out.
-        persons: Persons with several records, of which a bounded number is counted, or with weights; None if each is
-            somebody's own, and counts once.
+        how: How the table is read.
     """
 
     domain: Domain
-    count_column: str | None = None
-    coded: bool = False
-    some_columns: bool = False
-    where: str | None = None
-    violations: str = "refuse"
-    persons: Persons | None = None
+    how: ReadOptions
 
     @property
     def filtered(self) -> bool:
         """Whether rows may be left out by what they hold."""
-        return self.where is not None or (self.violations == "drop" and self.domain.has_rules)
+        return self.how.filters(self.domain)
 
     @classmethod
-    def of_session(
-        cls,
-        session: Path,
-        domain: Path | None,
-        *,
-        accept_draft: bool = False,
-        columns: str | None,
-        count_column: str | None,
-        coded: bool,
-        where: str | None,
-        violations: str | None = None,
-        persons: Persons | None = None,
-    ) -> Self:
+    def of_session(cls, session: Path, domain: Path | None, chosen: options.RowOptions, *, accept_draft: bool) -> Self:
         """Take the place from the options, and what they leave out from the session file; nothing private is read.
 
         Raises:
@@ -79,64 +57,38 @@ class Reading:
             SessionError: The session file cannot be read, or holds another domain or other persons.
             DomainError: The domain file is wrong, or does not declare a column.
         """
+        from hedgerow.data import ReadOptions
+
         kept, notes = _kept(session)
         if domain is not None:
-            wanted = options.domain_of(domain, columns, accept_draft=accept_draft)
+            wanted = options.domain_of(domain, chosen.columns, accept_draft=accept_draft)
         elif kept is None:
             raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
         else:
-            wanted = kept if columns is None else kept.of_columns(options.split_names(columns) or [])
+            wanted = kept if chosen.columns is None else kept.of_columns(options.split_names(chosen.columns) or [])
         if kept not in (None, wanted):
             raise SessionError(
                 f"{session}: the session is about a table with another domain",
                 remedy="leave --domain and --columns out: the session file holds the domain",
             )
-        known = options.persons_of(*(notes.get(name) for name in _OF_PERSONS))
-        if kept is not None and persons not in (None, known):
+        known = ReadOptions.from_mapping({**notes, "extra_columns": "ignore" if notes.get("some_columns") else None})
+        if kept is not None and chosen.reading().persons not in (None, known.persons):
             named = ("--person, --at-most", "--weight, --largest-weight")
             raise SessionError(
                 f"{session}: the session was started with other values of: {', '.join(named)}",
                 remedy="leave these options out: the session file holds them",
             )
-        return cls(
-            wanted,
-            count_column=notes.get("count_column") if count_column is None else count_column,
-            coded=coded or bool(notes.get("coded")),
-            some_columns=columns is not None or bool(notes.get("some_columns")),
-            where=notes.get("where") if where is None else where,
-            violations=notes.get("violations", "refuse") if violations is None else violations,
-            persons=known if persons is None else persons,
-        )
-
-    @property
-    def person(self) -> str | None:
-        """The column that tells persons apart."""
-        return None if self.persons is None else self.persons.column
-
-    @property
-    def at_most(self) -> int | None:
-        """The number of records of a person that are counted, at most."""
-        return None if self.persons is None or self.person is None else self.persons.at_most
-
-    @property
-    def weight(self) -> str | None:
-        """The column that says how often a record counts."""
-        return None if self.persons is None or self.persons.weight is None else self.persons.weight.column
-
-    @property
-    def largest_weight(self) -> int | None:
-        """The largest weight that counts."""
-        return None if self.persons is None or self.persons.weight is None else self.persons.weight.largest
+        return cls(wanted, replace(known, **chosen.given()))
 
     def notes(self) -> dict[str, Any]:
         """The notes in the session file, beside the domain that it holds in any case."""
-        names = ("count_column", "coded", "some_columns", "where", "violations", *_OF_PERSONS)
-        return {name: getattr(self, name) for name in names}
+        how = asdict(self.how)
+        return {**{name: how[name] for name in _NOTED}, "some_columns": self.how.extra_columns == "ignore"}
 
     def departs(self, notes: Mapping[str, Any]) -> list[str]:
         """The options that contradict what a session remembers; one begun in Python remembers nothing."""
-        named = {name: f"--{name.replace('_', '-')}" for name in ("count_column", "coded", "where", "violations")}
-        return [option for name, option in named.items() if notes.get(name, getattr(self, name)) != getattr(self, name)]
+        kept = self.notes()
+        return [f"--{name.replace('_', '-')}" for name in _NOTED[:4] if notes.get(name, kept[name]) != kept[name]]
 
     def read_data(
         self,
@@ -145,7 +97,6 @@ class Reading:
         workload: Workload | None = None,
         *,
         before_rows: Callable[[], object] | None = None,
-        show_values: bool = False,
     ) -> Table | ScannedTable:
         """Read the private table, or count it where it is, for handing on; shows how far it is.
 
@@ -154,23 +105,21 @@ class Reading:
             data: Place of the table.
             workload: The queries that will be asked, so that one pass is enough.
             before_rows: Called when the columns are in order, before the first row is read.
-            show_values: Whether messages about bad cells show their values.
 
         Raises:
             DataError: The table does not fit the domain.
         """
-        from hedgerow.data import read_table, scan_table
+        from hedgerow.data import read_with, scan_with
         from hedgerow.synthesis import is_counted_in_place
 
-        how = self._how(show_values=show_values)
         with _naming_options(self.domain.names):
-            if not is_counted_in_place(data, self.where):
+            if not is_counted_in_place(data, self.how.where):
                 if before_rows is not None:
-                    scan_table(data, self.domain, **how)  # which looks at the columns alone
+                    scan_with(data, self.domain, self.how)  # which looks at the columns alone
                     before_rows()
                 with output.busy(f"reading {data}"):
-                    return read_table(data, self.domain, **how)
-            table = scan_table(data, self.domain, where=self.where, **how)
+                    return read_with(data, self.domain, self.how)
+            table = scan_with(data, self.domain, self.how)
             if before_rows is not None:
                 before_rows()
             if workload is not None:
@@ -193,18 +142,7 @@ class Reading:
         from hedgerow.data import read_labels
 
         with _naming_options(self.domain.names), showing_counting(output) as progress:
-            return read_labels(data, wanted, where=self.where, progress=progress, **self._how())
-
-    def _how(self, *, show_values: bool = False) -> dict[str, Any]:
-        """Arguments of the functions that read tables."""
-        return {
-            "count_column": self.count_column,
-            "coded": self.coded,
-            "extra_columns": "ignore" if self.some_columns else "error",
-            "show_values": show_values,
-            "violations": self.violations,
-            **{name: getattr(self, name) for name in _OF_PERSONS},
-        }
+            return read_labels(data, wanted, self.how, progress=progress)
 
 
 def inputs_of(data: str) -> list[Path]:

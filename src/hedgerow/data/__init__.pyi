@@ -2,12 +2,13 @@ from .automatic import automatic_domain as automatic_domain
 from .draft import draft_domain as draft_domain
 from .labels import Labels as Labels, LabelSource as LabelSource, read_labels as read_labels
 from .linked import read_linked as read_linked
+from .options import ReadOptions as ReadOptions
 from .public import read_public as read_public
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import open_table as open_table
 from .reading.rules import rules_of as rules_of
-from .scanning.chunks import scan_table as scan_table
+from .scanning.chunks import scan_table as scan_table, scan_with as scan_with
 from .scanning.scan import ScannedTable as ScannedTable
 from .source import (
     CountSource as CountSource,
@@ -16,4 +17,4 @@ from .source import (
     RecordSource as RecordSource,
     RuledSource as RuledSource,
 )
-from .table import Table as Table, gathered as gathered, read_table as read_table
+from .table import Table as Table, gathered as gathered, read_table as read_table, read_with as read_with

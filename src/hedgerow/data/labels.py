@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from hedgerow.arrays import Ints
+from hedgerow.data.options import ReadOptions
 from hedgerow.data.reading import labels_of, open_place, open_table
-from hedgerow.data.scanning.chunks import is_stored_in_spark, scan_table, spark_frame
+from hedgerow.data.scanning.chunks import is_stored_in_spark, scan_with, spark_frame
 from hedgerow.data.scanning.scan import ScannedTable
-from hedgerow.data.table import Table, read_table
+from hedgerow.data.table import Table, read_with
 from hedgerow.domain import OpenDomain
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Workload
@@ -86,19 +87,17 @@ class Labels:
 def read_labels(
     source: Any,
     wanted: OpenDomain,
+    options: ReadOptions | None = None,
     *,
-    where: str | None = None,
     progress: Callable[[float], None] = lambda _: None,
-    **how: Any,
 ) -> Labels:
     """Read the labels of the columns whose values are to be learnt, and count them.
 
     Args:
         source: The table, as for `read_table` or `scan_table`; it is read twice.
         wanted: The domain with values to be learnt.
-        where: A condition on its columns, as for `scan_table`.
+        options: How it is read, as for `scan_table`.
         progress: Called with the part of the second pass that is done, where the table is counted in passes.
-        how: The other arguments of `scan_table`.
 
     Raises:
         ConfigError: The table holds codes, which are not those of labels.
@@ -111,7 +110,8 @@ def read_labels(
         >>> read_labels(pa.table({"job": ["nurse", "clerk", "nurse"]}), wanted).counts("job")
         (['clerk', 'nurse'], array([1, 2]))
     """
-    if how.get("coded"):
+    options = options or ReadOptions()
+    if options.coded:
         raise ConfigError("values are learnt from labels, and not from codes", remedy="list the values")
     rules = {name: wanted.label_of(name) for name in wanted.values}
     frame = spark_frame(source)
@@ -120,15 +120,15 @@ def read_labels(
 
         found: dict[str, list[str]] = {}
         stored = is_stored_in_spark(source)
-        for name, reader in readers_of_distinct(frame, list(rules), where, declared=stored).items():
+        for name, reader in readers_of_distinct(frame, list(rules), options.where, declared=stored).items():
             found |= labels_of(reader, {name: rules[name]})
     else:
         placed = isinstance(source, str | os.PathLike)
-        found = labels_of(open_place(source, where) if placed else open_table(source), rules)
+        found = labels_of(open_place(source, options.where) if placed else open_table(source), rules)
     domain = wanted.labelled(found)
     if frame is None and not isinstance(source, str | os.PathLike):
-        return Labels(read_table(source, domain, **how), tuple(rules))
-    table = scan_table(source, domain, where=where, **how)
+        return Labels(read_with(source, domain, options), tuple(rules))
+    table = scan_with(source, domain, options)
     table.prepare(Workload.marginals(domain, cliques=[(name,) for name in rules]))
     table.count(progress)
     return Labels(table, tuple(rules))

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.arrays import Bools, Ints
+from hedgerow.data.options import ReadOptions, Violations
 from hedgerow.data.reading import Coding, Part, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
 from hedgerow.data.reading.persons import Keys
 from hedgerow.data.reading.rules import RuleLog
-from hedgerow.data.source import Violations
 from hedgerow.data.table import Table
 from hedgerow.domain import Codes, Domain, Linked
 from hedgerow.errors import KeyColumnError
-from hedgerow.queries import Persons
 
 if TYPE_CHECKING:
     from hedgerow.data.table import Source
@@ -69,11 +68,12 @@ def read_linked(
         >>> [(table.total(), table.domain.names) for table in tables]
         [(2, ('rooms', 'children')), (2, ('rooms', 'children', 'age'))]
     """
-    first, second = Persons(linked.key, 1), Persons(linked.key, linked.at_most)
-    opened = (
-        _opened(parents, linked.parents, first, violations=violations, show_values=show_values, may_be_empty=False),
-        _opened(children, linked.children, second, violations=violations, show_values=show_values, may_be_empty=True),
+    options = ReadOptions(
+        extra_columns="ignore", violations=violations, show_values=show_values, person=linked.key, at_most=1
     )
+    of_children = replace(options, at_most=linked.at_most)
+    opened = [_opened(parents, linked.parents, options), _opened(children, linked.children, of_children)]
+    opened[1] = (replace(opened[1][0], filtered=True), opened[1][1])  # there may be no child
     if before_rows is not None:
         before_rows()
     homes, people = (_together(list(encoded(reader, coding)), coding) for reader, coding in opened)
@@ -91,27 +91,21 @@ def read_linked(
     rows = bounded(_keys(people), [*beside, *people.codes], linked.at_most)
     counts = np.bincount(places[rows], minlength=len(_keys(homes)))
     return (
-        Table(linked.counted, [*homes.codes, counts], violations=violations, persons=first),
+        Table(linked.counted, [*homes.codes, counts], violations=violations, persons=options.persons),
         Table(
             linked.joined,
             [column[rows] for column in (*beside, counts[places], *people.codes)],
             filtered=True,  # a parent may have no child: how many there are is private, also where parents are replaced
             violations=violations,
-            persons=second,
+            persons=of_children.persons,
         ),
     )
 
 
-def _opened(
-    source: Source, domain: Domain, persons: Persons, *, violations: Violations, show_values: bool, may_be_empty: bool
-) -> tuple[Reader, Coding]:
+def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reader, Coding]:
     """A table whose columns are in order."""
     reader = open_table(source)
-    reader = replace(reader, filtered=reader.filtered or may_be_empty)
-    coding = select_columns(
-        reader, domain, extra_columns="ignore", show_values=show_values, violations=violations, persons=persons
-    )
-    return reader, coding
+    return reader, select_columns(reader, domain, options)
 
 
 def _together(parts: Sequence[Part], coding: Coding) -> Part:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from hedgerow.data.options import ReadOptions
 from hedgerow.data.reading.readers import open_table
-from hedgerow.data.table import declared_in, read_table
+from hedgerow.data.table import declared_in, read_with
 from hedgerow.domain import Domain
 from hedgerow.errors import ColumnError
 from hedgerow.queries import PublicData
@@ -54,15 +55,9 @@ def read_public(
     if not shared:
         remedy = f"name columns as the domain does: {', '.join(declared.names)}"
         raise ColumnError("the public table has no column of the domain", file=reader.file, column=None, remedy=remedy)
-    table = read_table(
-        source,
-        declared,
-        count_column=count_column if count_column in reader.names else None,
-        columns=shared,
-        coded=coded,
-        show_values=True,
-        violations="drop",
-    )
+    counts = count_column if count_column in reader.names else None
+    options = ReadOptions(counts, shared, coded=coded, show_values=True, violations="drop")
+    table = read_with(source, declared, options)
     return PublicData(table, table.total())
 
 

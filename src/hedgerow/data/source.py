@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from hedgerow.arrays import Ints
+from hedgerow.data.options import Violations
 from hedgerow.queries import Persons, Tables, Workload
-
-Violations = Literal["refuse", "drop"]
-"""Records that break a rule of their domain: the table is refused, or they are left out one by one."""
 
 
 @runtime_checkable

@@ -13,25 +13,23 @@ from numpy.typing import ArrayLike, NDArray
 from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
+from hedgerow.data.options import ExtraColumns, ReadOptions, Violations, check_violations
 from hedgerow.data.reading import (
     BROKEN_REMEDY,
     Coding,
-    ExtraColumns,
     Part,
     Reader,
     Rule,
     bounded,
-    check_violations,
     encoded,
     keeping,
     open_table,
     select_columns,
 )
 from hedgerow.data.reading.batches import LARGEST_TOTAL
-from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Clique, Codes, Domain, read_domain, smallest_unsigned
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Conjunction, Parity, Persons, filled_axes, persons_of
+from hedgerow.queries import Conjunction, Parity, Persons, filled_axes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,20 +260,35 @@ def read_table(
         >>> read_table(table, Domain([Categorical("sex", ("F", "M"))]), columns=["sex"]).marginals([("sex",)])
         [array([2., 1.])]
     """
-    declared = domain if isinstance(domain, Domain) else declared_in(domain)
-    reader = open_table(source)
-    coding = select_columns(
-        reader,
-        declared,
+    options = ReadOptions(
         count_column=count_column,
         columns=columns,
         extra_columns=extra_columns,
         coded=coded,
         show_values=show_values,
         violations=violations,
-        persons=persons_of(person, at_most, weight, largest_weight),
+        person=person,
+        at_most=at_most,
+        weight=weight,
+        largest_weight=largest_weight,
     )
-    return gathered(reader, coding)
+    return read_with(source, domain, options)
+
+
+def read_with(source: Source, domain: Domain | str | os.PathLike[str], options: ReadOptions) -> Table:
+    """The same, with all options in one object; a ``where`` in it is not looked at.
+
+    Args:
+        source: The table.
+        domain: The domain, or the path of its file.
+        options: How the table is read.
+
+    Raises:
+        DataError: See `read_table`.
+    """
+    reader = open_table(source)
+    declared = domain if isinstance(domain, Domain) else declared_in(domain)
+    return gathered(reader, select_columns(reader, declared, options))
 
 
 def gathered(reader: Reader, coding: Coding) -> Table:
@@ -311,12 +324,12 @@ def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False, row
             keys.append(part.persons)
     columns = [column.whole() for column in held]
     weights = counts.whole() if len(counts) else None
-    if coding.persons is not None and coding.persons.at_most is not None and keys:
+    persons = coding.options.persons
+    if persons is not None and persons.at_most is not None and keys:
         beside = [] if weights is None else [weights]
-        counted = bounded(np.concatenate(keys), [*columns, *beside], coding.persons.at_most)
+        counted = bounded(np.concatenate(keys), [*columns, *beside], persons.at_most)
         columns, weights = [column[counted] for column in columns], None if weights is None else weights[counted]
-    violations, persons = coding.violations, coding.persons
-    return Table(coding.domain, columns, weights, filtered=filtered, violations=violations, persons=persons)
+    return Table(coding.domain, columns, weights, filtered=filtered, violations=coding.violations, persons=persons)
 
 
 class Growing:

@@ -15,7 +15,7 @@ import pytest
 from hedgerow import synthesis
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.cli import reading
-from hedgerow.data.table import read_table
+from hedgerow.data.table import read_table, read_with
 from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
 from hedgerow.privacy.register.register import Register
 from hedgerow.queries.core.sensitivity import Neighbours
@@ -90,9 +90,9 @@ def test_the_register_is_charged_before_the_first_row_is_read(place: Place, monk
 
     def spied(*arguments: Any, **named: Any) -> Any:
         spent.append(opened(place).spent)
-        return read_table(*arguments, **named)
+        return read_with(*arguments, **named)
 
-    monkeypatch.setattr("hedgerow.data.read_table", spied)
+    monkeypatch.setattr("hedgerow.data.read_with", spied)
     assert with_register(place, *LIMIT).exit_code == 0
     assert spent == [1.0]
 

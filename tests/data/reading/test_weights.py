@@ -15,6 +15,7 @@ from hypothesis import given, strategies as st
 import hedgerow.data.reading.batches as batches_module
 import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
+from hedgerow.data import ReadOptions
 from hedgerow.data.reading.columns import select_columns
 from hedgerow.data.reading.persons import bounded
 from hedgerow.data.reading.readers import open_table
@@ -211,9 +212,9 @@ def test_weights_of_0_everywhere_are_no_error() -> None:
 
 def test_chunks_hold_their_weights() -> None:
     rows: list[Row] = [(str(i % 7), i % 6, i % 5) for i in range(100)]
-    persons = persons_of(None, None, "w", 3)
+    options = ReadOptions(extra_columns="ignore", weight="w", largest_weight=3)
     reader = open_table(table_of(rows))
-    coding = select_columns(reader, DOMAIN, extra_columns="ignore", persons=persons)
+    coding = select_columns(reader, DOMAIN, options)
     assert coding.columns == ("a", "b", "w")
     assert sum(part.total() for part in chunks(reader, coding, 10)) == sum(min(weight, 3) for _, _, weight in rows)
 

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Workload
+from hedgerow.data import ReadOptions
 from hedgerow.data.reading.batches import Coding, Encoding
 from hedgerow.data.reading.readers import Reader
 from hedgerow.data.scanning.chunks import scan_table
@@ -115,7 +116,7 @@ def test_counts_that_pass_the_largest_sum_in_one_batch_or_in_several_parts_are_t
     parts = []
     for numbers in ([2**53, 1], [2**53]):
         batch = pa.record_batch({"a": [0] * len(numbers), "n": numbers})
-        parts.append(Encoding(Reader("t", ("a", "n"), lambda *_, b=batch: iter([b])), Coding(domain, "n")))
+        parts.append(Encoding(Reader("t", ("a", "n"), lambda *_, b=batch: iter([b])), Coding(domain, ReadOptions("n"))))
     assert [len(list(part)) for part in parts] == [0, 1]  # no table is made of what is too large
     parts[1].add(parts[1].closed())
     for part in parts:

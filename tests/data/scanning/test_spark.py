@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.data import ReadOptions
 from hedgerow.data.labels import read_labels
 from hedgerow.data.scanning.chunks import scan_table
 from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
@@ -111,13 +112,13 @@ def test_labels_are_normalised_as_in_memory(spark: SparkSession, tmp_path: Path)
 def test_labels_are_found_and_counted_as_in_memory(spark: SparkSession, tmp_path: Path) -> None:
     table, expected = labelled_of(300, seed=5)
     frame = frame_of(spark, table, tmp_path)
-    found = read_labels(frame, OPEN, extra_columns="ignore")
+    found = read_labels(frame, OPEN, ReadOptions(extra_columns="ignore"))
     for name, counts in expected.items():
         labels, there = found.counts(name)
         assert dict(zip(labels, there.tolist(), strict=True)) == counts
-    assert read_labels(frame, OPEN, extra_columns="ignore", where="ward = 2").counts("ward")[0] == ["2"]
+    assert read_labels(frame, OPEN, ReadOptions(extra_columns="ignore", where="ward = 2")).counts("ward")[0] == ["2"]
     with pytest.raises(ColumnError, match="is not there"):
-        read_labels(frame.drop("job"), OPEN, extra_columns="ignore")
+        read_labels(frame.drop("job"), OPEN, ReadOptions(extra_columns="ignore"))
 
 
 def test_many_partitions_are_added_in_two_steps_and_empty_ones_do_no_harm(spark: SparkSession, tmp_path: Path) -> None:

@@ -83,8 +83,19 @@ class _Wishes:
             check_start(self.algorithm, domain, self.budget, self.earlier)
 
 
+@dataclass(frozen=True)
+class _SessionTable(options.TableOptions):
+    violations: Annotated[
+        options.Violations | None, options.violations_option(show_default=options.Violations.REFUSE.value)
+    ] = None
+
+
+@dataclass(frozen=True)
+class _SessionBudget(options.BudgetOptions):
+    neighbours: Annotated[Relation | None, options.neighbours_option(show_default=Relation.ADD_REMOVE.value)] = None
+
+
 def ask(
-    ctx: typer.Context,
     *,
     data: DataPlace,
     conditions: Annotated[
@@ -109,18 +120,8 @@ def ask(
             help=f"{options.DOMAIN_FILE} Later calls find it in the session file, as well as the columns.",
         ),
     ] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    neighbours: Annotated[
-        Relation | None,
-        options.neighbours_option(show_default=Relation.ADD_REMOVE.value),
-    ] = None,
-    register: options.RegisterFile = None,
-    limit: options.LimitEpsilon = None,
-    limit_delta: options.LimitDelta = None,
-    limit_rho: options.LimitRho = None,
+    budgeted: _SessionBudget,
+    registering: options.RegisterOptions,
     queries_planned: Annotated[
         int | None,
         options.algorithm_option(
@@ -168,25 +169,13 @@ def ask(
         options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
     ] = None,
     accept_draft: options.AcceptDraft = False,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    where: options.Where = None,
-    violations: Annotated[
-        options.Violations | None,
-        options.violations_option(show_default=options.Violations.REFUSE.value),
-    ] = None,
-    person: options.Person = None,
-    at_most: options.AtMost = None,
-    weight: options.WeightColumn = None,
-    largest_weight: options.LargestWeight = None,
-    coded: options.Coded = False,
+    chosen: _SessionTable,
     seed: Annotated[
         int | None,
         options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
     ] = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
 
@@ -209,43 +198,33 @@ def ask(
     """
     from hedgerow.domain import caveats_in_words
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    inputs = [path for path in (*inputs_of(data), domain, session, queries, warm, register) if path is not None]
+    named = (*inputs_of(data), domain, session, queries, warm, registering.register)
+    inputs = [path for path in named if path is not None]
     check_outputs({"--output": output}, inputs=inputs, force=force)
     asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_session(
-        session,
-        domain,
-        accept_draft=accept_draft,
-        columns=columns,
-        count_column=count_column,
-        coded=coded,
-        where=where,
-        violations=None if violations is None else violations.value,
-        persons=options.persons_of(person, at_most, weight, largest_weight),
-    )
+    reading = Reading.of_session(session, domain, chosen, accept_draft=accept_draft)
     questions = Questions.of(asked, reading.domain)
     questions.check_output(output)
-    between = options.between(neighbours or Relation.ADD_REMOVE, reading.persons, filtered=reading.filtered)
+    between = budgeted.between(reading.how.persons, filtered=reading.filtered)
     config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
-        budget=_budget(epsilon, delta, rho, mu, between, begun=session.exists(), warm=warm),
-        neighbours=None if neighbours is None else between,
+        budget=_budget(budgeted, between, begun=session.exists(), warm=warm),
+        neighbours=None if budgeted.neighbours is None else between,
         config={name: value for name, value in config.items() if value is not None},
         warm=warm,
         seed=seed,
     )
     wishes.check(confidence)
-    table_register = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
+    table_register = open_register(registering.register, registering.bound(between))
     with _alone(session) as kept:
         if kept.is_new and table_register is not None:
             wishes.check_new(reading.domain)
         due = wishes.budget if kept.is_new else None
         registered = Registered(shown, table_register, due, "session", session.name, reading.domain.names)
         with registered.staying():
-            table = reading.read_data(shown, data, questions.workload, before_rows=registered.charge)
+            opened = reading.read_data(shown, data, questions.workload, before_rows=registered.charge)
             with shown.busy("opening the session"):
-                is_new = _opened(kept, session, wishes, reading, table=table, charged=registered.notes())
+                is_new = _opened(kept, session, wishes, reading, table=opened, charged=registered.notes())
                 check_session(table_register, kept.notes, session)
         if is_new:
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
@@ -267,23 +246,14 @@ def _listed(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _budget(
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    mu: float | None,
-    neighbours: Neighbours,
-    *,
-    begun: bool,
-    warm: Path | None,
-) -> Budget | None:
+def _budget(budgeted: _SessionBudget, neighbours: Neighbours, *, begun: bool, warm: Path | None) -> Budget | None:
     """The budget that the options name; None if a session is continued and they name none."""
     from hedgerow.algorithms.online_pmw import with_learnt
 
-    if begun and all(amount is None for amount in (epsilon, delta, rho, mu)):
+    if begun and replace(budgeted, neighbours=None) == _SessionBudget():
         return None
     earlier = None if warm is None else load_release(warm)
-    return with_learnt(options.budget_of(epsilon, delta, rho, neighbours, mu), earlier)
+    return with_learnt(budgeted.budget(neighbours), earlier)
 
 
 def _alone(session: Path) -> SessionFile:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
+from hedgerow.cli.options import Force, output_option
 from hedgerow.cli.outputs import check_outputs, check_report
 from hedgerow.errors import HedgerowError
 from hedgerow.quantities import at_least, at_most, spent_of
@@ -27,7 +27,6 @@ _SHOWN_DIGEST = 12
 
 
 def audit(
-    ctx: typer.Context,
     *,
     files: Annotated[
         list[Path],
@@ -43,8 +42,7 @@ def audit(
     ] = None,
     html: Annotated[Path | None, output_option("--html", metavar="FILE", help="HTML page to write.")] = None,
     force: Force = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     """Verify from files alone that releases promise no more than what was paid for, and say what they add up to.
 
@@ -64,7 +62,6 @@ def audit(
     from hedgerow.audit import audit_files
     from hedgerow.system import VerifyingKey
 
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if delta is not None and not 0.0 < delta < 1.0:
         raise typer.BadParameter("--delta lies between 0 and 1")
     try:
@@ -118,15 +115,13 @@ def _in_words(verdict: Severity) -> str:
 
 
 def show_register(
-    ctx: typer.Context,
     *,
     register: Annotated[Path, typer.Argument(metavar="REGISTER", help="Register of a table.")],
     delta: Annotated[
         float | None,
         typer.Option("--delta", help="Show a sum of rhos as an epsilon with this delta; by default that of the limit."),
     ] = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     """Show what was released of a table, what it adds up to, and what is left.
 
@@ -140,7 +135,6 @@ def show_register(
     """
     from hedgerow.privacy import Register
 
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     opened = Register(register)
     contents = opened.contents()
     together = _together(contents, delta)

@@ -27,7 +27,6 @@ NOT_PRIVATE = (
 
 
 def compare(
-    ctx: typer.Context,
     *,
     data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
     domain: options.DomainFile,
@@ -74,15 +73,7 @@ def compare(
         int,
         options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
     ] = 5,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    where: options.Where = None,
-    violations: options.ViolationsOption = options.Violations.REFUSE,
-    person: options.Person = None,
-    at_most: options.AtMost = None,
-    weight: options.WeightColumn = None,
-    largest_weight: options.LargestWeight = None,
-    coded: options.Coded = False,
+    chosen: options.TableOptions,
     plot: Annotated[
         Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
     ] = None,
@@ -103,8 +94,7 @@ def compare(
         ),
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Compare mechanisms on a public or test table. NOT PRIVATE: it prints exact errors.
 
@@ -121,8 +111,8 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem --prior public.csv -o errors.csv
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
+    how = chosen.reading()
+    between = options.between(neighbours, how.persons)
     budgets = _budgets_of(epsilon, delta, rho, mu, between)
     check_ending("--output", output, (".csv",), "let it end in .csv")
     if plot is not None:
@@ -136,19 +126,10 @@ def compare(
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
     check_outputs(made, inputs=inputs, force=force or resume)
-    asked = options.workload_of(domain, columns, workload, accept_draft=True)
-    known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
+    asked = options.workload_of(domain, chosen.columns, workload, accept_draft=True)
+    known = options.prior_of(prior, asked.domain, how)
     shown.warn(NOT_PRIVATE)
-    reading = Reading(
-        asked.domain,
-        count_column,
-        coded,
-        some_columns=columns is not None,
-        where=where,
-        violations=violations.value,
-        persons=between.persons,
-    )
-    table = reading.read_data(shown, data, asked)
+    opened = Reading(asked.domain, how).read_data(shown, data, asked)
 
     from hedgerow.comparison import compare as run
 
@@ -158,7 +139,7 @@ def compare(
         shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),
         showing_runs(shown) as progress,
     ):
-        found = run(table, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
+        found = run(opened, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
     _tell(shown, found)
     found.write_summary(summary)
     if plot is not None:

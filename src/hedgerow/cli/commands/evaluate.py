@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from hedgerow.cli import options
+from hedgerow.cli.console import Output
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, inputs_of
 
 
 def evaluate(
-    ctx: typer.Context,
     *,
     real: Annotated[str, typer.Argument(metavar="REAL", help=f"The real table: {PLACES}.")],
     synthetic: Annotated[
@@ -63,8 +63,7 @@ def evaluate(
         Path | None, options.output_option("--html", metavar="FILE", help="Drawings and tables on one page, .html.")
     ] = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Judge synthetic files beside the real table. NOT PRIVATE: it prints exact figures.
 
@@ -79,7 +78,6 @@ def evaluate(
           --by region --html evaluation.html --csv evaluation.csv
       hedgerow evaluate people.csv synthetic.csv --target income,sex --json
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if csv is not None:
         check_ending("--csv", csv, (".csv",), "let it end in .csv")
     check_report("--html", html)

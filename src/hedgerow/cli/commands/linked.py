@@ -13,7 +13,7 @@ from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register, spent_sentence
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Persons, Relation
+from hedgerow.queries import Persons
 
 if TYPE_CHECKING:
     from hedgerow.domain import Linked
@@ -28,7 +28,6 @@ ChildrenRecords = Annotated[
 
 
 def synth_linked(
-    ctx: typer.Context,
     *,
     parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")],
     children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")],
@@ -67,15 +66,8 @@ def synth_linked(
         Path, options.output_option("--output", "-o", metavar="FILE", help=f"Synthetic parents: {_FILES}.")
     ],
     children_output: ChildrenRecords,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
-    register: options.RegisterFile = None,
-    limit: options.LimitEpsilon = None,
-    limit_delta: options.LimitDelta = None,
-    limit_rho: options.LimitRho = None,
+    budgeted: options.BudgetOptions,
+    registering: options.RegisterOptions,
     share: Annotated[
         float,
         options.algorithm_option(
@@ -120,8 +112,7 @@ def synth_linked(
         bool, options.table_option("--show-values", help="Let messages about bad cells show their values.")
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Make synthetic records of two linked tables, such as households and persons, or patients and visits.
 
@@ -141,23 +132,22 @@ def synth_linked(
     """
     from hedgerow.domain import Linked
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
-    between = options.between(neighbours, Persons(key, at_most))
-    budget = options.budget_of(epsilon, delta, rho, between, mu)
+    between = budgeted.between(Persons(key, at_most))
+    budget = budgeted.budget(between)
     described = (options.domain_of(each, None, accept_draft=accept_draft) for each in (domain, children_domain))
     linked = Linked.of(*described, key=key, at_most=at_most, number=number)
     options.warn_of_domain(shown, linked.joined)
     files = _checked_places(
-        output, children_output, force=force, inputs=[parents, children, domain, children_domain, register]
+        output, children_output, force=force, inputs=[parents, children, domain, children_domain, registering.register]
     )
     signed = signing_key(shown, sign)
     algorithm = options.algorithm_of(mechanism, rounds, None, None)
     asked = _workloads(linked, workload, children_workload)
     for each in asked:
         algorithm.check(each, budget.regime)
-    if register is not None and seed is not None:
+    if registering.register is not None and seed is not None:
         raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
-    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between))
+    kept = open_register(registering.register, registering.bound(between))
     from hedgerow.algorithms.shared import budgets_of
     from hedgerow.cli.learning import Opened
     from hedgerow.data import read_linked

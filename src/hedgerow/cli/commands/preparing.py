@@ -20,7 +20,7 @@ from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.queries import Neighbours, Relation
+from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ _GAPS = "\n# Replace each ... by what is publicly known."
 
 
 def domain(
-    ctx: typer.Context,
     *,
     data: Annotated[
         str | None,
@@ -93,8 +92,7 @@ def domain(
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     """Draft a domain file, which lists the columns of a table and the values that each could hold; or check one.
 
@@ -116,7 +114,6 @@ def domain(
       hedgerow domain --check people.yaml
       hedgerow domain --schema > domain.schema.json
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (data is not None) + (check is not None) + (from_schema is not None) + schema != 1:
         raise typer.BadParameter("give one of: the table DATA to draft from, --check, --from-schema, --schema")
     if bounds and not public and from_schema is None:
@@ -144,16 +141,17 @@ def domain(
     if from_schema is not None:
         _from_schema(shown, from_schema, options.split_names(columns), options.split_bounds(bounds or ()), output)
     if data is not None:
+        beside = [] if count_column is None else [count_column]
         if public:
             from hedgerow.domain import yaml_text
 
             content = options.automatic_content(
-                data, columns, bounds or (), types or (), [count_column], trust_types=trust_types
+                data, columns, bounds or (), types or (), beside, trust_types=trust_types
             )
             _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
             return
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(columns), (count_column,))
+            text = _draft(data, options.split_names(columns), beside)
         shown.warn(_DRAFT)
         _show_file(shown, text, output, "draft")
 
@@ -225,14 +223,13 @@ def _listed(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_LISTED])}{more}"
 
 
-def _draft(data: str, columns: list[str] | None, beside: Collection[str | None]) -> str:
+def _draft(data: str, columns: list[str] | None, beside: Sequence[str]) -> str:
     from hedgerow.data import draft_domain
 
-    left_out = [name for name in beside if name is not None] if columns is None else []
-    return draft_domain(data, columns=columns, without=left_out)
+    return draft_domain(data, columns=columns, without=beside if columns is None else [])
 
 
-def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Collection[str | None]) -> NoReturn:
+def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Sequence[str]) -> NoReturn:
     """Offer to draft the domain that a run needs; nobody is asked where no terminal could answer.
 
     Args:
@@ -265,7 +262,6 @@ def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Co
 
 
 def plan(
-    ctx: typer.Context,
     *,
     domain: options.DomainFile,
     data: Annotated[
@@ -280,23 +276,12 @@ def plan(
         int | None,
         options.table_option("--total", min=1, help="A public guess of the number of records."),
     ] = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
+    budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    where: options.Where = None,
-    violations: options.ViolationsOption = options.Violations.REFUSE,
-    person: options.Person = None,
-    at_most: options.AtMost = None,
-    weight: options.WeightColumn = None,
-    largest_weight: options.LargestWeight = None,
+    chosen: options.RowOptions,
     target_error: Annotated[
         float | None,
         options.budget_option(
@@ -326,8 +311,7 @@ def plan(
     solve_for: Annotated[
         Amount, options.budget_option("--solve-for", help="The number of the budget that a target finds.")
     ] = Amount.EPSILON,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
@@ -348,27 +332,20 @@ def plan(
     from hedgerow.algorithms.strategies import predicted, prediction_lines
     from hedgerow.domain import Domain, caveats_in_words, feasible_records
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = options.algorithm_of(mechanism, rounds, alpha)
-    wanted = options.opened(domain, columns, accept_draft=True)
+    wanted = options.opened(domain, chosen.columns, accept_draft=True)
     asked = planned_workload(wanted, workload)
-    reading = Reading(
-        asked.domain,
-        count_column,
-        some_columns=columns is not None,
-        where=where,
-        violations=violations.value,
-        persons=options.persons_of(person, at_most, weight, largest_weight),
-    )
-    relation = options.between(neighbours, reading.persons, filtered=reading.filtered)
+    reading = Reading(asked.domain, chosen.reading())
+    relation = budgeted.between(reading.how.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return budget_for(wanted, options.budget_of(epsilon, delta, rho, relation, mu))
+        return budget_for(wanted, options.budget_of(epsilon, budgeted.delta, rho, relation, mu))
 
-    wish = wish_of((target_error, target_interval), like, solve_for, (epsilon, rho, mu), budget_of)
-    known_budget = None if wish else budget_of(epsilon, rho, mu)
+    amounts = budgeted.epsilon, budgeted.rho, budgeted.mu
+    wish = wish_of((target_error, target_interval), like, solve_for, amounts, budget_of)
+    known_budget = None if wish else budget_of(*amounts)
     if data is not None:
         options.check_public(like, inputs_of(data), "--like")
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
@@ -378,7 +355,7 @@ def plan(
 
     learns = None if isinstance(wanted, Domain) else left
     solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
-    budget = known_budget or (solved.budget if solved else budget_of(epsilon, rho, mu))
+    budget = known_budget or (solved.budget if solved else budget_of(*amounts))
     budget = algorithm.accounted(asked, budget)
     lines, budget_left = learning_of(wanted, budget)
     planned = algorithm.plan(asked, budget_left, n)
@@ -440,7 +417,7 @@ def _number(domain: Domain, used: Collection[str]) -> str:
     return f"{number:,}" if number else "none"
 
 
-def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:
+def mechanisms(*, shown: Output) -> None:
     """List the mechanisms: what they do, under which budgets, with which options.
 
     The names are for --mechanism of 'hedgerow synth' and 'hedgerow plan', and with options for --mechanisms of
@@ -450,7 +427,6 @@ def mechanisms(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: opt
       hedgerow mechanisms
       hedgerow mechanisms --json
     """
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     rows = ((each.name, each.summary, _budgets(each.regimes), ", ".join(each.options)) for each in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
     shown.result({"mechanisms": [_described(each) for each in entries()]})
@@ -470,11 +446,9 @@ def _described(each: Entry) -> dict[str, object]:
 
 
 def key(
-    ctx: typer.Context,
     *,
     file: Annotated[Path, typer.Argument(metavar="NEW_FILE", help="File to write the private key to.")],
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     """Make an Ed25519 key to sign releases with: the private one in NEW_FILE, the public one in NEW_FILE.pub.
 
@@ -485,14 +459,13 @@ def key(
     """
     from hedgerow.system import SigningKey
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     made = SigningKey.make(file)
     shown.say(f"private key in {file}, public key in {file}.pub")
     shown.say(f"fingerprint {made.public.fingerprint}")
     shown.result({"private": str(file), "public": f"{file}.pub", "fingerprint": made.public.fingerprint})
 
 
-def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> None:
+def warm(*, shown: Output) -> None:
     """Compile ahead what runs compile on their first call, so that none waits for it.
 
     The inner loops are compiled for the machine when they are used first, and kept: beside the package, in a folder of
@@ -506,7 +479,6 @@ def warm(ctx: typer.Context, *, quiet: options.Quiet = False, as_json: options.A
     from hedgerow.cli.warming import warm as warm_up
     from hedgerow.system import compiled_folder, when_compiling
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
     if (folder := compiled_folder()) is None:
         remedy = "name a folder that can be written to in NUMBA_CACHE_DIR"
         raise ConfigError("there is no folder to keep compiled functions in", remedy=remedy)

@@ -11,7 +11,7 @@ import typer
 
 from hedgerow.cli import statements
 from hedgerow.cli.console import Output, showing_records, showing_steps
-from hedgerow.cli.options import AsJson, Force, Quiet, output_option, prepare
+from hedgerow.cli.options import Force, output_option
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
@@ -47,7 +47,6 @@ class Method(StrEnum):
 
 
 def sample(
-    ctx: typer.Context,
     *,
     release: ReleaseFile,
     output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
@@ -89,8 +88,7 @@ def sample(
         str | None, output_option("--children-output", metavar="PLACE", help="Records of the children.")
     ] = None,
     force: Force = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
 
@@ -106,7 +104,6 @@ def sample(
       hedgerow sample homes.release --children people.release \
           -o homes.csv --children-output people.csv
     """
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     if where is not None and given is not None:
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
@@ -162,7 +159,6 @@ def _keeping(release: Release) -> str:
 
 
 def answer(
-    ctx: typer.Context,
     *,
     release: ReleaseFile,
     conditions: Annotated[
@@ -174,8 +170,7 @@ def answer(
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
     simulate: Simulate = None,
     seed: SimulationSeed = None,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     """Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
 
@@ -188,7 +183,6 @@ def answer(
       hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
       hedgerow answer people.release "SELECT sex, AVG(age) FROM people GROUP BY sex"
     """
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     from hedgerow.release import select_from
 
     loaded = load_release(release)
@@ -227,7 +221,7 @@ def simulated_errors(shown: Output, release: Release, runs: int | None, seed: in
         return simulate_errors(release, runs, seed=seed, progress=update)
 
 
-def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_json: AsJson = False) -> None:
+def show(*, release: ReleaseFile, shown: Output) -> None:
     """Show what a release promises, what it spent and on what.
 
     Examples:
@@ -237,7 +231,6 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
     from hedgerow.domain import cells_in_words, columns_in_words, ignored_in_words, spellings_in_words
     from hedgerow.release import error_sentence, level_uses, levels_sentence, summary_of, tables_sentence
 
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     loaded = load_release(release)
     shown.tell(loaded.guarantee())
     if loaded.provenance.left_out:
@@ -284,15 +277,13 @@ def show(ctx: typer.Context, *, release: ReleaseFile, quiet: Quiet = False, as_j
 
 
 def report(
-    ctx: typer.Context,
     *,
     release: ReleaseFile,
     output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="HTML file to write.")],
     simulate: Simulate = None,
     seed: SimulationSeed = None,
     force: Force = False,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    shown: Output,
 ) -> None:
     """Write the HTML report of a release: one file that opens offline. Costs no budget.
 
@@ -302,7 +293,6 @@ def report(
     """
     from hedgerow.report import write_report
 
-    shown = prepare(ctx, quiet=quiet, as_json=as_json)
     check_report("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
     loaded = load_release(release)

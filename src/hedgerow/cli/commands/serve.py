@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from hedgerow.cli.console import INTERRUPTED, Output
-from hedgerow.cli.options import AsJson, Quiet, between, limit_of, prepare
+from hedgerow.cli.options import between, limit_of
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Relation
 
@@ -223,8 +223,7 @@ def serve(
             metavar="DAYS|ever",
         ),
     ] = "30",
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     r"""Answer questions about private tables over HTTP and in a browser.
 
@@ -243,7 +242,6 @@ def serve(
     """
     from hedgerow.cli.serving import Serving, StorePlace, check_installed, days_of, print_new_token, scope_of
 
-    output = prepare(ctx, quiet=quiet, as_json=as_json)
     check_installed()
     scope, days = scope_of(token_datasets, new_token), days_of(token_days)
     given = ctx.get_parameter_source("store")

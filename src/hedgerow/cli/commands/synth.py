@@ -18,7 +18,6 @@ from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing
 from hedgerow.cli.spending import Registered, open_register
 from hedgerow.errors import ConfigError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import Relation
 
 if TYPE_CHECKING:
     from hedgerow.data import ScannedTable, Table
@@ -52,31 +51,15 @@ def synth(
     bounds: options.BoundsOption = None,
     types: options.Types = None,
     trust_types: options.TrustTypes = False,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
-    register: options.RegisterFile = None,
-    limit: options.LimitEpsilon = None,
-    limit_delta: options.LimitDelta = None,
-    limit_thresholds: options.LimitThresholds = None,
-    limit_rho: options.LimitRho = None,
+    budgeted: options.BudgetOptions,
+    registering: options.LearningRegisterOptions,
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
     alpha: options.Alpha = None,
     prior: options.PriorFile = None,
     accept_draft: options.AcceptDraft = False,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    where: options.Where = None,
-    violations: options.ViolationsOption = options.Violations.REFUSE,
-    person: options.Person = None,
-    at_most: options.AtMost = None,
-    weight: options.WeightColumn = None,
-    largest_weight: options.LargestWeight = None,
-    coded: options.Coded = False,
+    chosen: options.TableOptions,
     records: Annotated[
         int | None,
         options.output_option(
@@ -128,8 +111,7 @@ def synth(
         options.table_option("--show-values", help="Let messages about bad cells show their values."),
     ] = False,
     force: options.Force = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: Output,
 ) -> None:
     r"""Make synthetic records of a private table.
 
@@ -163,57 +145,48 @@ def synth(
     """
     from hedgerow.domain import Domain
 
-    shown = options.prepare(ctx, quiet=quiet, as_json=as_json)
+    how = chosen.reading(show_values=show_values)
     if not (domain or auto_domain):
-        offer_draft(shown, data, options.split_names(columns), (count_column, person, weight))
+        offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
     place = RecordsPlace.of(output)
     release = release or place.release
     if release is None:
         raise ConfigError(
             "there is no place for the release beside the records", remedy="name its file: --release FILE"
         )
-    between = options.between(neighbours, options.persons_of(person, at_most, weight, largest_weight))
+    between = budgeted.between(how.persons)
     options.check_public(prior, inputs_of(data))
-    inputs = [*inputs_of(data), *(each for each in (domain, register, prior) if each is not None)]
+    inputs = [*inputs_of(data), *(each for each in (domain, registering.register, prior) if each is not None)]
     place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
     check_report("--report", report)
     key = signing_key(shown, sign)
     wanted = options.wanted_of(
         data,
         domain,
-        columns,
+        chosen.columns,
         automatic=auto_domain,
         bounds=bounds or (),
         types=types or (),
         trust_types=trust_types,
-        apart=(count_column, person, weight),
+        apart=how.apart,
         accept_draft=accept_draft,
     )
-    budget = budget_for(wanted, options.budget_of(epsilon, delta, rho, between, mu))
+    budget = budget_for(wanted, budgeted.budget(between))
     asked = planned_workload(wanted, workload)
-    check_known(wanted, prior=prior is not None, coded=coded)
+    check_known(wanted, prior=prior is not None, coded=how.coded)
     options.warn_of_domain(shown, asked.domain)
-    known = options.prior_of(prior, asked.domain, count_column=count_column, coded=coded)
+    known = options.prior_of(prior, asked.domain, how)
     algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
     prepare_run(ctx, shown, algorithm, asked, budget)
-    if register is not None and (evaluate or seed is not None):
+    if registering.register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
-    kept = open_register(register, options.limit_of(limit, limit_delta, limit_rho, between, limit_thresholds))
+    kept = open_register(registering.register, registering.bound(between))
     if kept is None:
         budget = algorithm.accounted(asked, budget)
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
-    reading = Reading(
-        asked.domain,
-        count_column,
-        coded,
-        some_columns=columns is not None,
-        where=where,
-        violations=violations.value,
-        persons=between.persons,
-    )
     with registered.staying():
         noise = options.noise_of(seed)
-        opening = Opening(shown, reading, data, budget, noise, show_values)
+        opening = Opening(shown, Reading(asked.domain, how), data, budget, noise)
         if isinstance(wanted, Domain):
             opened = opening.read(asked, registered.charge)
         else:

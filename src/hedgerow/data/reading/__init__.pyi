@@ -3,7 +3,6 @@ from .columns import (
     COUNT_NAMES as COUNT_NAMES,
     WEIGHT_NAMES as WEIGHT_NAMES,
     Coding as Coding,
-    ExtraColumns as ExtraColumns,
     check_apart as check_apart,
     select_columns as select_columns,
 )
@@ -14,6 +13,5 @@ from .readers import Reader as Reader, open_table as open_table
 from .rules import (
     BROKEN_REMEDY as BROKEN_REMEDY,
     Rule as Rule,
-    check_violations as check_violations,
     keeping as keeping,
 )

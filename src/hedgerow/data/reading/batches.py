@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Bools, Ints
+from hedgerow.data.options import ReadOptions
 from hedgerow.data.reading.columns import Coding
 from hedgerow.data.reading.faults import FaultLog
 from hedgerow.data.reading.persons import Identities, Keys
@@ -180,10 +181,10 @@ class Encoding:
         self._reader = reader
         self._coding = coding
         self.rows = 0
-        self.faults = FaultLog(reader.file, show_values=coding.show_values)
-        self.broken = RuleLog(reader.file, coding.domain, show_values=coding.show_values)
-        self.weights = _weights(reader.file, coding)
-        self.identities = None if coding.person is None else Identities(reader.file, coding.person)
+        self.faults = FaultLog(reader.file, show_values=coding.options.show_values)
+        self.broken = RuleLog(reader.file, coding.domain, show_values=coding.options.show_values)
+        self.weights = _weights(reader.file, coding.options)
+        self.identities = None if (person := coding.options.person) is None else Identities(reader.file, person)
 
     def __iter__(self) -> Iterator[Part]:
         """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
@@ -200,7 +201,8 @@ class Encoding:
         repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
         for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
             found = {name: self._codes(name, each, batch.column(name)) for name, each in encoders.items()}
-            found |= {span.measured: found[span.length] for span in coding.domain.spans if coding.coded and span.column}
+            if coding.options.coded:
+                found |= {span.measured: found[span.length] for span in coding.domain.spans if span.column}
             for span, measure in measures.items():
                 found[span.measured if span.column else span.length] = self._measured(
                     measure, batch, found.get(span.length)
@@ -282,11 +284,11 @@ class Encoding:
             self.identities.finish()
 
 
-def _weights(file: str, coding: Coding) -> Weights | None:
+def _weights(file: str, options: ReadOptions) -> Weights | None:
     """The column that says how often rows count, if there is one."""
-    if coding.weight is not None:
-        return Weights(file, coding.weight.column, coding.weight.largest)
-    return None if coding.count_column is None else Weights(file, coding.count_column)
+    if options.weight is not None:
+        return Weights(file, options.weight, options.largest_weight)
+    return None if options.count_column is None else Weights(file, options.count_column)
 
 
 def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:

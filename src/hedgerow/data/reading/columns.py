@@ -1,18 +1,15 @@
 """The columns of a table that are read: those of the domain, and the columns of counts, weights and persons."""
 
 import difflib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NoReturn, get_args
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
 
+from hedgerow.data.options import ReadOptions, Violations
 from hedgerow.data.reading.readers import Reader
-from hedgerow.data.reading.rules import check_violations
-from hedgerow.data.source import Violations
 from hedgerow.domain import Attribute, Domain, IntegerRange, Measure, Span, measure_of
 from hedgerow.errors import ColumnError, ConfigError, UndeclaredColumnError
-from hedgerow.queries import Persons, Weight
-
-ExtraColumns = Literal["error", "ignore"]
+from hedgerow.queries import Persons
 
 COUNT_NAMES = ("count", "counts", "n", "freq", "frequency")
 """Usual names of a column that says how many records a row stands for."""
@@ -26,45 +23,28 @@ class Coding:
 
     Attributes:
         domain: The columns that are read, in order; derived columns, which follow from these, are read and checked.
-        count_column: Column that says how many records a row stands for.
-        coded: Whether the table holds codes already, in place of values.
-        show_values: Whether errors may show offending values.
-        violations: Whether rows that break a rule of the domain are an error, or are left out; the former if it has
-            none.
-        persons: The persons with several records, of which a bounded number is counted, or with weights; None if each
-            record is somebody's own, and counts once.
+        options: How the table is read.
     """
 
     domain: Domain
-    count_column: str | None = None
-    coded: bool = False
-    show_values: bool = False
-    violations: Violations = "refuse"
-    persons: Persons | None = None
+    options: ReadOptions = field(default_factory=ReadOptions)
 
     @property
-    def person(self) -> str | None:
-        """The column that tells persons apart, where records of one are left out."""
-        return None if self.persons is None else self.persons.column
-
-    @property
-    def weight(self) -> Weight | None:
-        """The weights of records."""
-        return None if self.persons is None else self.persons.weight
+    def violations(self) -> Violations:
+        """Whether rows that break a rule of the domain are an error, or are left out; the former if it has none."""
+        return self.options.violations if self.domain.has_rules else "refuse"
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are read, those of counts, weights and persons last."""
-        weight = None if self.weight is None else self.weight.column
-        beside = (self.count_column, weight, self.person)
         measured = {each.length for each in self.spans if not each.column}
         attributes = (name for name in self.attributes if name not in measured)
-        return (*attributes, *(each for each in beside if each is not None))
+        return (*attributes, *self.options.apart)
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """Durations that are measured between two columns; codes say how long they are."""
-        return () if self.coded else self.domain.spans
+        return () if self.options.coded else self.domain.spans
 
     @property
     def measures(self) -> dict[Span, Measure]:
@@ -75,60 +55,41 @@ class Coding:
     def attributes(self) -> dict[str, Attribute]:
         """The attribute that the cells of each column are read as: of records, derived columns, then ends of spans."""
         declared = (*self.domain, *(each.attribute for each in self.domain.derived_columns))
-        if self.coded:
+        if self.options.coded:
             return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in declared}
         ends = {span.end: measure.end for span, measure in self.measures.items()}
         return {each.name: each for each in declared} | ends
 
 
-def select_columns(
-    reader: Reader,
-    domain: Domain,
-    *,
-    count_column: str | None = None,
-    columns: Iterable[str] | None = None,
-    extra_columns: ExtraColumns = "error",
-    coded: bool = False,
-    show_values: bool = False,
-    violations: Violations = "refuse",
-    persons: Persons | None = None,
-) -> Coding:
+def select_columns(reader: Reader, domain: Domain, options: ReadOptions | None = None) -> Coding:
     """Choose the columns to be read, and check them against the columns that are there.
 
     Args:
         reader: The table; no row is read.
         domain: The declared attributes.
-        count_column: The column of counts.
-        columns: The columns wanted, in the wanted order; None for all of the domain. A text is one name.
-        extra_columns: Whether a column that the domain does not declare is an error; with ``columns`` it is not.
-        coded: Whether the table holds codes already, in place of values.
-        show_values: Whether errors may show offending values.
-        violations: Whether rows that break a rule of the domain are an error, or are left out.
-        persons: The persons whose records are bounded, or the weights, if there are.
+        options: How the table is read; by default every column is an attribute.
 
     Raises:
         ColumnError: A column is missing, there twice, or neither declared nor to be ignored.
         DomainError: A wanted column is not in the domain.
-        ConfigError: ``extra_columns`` or ``violations`` is neither of its values, or rows that stand for several
-            records are to be those of a person, or weighted.
+        ConfigError: Rows that stand for several records are to be those of a person, or weighted.
 
     Example:
         >>> import pyarrow as pa
         >>> from hedgerow.data.reading.readers import open_table
         >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)])
-        >>> select_columns(open_table(pa.table({"b": [1], "c": [2]})), domain, columns=["b"]).domain.names
+        >>> select_columns(open_table(pa.table({"b": [1], "c": [2]})), domain, ReadOptions(columns=["b"])).domain.names
         ('b',)
     """
     file, names = reader.file, reader.names
-    if extra_columns not in get_args(ExtraColumns):
-        raise ConfigError(f"extra_columns is {extra_columns!r}", remedy="give 'error' or 'ignore'")
-    check_violations(violations)
+    options = options or ReadOptions()
+    columns, count_column = options.columns, options.count_column
     wanted = domain if columns is None else domain.of_columns([columns] if isinstance(columns, str) else columns)
-    coding = Coding(wanted, count_column, coded, show_values, violations if wanted.has_rules else "refuse", persons)
+    coding = Coding(wanted, options)
     needed = coding.columns
-    if persons is not None:
-        _check_persons(persons, coding, file)
+    if options.persons is not None:
+        _check_persons(options.persons, coding, file)
     if count_column is not None and count_column in coding.attributes:
         raise ColumnError(
             "it is the column of counts and an attribute of the domain at once",
@@ -143,22 +104,22 @@ def select_columns(
         if name not in names:
             _refuse_missing(file, name, names)
     extra = [name for name in names if name not in needed and name not in domain.ignored]
-    if extra and columns is None and extra_columns == "error":
+    if extra and columns is None and options.extra_columns == "error":
         _refuse_extra(file, extra, count_column)
     return coding
 
 
 def _check_persons(persons: Persons, coding: Coding, file: str) -> None:
-    if coding.count_column is not None:
+    if coding.options.count_column is not None:
         raise ConfigError(
             "rows that stand for several records cannot be bounded by person, and have no weights",
             remedy="write one row for each record, or leave the column of counts out",
         )
-    if coding.weight is not None and coding.weight.column in (*coding.attributes, persons.column):
+    if persons.weight is not None and persons.weight.column in (*coding.attributes, persons.column):
         raise ColumnError(
             "it is the column of weights, and an attribute of the domain or what tells persons apart at once",
             file=file,
-            column=coding.weight.column,
+            column=persons.weight.column,
             remedy="take it out of the domain, or name another column of weights",
         )
     if persons.column in coding.attributes:

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
 from hedgerow.arrays import Bools
 from hedgerow.data.reading.faults import SHOWN_ROWS, Faulty
-from hedgerow.data.source import Violations
 from hedgerow.domain import Codes, Constraint, Derived, Domain, Span, determining
-from hedgerow.errors import BrokenRuleError, ConfigError
+from hedgerow.errors import BrokenRuleError
 
 BROKEN_REMEDY = (
     "correct these records, or the rule in the domain; if such records are not to count, let them be left out "
@@ -23,19 +21,6 @@ BROKEN_REMEDY = (
 )
 
 _PIECE_ROWS = 1 << 20
-
-
-def check_violations(violations: str) -> None:
-    """Refuse what is no way of dealing with rows that break a rule.
-
-    Raises:
-        ConfigError: It is none.
-
-    Example:
-        >>> check_violations("drop")
-    """
-    if violations not in get_args(Violations):
-        raise ConfigError(f"violations is {violations!r}", remedy="give 'refuse' or 'drop'")
 
 
 @dataclass(frozen=True)

@@ -9,22 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hedgerow.data.reading import (
-    Coding,
-    ExtraColumns,
-    Part,
-    Reader,
-    check_apart,
-    encoded,
-    open_place,
-    select_columns,
-)
+from hedgerow.data.options import ExtraColumns, ReadOptions, Violations
+from hedgerow.data.reading import Coding, Part, Reader, check_apart, encoded, open_place, select_columns
 from hedgerow.data.scanning.scan import ScannedTable, counted, in_chunks
-from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
 from hedgerow.engines import SPARK
-from hedgerow.queries import persons_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -54,7 +44,7 @@ def chunks(reader: Reader, coding: Coding, rows: int | None = None) -> Iterator[
         >>> [table.total() for table in chunks(open_table(pa.table({"a": [0, 1, 2]})), coding)]
         [3]
     """
-    if coding.person is None:
+    if coding.options.person is None:
         yield from in_chunks(encoded(reader, coding), coding, rows)
     else:
         yield from by_person(reader, coding)
@@ -160,27 +150,48 @@ def scan_table(
         (6, [array([4., 1., 1.])])
         >>> folder.cleanup()
     """
-    declared = domain if isinstance(domain, Domain) else declared_in(domain)
-    select = partial(
-        select_columns,
-        domain=declared,
+    options = ReadOptions(
         count_column=count_column,
         columns=columns,
         extra_columns=extra_columns,
         coded=coded,
         show_values=show_values,
+        where=where,
         violations=violations,
-        persons=persons_of(person, at_most, weight, largest_weight),
+        person=person,
+        at_most=at_most,
+        weight=weight,
+        largest_weight=largest_weight,
     )
+    return scan_with(source, domain, options)
+
+
+def scan_with(
+    source: str | os.PathLike[str] | DataFrame, domain: Domain | str | os.PathLike[str], options: ReadOptions
+) -> ScannedTable:
+    """The same, with all options in one object.
+
+    Args:
+        source: The table.
+        domain: The domain, or the path of its file.
+        options: How the table is read.
+
+    Raises:
+        DataError: See `scan_table`.
+        QueryError: The condition may look at more than one row.
+        MissingExtraError: The library that reads it is not installed.
+    """
+    declared = domain if isinstance(domain, Domain) else declared_in(domain)
+    select, where = partial(select_columns, domain=declared, options=options), options.where
     frame = spark_frame(source)
     if frame is not None:
         from hedgerow.data.scanning.spark import scan_spark
 
         return scan_spark(frame, select, where, declared=is_stored_in_spark(source))
     reader = open_place(cast("str | os.PathLike[str]", source), where)
-    check_apart(where, count_column, reader.file)
+    check_apart(where, options.count_column, reader.file)
     coding = select(reader)
-    whole = coding.violations == "refuse" and coding.person is None
+    whole = coding.violations == "refuse" and coding.options.person is None
     n_rows = reader.n_rows if whole else None  # a progress that ends early would tell how many are left out
     return ScannedTable(
         coding.domain,
@@ -188,7 +199,7 @@ def scan_table(
         reader.file,
         filtered=reader.filtered,
         violations=coding.violations,
-        persons=coding.persons,
+        persons=options.persons,
     )
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
+from hedgerow.data.options import Violations
 from hedgerow.data.reading import Coding, Part
-from hedgerow.data.source import Violations
 from hedgerow.data.table import Table, check_binary, joined
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
@@ -357,7 +357,7 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
     for part in parts:
         held.append(part)
         n_held += len(part.codes[0])
-        if n_held >= (rows or CHUNK_ROWS) and coding.person is None:
+        if n_held >= (rows or CHUNK_ROWS) and coding.options.person is None:
             yield joined(held, coding)
             held, n_held = [], 0
     if held:

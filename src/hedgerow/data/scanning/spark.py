@@ -79,12 +79,12 @@ def scan_spark(
     file, names = "the Spark table", tuple(frame.columns)
     coding = select(Reader(file, names, lambda _, __: iter(())))
     condition = _condition(frame, where, declared=declared)
-    check_apart(where, coding.count_column, file)
+    check_apart(where, coding.options.count_column, file)
     read = coding.columns
     rows = frame if condition is None else _filtered(frame, condition)
     chosen = rows.select(*[f"`{name.replace('`', '``')}`" for name in read])
     chosen = chosen.toDF(*[f"column_{i}" for i in range(len(read))])  # Spark stumbles over dots in names
-    if coding.person is not None:  # named last: all records of a person come into one partition
+    if coding.options.person is not None:  # named last: all records of a person come into one partition
         partitions = int(chosen.sparkSession.conf.get("spark.sql.shuffle.partitions") or _MANY_PARTITIONS)
         chosen = chosen.repartition(partitions, f"column_{len(read) - 1}")
 
@@ -104,7 +104,7 @@ def scan_spark(
         file,
         filtered=where is not None,
         violations=coding.violations,
-        persons=coding.persons,
+        persons=coding.options.persons,
     )
 
 

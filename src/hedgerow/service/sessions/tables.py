@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import numpy as np
 
-from hedgerow.data import CountSource, Table, check_apart, gathered, open_place, select_columns
+from hedgerow.data import CountSource, ReadOptions, Table, check_apart, gathered, open_place, select_columns
 from hedgerow.domain import Domain, check_public, domain_from_mapping
 from hedgerow.engines import DUCKDB_REMEDY, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError, DomainError, NotAllowedError
-from hedgerow.queries import Persons, persons_of
+from hedgerow.queries import Persons
 from hedgerow.release import Release
 
 PrivateTable = CountSource
@@ -61,7 +61,7 @@ def is_filtered(domain: Domain, described: Mapping[str, Any]) -> bool:
         >>> is_filtered(domain_of({"a": ["x", "y"]}, {}), {"violations": "drop"})
         False
     """
-    return described.get("where") is not None or (described.get("violations") == "drop" and domain.has_rules)
+    return ReadOptions.from_mapping(described).filters(domain)
 
 
 def persons_in(described: Mapping[str, Any]) -> Persons | None:
@@ -80,7 +80,7 @@ def persons_in(described: Mapping[str, Any]) -> Persons | None:
         >>> persons_in({"person": "id", "at_most": 5}).at_most
         5
     """
-    return persons_of(*(described.get(name) for name in ("person", "at_most", "weight", "largest_weight")))
+    return ReadOptions.from_mapping(described).persons
 
 
 def checked_place(place: str, folder: Path) -> str:
@@ -164,18 +164,10 @@ def read_private(
         NotAllowedError, ConfigError: See `checked_place`.
         MissingExtraError: The package that reads it is not installed.
     """
-    reader = open_place(checked_place(str(described["place"]), folder), described.get("where"))
-    check_apart(described.get("where"), described.get("count_column"), reader.file)
-    coding = select_columns(
-        reader,
-        domain,
-        count_column=described.get("count_column"),
-        columns=described.get("columns"),
-        extra_columns="error" if described.get("columns") is None else "ignore",
-        coded=bool(described.get("coded")),
-        violations=described.get("violations", "refuse"),
-        persons=persons_in(described),
-    )
+    options = ReadOptions.from_mapping(described)
+    reader = open_place(checked_place(str(described["place"]), folder), options.where)
+    check_apart(options.where, options.count_column, reader.file)
+    coding = select_columns(reader, domain, options)
     before_rows()
     return gathered(reader, coding)
 
