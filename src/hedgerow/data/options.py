@@ -68,7 +68,7 @@ class ReadOptions:
         """The options in a mapping that may hold other things too; None stands for a default.
 
         Example:
-            >>> ReadOptions.from_mapping({"place": "people.csv", "coded": True, "violations": None}) == ReadOptions(coded=True)
+            >>> ReadOptions.from_mapping({"place": "people.csv", "coded": True}) == ReadOptions(coded=True)
             True
         """
         return cls(**{each.name: found for each in fields(cls) if (found := described.get(each.name)) is not None})

@@ -190,7 +190,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, served: list[dict[s
         return signal.SIGTERM
 
     monkeypatch.setattr(running, "run", run)
-    monkeypatch.setattr(serving, "_ahead", lambda desks: None)
+    monkeypatch.setattr(serving, "_ahead", lambda workers: None)
     monkeypatch.chdir(tmp_path)
     return addresses
 
