@@ -14,7 +14,7 @@ import pytest
 import hedgerow
 from hedgerow import errors
 from hedgerow.errors import WeakGuaranteeWarning
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, weaknesses
+from hedgerow.privacy import ZCDP, ApproxDP, PureDP, weaknesses
 
 SOURCE = Path(errors.__file__).parent
 INSIDE = {

@@ -17,10 +17,9 @@ from typer.testing import CliRunner
 
 import hedgerow
 from hedgerow.cli.app import app
-from hedgerow.domain import Domain, OpenDomain, domain_from_mapping, domain_to_mapping
+from hedgerow.domain import Domain, OpenDomain, domain_from_mapping, domain_schema, domain_to_mapping
 from hedgerow.domain.entries import parsed
 from hedgerow.domain.entries.attributes import _OPTIONS
-from hedgerow.domain.published import domain_schema
 from hedgerow.errors import DomainError
 from hedgerow.privacy import Event, Question
 from tests.domain.strategies import rich_domains

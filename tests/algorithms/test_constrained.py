@@ -11,22 +11,16 @@ import pyarrow as pa
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.dual_query.parameters import Game
-from hedgerow.algorithms.independent.fourier import FourierMeasurement
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow import FourierMeasurement, IndependentNoise, OfflinePMW, SmallDB
+from hedgerow.algorithms.dual_query import Game
 from hedgerow.algorithms.registry import ENTRIES, Entry
-from hedgerow.algorithms.small_db.small_db import SmallDB
 from hedgerow.audit import Severity, audit_files
-from hedgerow.data.table import Table
+from hedgerow.data import Table
 from hedgerow.domain import Categorical, Derived, Domain, IntegerRange, impossible, possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Proximal, Refit, Step, Sweeps
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from hedgerow.report import render_report
 from tests.privacy.replay import ExplodingNoise

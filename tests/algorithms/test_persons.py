@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
-from hedgerow import MWEM, OnlinePMW, Workload
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.oracles import BruteForce
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.algorithms.small_db.small_db import SmallDB
+from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, SmallDB, Workload
+from hedgerow.algorithms.dual_query import BruteForce
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import Budget, PureDP
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import Budget, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Persons, Weight
 from tests.algorithms.online_pmw.cases import DOMAIN as ASKED, ask_all_kinds, cells
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

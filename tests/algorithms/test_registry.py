@@ -11,10 +11,8 @@ import pytest
 
 from hedgerow.algorithms.registry import ENTRIES, Entry, entry, names, parse
 from hedgerow.errors import ConfigError, HedgerowError
-from hedgerow.privacy.budgets.budget import GDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
+from hedgerow.queries import Workload
 from hedgerow.release import Release
 from hedgerow.report import render_report
 from tests.privacy.tables import DenseCounts, binary

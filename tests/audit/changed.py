@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hedgerow.system.chain import head_of, start_of
+from hedgerow.system import head_of, start_of
 
 Change = Callable[[dict[str, Any]], None]
 

@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.independent.fourier import FourierMeasurement
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.algorithms.shared.algorithm import Algorithm
-from hedgerow.algorithms.small_db.small_db import SmallDB
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM, DualQuery, FourierMeasurement, IndependentNoise, OfflinePMW, SmallDB
+from hedgerow.algorithms.shared import Algorithm
+from hedgerow.data import Table
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Subsampled
+from hedgerow.queries import NoiseKind, Workload
 from hedgerow.release import Release
 
 BINARY = Domain(IntegerRange(name, 0, 1) for name in "abc")

@@ -22,9 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from hedgerow import DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, OnlineSession, Prior, read_public
+from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, OnlineSession, Prior, read_public
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
-from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.registry import ENTRIES
 from hedgerow.algorithms.shared import Algorithm
 from hedgerow.arrays import Floats, Ints

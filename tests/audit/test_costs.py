@@ -15,13 +15,10 @@ from hedgerow.audit.costs import Entry, cost
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
 from hedgerow.audit.sentences import of_a_sample
 from hedgerow.errors import BudgetError
-from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
-from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.privacy import ExponentialMechanism, Regime, SparseVector, cost_of, epsilon_of, rho_of
 from hedgerow.privacy.budgets.subsampling import amplified as amplified_by_library
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.events import cost_of
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import PermuteAndFlip
 from tests.audit.mutants import QUESTIONS, event, marginal_of
 from tests.examples import examples
 

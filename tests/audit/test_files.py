@@ -12,17 +12,15 @@ from typing import Any
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
 from hedgerow.audit import Audit, Finding, Severity, audit_files
-from hedgerow.data.scanning.chunks import scan_table
+from hedgerow.data import scan_table
 from hedgerow.errors import AuditError, DamagedReleaseError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries import Blocks
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Blocks, Workload
 from hedgerow.release import Release
 from hedgerow.release.container import write_container
-from hedgerow.system.signing import SigningKey
+from hedgerow.system import SigningKey
 from tests.audit.changed import chained, rewritten
 from tests.audit.made import ALGORITHMS, BINARY, BUDGETS, MIXED, WORKLOADS, run, sampled, saved, table_of
 

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hedgerow import MWEM
 from hedgerow.algorithms.learning import learn_domain
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.audit import Severity
-from hedgerow.data.table import Table
+from hedgerow.data import Table
 from hedgerow.domain import Domain, OpenDomain
 from hedgerow.privacy import Curator, PureDP
-from hedgerow.queries import Persons, Relation, Weight, Workload
-from hedgerow.queries.core.sensitivity import of_marginal
+from hedgerow.queries import Persons, Relation, Weight, Workload, of_marginal
 from hedgerow.release import Release
 from tests.audit.made import ALGORITHMS, BINARY, saved, table_of
 from tests.audit.test_files import audited, bad

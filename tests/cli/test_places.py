@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.data.scanning.scan import ScannedTable
+from hedgerow.data import ScannedTable
 from tests.cli.conftest import Place
 
 BUDGET = ("--epsilon", 1, "--seed", 1)

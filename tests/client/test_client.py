@@ -19,8 +19,7 @@ import pytest
 import hedgerow
 from hedgerow.client import Client, RemoteDataSet
 from hedgerow.client.sending import Sending, token_from
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Categorical, Domain, IntegerRange
 from hedgerow.errors import (
     ConfigError,
     ConflictError,
@@ -33,7 +32,7 @@ from hedgerow.errors import (
     StoreBusyError,
     UnreachableError,
 )
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from tests.service.serving import Server, serving
 
 DOMAIN = Domain([Categorical("sex", ("F", "M")), IntegerRange("age", 0, 9), Categorical("a, b", ("x", "y"))])

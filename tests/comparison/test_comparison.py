@@ -12,21 +12,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
-from hedgerow.comparison import Comparison, Outcome, Step, compare
-from hedgerow.comparison.exact import ProductTables, Yardstick
+from hedgerow import MWEM, svd_bound
+from hedgerow.comparison import (
+    Comparison,
+    Outcome,
+    Step,
+    Yardstick,
+    compare,
+    headings_of,
+    interval,
+    notes_of,
+    rows_of,
+    title_of,
+)
+from hedgerow.comparison.exact import ProductTables
 from hedgerow.comparison.journal import COLUMNS
 from hedgerow.comparison.outcome import METRICS
-from hedgerow.comparison.presentation import headings_of, notes_of, rows_of, significant, title_of
-from hedgerow.comparison.result import interval
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.comparison.presentation import significant
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, PureDP, budget_from_dict
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Histogram
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, PureDP, Regime, budget_from_dict
+from hedgerow.queries import Workload
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2), IntegerRange("c", 0, 1)))

@@ -11,9 +11,8 @@ from hedgerow.comparison import Yardstick, compare
 from hedgerow.comparison.exact import ProductTables
 from hedgerow.domain import listed_records
 from hedgerow.models.records.empirical import values_at
-from hedgerow.privacy.budgets.budget import ZCDP
-from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP
+from hedgerow.queries import Marginal, Workload
 from tests.algorithms.test_constrained import DOMAIN, LEVELED, RECORDS, table
 from tests.models.strategies import leveled_cliques, leveled_conjunctions, leveled_domains
 

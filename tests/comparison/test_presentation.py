@@ -13,7 +13,7 @@ from hedgerow.algorithms.registry import names
 from hedgerow.comparison import Comparison, Outcome
 from hedgerow.comparison.outcome import Setting
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy import PureDP
 from hedgerow.report.curves import LOOKS, looks_of
 from tests.report.test_report import Page
 

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.domain.attribute import Categorical
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Categorical, Constraint, Derived, Domain
 from tests.data.sources import DOMAIN, table_of
 
 STAGE = Derived(

@@ -14,10 +14,7 @@ import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping
-from hedgerow.domain.learning import OpenDomain
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, OpenDomain, domain_from_mapping
 from hedgerow.errors import CountColumnError, MissingValueError, OutOfRangeError, UnknownValueError
 
 DOMAIN = Domain(

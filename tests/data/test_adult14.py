@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hedgerow.data.table import read_table
-from hedgerow.domain.file import read_domain
+from hedgerow.data import read_table
+from hedgerow.domain import read_domain
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 RECIPE = json.loads((DATA / "adult_mbi.recipe.json").read_text())

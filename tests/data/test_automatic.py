@@ -15,8 +15,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from hedgerow.data.automatic import BINS, MOST_VALUES, automatic_domain
-from hedgerow.data.table import read_table
+from hedgerow.data import automatic_domain, read_table
+from hedgerow.data.automatic import BINS, MOST_VALUES
 from hedgerow.domain import OpenDomain
 from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
 

@@ -16,12 +16,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.draft import draft_domain
-from hedgerow.data.reading.columns import COUNT_NAMES
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import read_domain
+from hedgerow.data import draft_domain, read_table
+from hedgerow.data.reading import COUNT_NAMES
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
 from hedgerow.errors import ColumnError, UnreadableTableError
 
 DATA = Path(__file__).parents[2] / "examples" / "data"

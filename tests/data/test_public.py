@@ -5,11 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from hedgerow.data.public import read_public
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping
-from hedgerow.domain.rules import impossible
+from hedgerow.data import read_public
+from hedgerow.domain import Categorical, Domain, IntegerRange, domain_from_mapping, impossible
 from hedgerow.errors import ColumnError, UnknownValueError
 
 DOMAIN = Domain([IntegerRange("age", 0, 99), Categorical("sex", ("F", "M"))])

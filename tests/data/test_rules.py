@@ -13,13 +13,10 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import ScannedTable
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import ScannedTable, Table, read_table, scan_table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BrokenRuleError, ColumnError, ConfigError, UnknownValueError
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction
 from tests.data.counting.test_variables import reference_marginal
 from tests.data.ruled import HANDED, LEFT, NO_CHILD, RULED, STAGE, all_broken, broken_by, left, ruled_table
 from tests.data.sources import DOMAIN, PLACES, Place
@@ -227,7 +224,7 @@ def test_codes_given_in_python_are_checked() -> None:
 
 
 def _both() -> Any:
-    from hedgerow.domain.constraint import Constraint
+    from hedgerow.domain import Constraint
 
     return Constraint("not both", ("age", "sex"), [[0, 0, 0, 1], [0, 1]], [[True, True], [True, False]])
 

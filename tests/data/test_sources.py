@@ -11,14 +11,8 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.data import ReadOptions
-from hedgerow.data.labels import read_labels
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import ScannedTable
-from hedgerow.data.source import CountSource
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import CountSource, ReadOptions, ScannedTable, Table, read_labels, read_table, scan_table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import (
     ColumnError,
     CountColumnError,
@@ -27,8 +21,7 @@ from hedgerow.errors import (
     PersonColumnError,
     QueryError,
 )
-from hedgerow.queries.core.persons import Persons
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction, Persons
 from tests.data.sources import (
     BAD,
     BAD_ON_SCALES,

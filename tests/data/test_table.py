@@ -14,10 +14,8 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.data.source import CountSource
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import CountSource, Table, read_table
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 DOMAIN = Domain(

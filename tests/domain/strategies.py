@@ -7,10 +7,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.domain.attribute import Attribute, Categorical, IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Attribute, Categorical, Constraint, Derived, Domain, IntegerRange
 from tests.queries.strategies import domains
 
 

@@ -15,17 +15,25 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.audit.sizes import size_of
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Attribute, Binned, IntegerRange
+from hedgerow.data import read_table
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Domain,
+    Durations,
+    Fault,
+    IntegerRange,
+    Scale,
+    TimesOfDay,
+    domain_from_mapping,
+    domain_to_mapping,
+    encoder,
+)
 from hedgerow.domain.calendar import calendar_level
-from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
-from hedgerow.domain.conditions.parser import parse_condition
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.encoding import Fault, encoder
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping
-from hedgerow.domain.scales import Scale
+from hedgerow.domain.clocks import SECONDS
+from hedgerow.domain.conditions import parse_condition
 from hedgerow.errors import DomainError, OutOfRangeError, UnknownValueError
-from hedgerow.release.records import Records
+from hedgerow.release import Records
 
 FORMS = ("%H:%M:%S", "%d days %H:%M:%S", "%M:%S", "%S s", "in %d d %H h %M m %S s", "%d/%H:%M:%S")
 STEPS = (1, 30, 60, 900, 3600, 86_400)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, value_text
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange, value_text
 from hedgerow.errors import DomainError
 
 A, B, C = IntegerRange("a", 0, 1), IntegerRange("b", 0, 2), Categorical("c", ("x", "y"), missing="?", other="o")

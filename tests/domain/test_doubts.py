@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.domain.doubts import doubts_of
-from hedgerow.domain.file import domain_from_mapping
+from hedgerow.domain import domain_from_mapping, doubts_of
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain.encoding import Fault, UnsupportedTypeError, encoder, smallest_unsigned
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Categorical,
+    Fault,
+    IntegerRange,
+    UnsupportedTypeError,
+    encoder,
+    smallest_unsigned,
+)
 
 CITY = Categorical("city", ("Bath", "York", "07"), missing="?", other="elsewhere")
 

@@ -9,11 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.feasible import feasible_records
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain, write_domain
+from hedgerow import write_domain
+from hedgerow.domain import (
+    Binned,
+    Categorical,
+    Derived,
+    Domain,
+    IntegerRange,
+    domain_from_mapping,
+    domain_to_mapping,
+    feasible_records,
+    read_domain,
+    width_level,
+)
 from hedgerow.errors import DomainError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Ints
-from hedgerow.domain import feasible
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.feasible import feasible_cells, feasible_records, possible_cells
+from hedgerow.domain import (
+    Clique,
+    Constraint,
+    Derived,
+    Domain,
+    IntegerRange,
+    feasible,
+    feasible_cells,
+    feasible_records,
+    possible_cells,
+)
 from hedgerow.errors import DomainError
 from tests.reference.feasible_records import cells, random_domain, records
 

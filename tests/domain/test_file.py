@@ -10,10 +10,18 @@ import pytest
 import yaml
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.entries.yaml_text import yaml_text
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain, write_domain
+from hedgerow import write_domain
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Categorical,
+    Domain,
+    IntegerRange,
+    domain_from_mapping,
+    domain_to_mapping,
+    read_domain,
+    yaml_text,
+)
 from hedgerow.errors import DomainError
 
 DATA = Path(__file__).parents[2] / "examples" / "data"

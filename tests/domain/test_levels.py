@@ -7,17 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain import Attribute, Binned, Categorical, Derived, IntegerRange, edge_level, group_level, width_level
 from hedgerow.domain.calendar import calendar_level
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.levels import (
-    check_nested,
-    edge_level,
-    group_level,
-    parent_levels,
-    prefix_level,
-    table_levels,
-)
+from hedgerow.domain.levels import check_nested, parent_levels, prefix_level, table_levels
 from hedgerow.errors import DomainError
 
 AGE = IntegerRange("age", 0, 9, missing="?")

@@ -9,15 +9,24 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.check import check_domain
-from hedgerow.domain.conditions.classes import as_condition
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.feasible import feasible_cells, feasible_records
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping
-from hedgerow.domain.rules import by_cases, check_feasible, determines, if_then, impossible
+from hedgerow.domain import (
+    Binned,
+    Categorical,
+    Constraint,
+    Derived,
+    Domain,
+    IntegerRange,
+    check_domain,
+    determines,
+    domain_from_mapping,
+    domain_to_mapping,
+    feasible_cells,
+    feasible_records,
+    if_then,
+    impossible,
+)
+from hedgerow.domain.conditions import as_condition
+from hedgerow.domain.rules import by_cases, check_feasible
 from hedgerow.errors import DomainError
 from tests.domain.strategies import conditions, feasible, records, rich_domains
 

@@ -19,17 +19,27 @@ from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.audit.sizes import size_of
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.data import read_table
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Calendar,
+    Categorical,
+    Decimals,
+    Domain,
+    Fault,
+    IntegerRange,
+    Moments,
+    Scale,
+    domain_from_mapping,
+    domain_to_mapping,
+    encoder,
+)
 from hedgerow.domain.calendar import CALENDAR, Unit, calendar_level
-from hedgerow.domain.conditions.parser import parse_condition
-from hedgerow.domain.conditions.text import condition
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.encoding import Fault, encoder
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping
-from hedgerow.domain.scales import UNITS, Calendar, Decimals, Moments, Scale
+from hedgerow.domain.conditions import condition, parse_condition
+from hedgerow.domain.scales import UNITS
 from hedgerow.errors import DomainError, OutOfRangeError, QueryError, UnknownValueError
-from hedgerow.release.records import Records
+from hedgerow.release import Records
 
 DAYS = st.dates(date(1900, 1, 1), date(2200, 12, 31))
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 12, 31))

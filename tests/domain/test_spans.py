@@ -14,11 +14,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, Curator, PureDP, SeededNoise, Workload
-from hedgerow.data.table import read_table
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping
-from hedgerow.domain.learning import OpenDomain
-from hedgerow.domain.spans import Span
+from hedgerow.data import read_table
+from hedgerow.domain import Domain, OpenDomain, Span, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import (
     BrokenRuleError,
     ColumnError,
@@ -27,7 +24,7 @@ from hedgerow.errors import (
     OutOfRangeError,
     UnknownValueError,
 )
-from hedgerow.release.records import Records
+from hedgerow.release import Records
 
 DAYS = {"min": "2023-01-01", "max": "2024-12-31", "format": "%d.%m.%Y"}
 STAY = {"from": "admitted", "to": "discharged", "min": 0, "max": 90, "unit": "d"}

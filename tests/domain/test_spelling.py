@@ -10,12 +10,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Categorical
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.encoding import Fault, encoder
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain, write_domain
-from hedgerow.domain.spelling import Spelling
+from hedgerow import write_domain
+from hedgerow.data import read_table
+from hedgerow.domain import (
+    Categorical,
+    Domain,
+    Fault,
+    Spelling,
+    domain_from_mapping,
+    domain_to_mapping,
+    encoder,
+    read_domain,
+)
 from hedgerow.errors import DomainError, UndeclaredColumnError
 
 GENDER = {

@@ -7,12 +7,10 @@ import pyarrow as pa
 from hypothesis import example, given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Binned
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.learning import OpenDomain
+from hedgerow.data import read_table
+from hedgerow.domain import Binned, Domain, OpenDomain
 from hedgerow.domain.tilts import leaning, tilts_of
-from hedgerow.release.records import Records
+from hedgerow.release import Records
 
 
 def slow(attribute: Binned, counts: list[float]) -> list[float]:

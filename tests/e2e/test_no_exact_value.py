@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM
+from hedgerow.privacy import ApproxDP, Budget, NoiseSource, PureDP
+from hedgerow.queries import Workload
 from hedgerow.release import Release
 from hedgerow.report import render_report
 from tests.privacy.replay import RecordingNoise, ReplayNoise

@@ -17,9 +17,8 @@ from scipy import stats
 
 import hedgerow
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.queries import Conjunction, Workload
 from hedgerow.release import Release
 
 DATA = Path(__file__).resolve().parents[2] / "examples" / "data"

@@ -11,14 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.engines.addresses import DuckDBTable, duckdb_table
-from hedgerow.engines.duckdb_file import table_exists
+from hedgerow.data import read_table, scan_table
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.engines import DuckDBTable, duckdb_table, table_exists
 from hedgerow.errors import ConfigError, RecordsError
-from hedgerow.release.records import Records, write_batches, writer_for
+from hedgerow.release import Records, write_batches
+from hedgerow.release.records import writer_for
 
 DOMAIN = Domain(
     [

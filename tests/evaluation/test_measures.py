@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import Categorical, Domain, IntegerRange, evaluate, if_then
+from hedgerow.evaluation import Evaluation
 from hedgerow.evaluation.columns import joined
 from hedgerow.evaluation.dependence import SHARES, correlations, quantiles, rank_distance
-from hedgerow.evaluation.evaluation import Evaluation
 from hedgerow.evaluation.grid import BINS, Grid, axis_of
 from hedgerow.evaluation.tables import Curve, curves_of, distances, families_of, score_of
 from tests.reference import evaluation as slow

@@ -26,12 +26,10 @@ from experiments.dual_query.plays import play_of
 from experiments.experiment import Claim, Measured, Size
 from experiments.results import Results
 
-from hedgerow import ApproxDP, Domain, IntegerRange, SeededNoise
-from hedgerow.algorithms.dual_query.accounting import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.parameters import Game, Parameters
-from hedgerow.data.table import Table
-from hedgerow.privacy.evaluation import exact_answers
+from hedgerow import ApproxDP, Domain, DualQuery, IntegerRange, SeededNoise
+from hedgerow.algorithms.dual_query import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP, Game, Parameters
+from hedgerow.data import Table
+from hedgerow.privacy import exact_answers
 
 GAME = Game(queries=3_000, log_cells=14.0, total=50_000)
 

@@ -27,11 +27,11 @@ from experiments.mwem.floors import AGREED, floor_of
 from experiments.mwem.nltcs import Survey
 from experiments.mwem.tables import ATTRIBUTES, LARGEST, ContingencyTables
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.data.table import Table
-from hedgerow.privacy.evaluation import exact_answers, exact_total
-from hedgerow.queries.workload import Workload
-from hedgerow.report.curves import Point
+from hedgerow import MWEM
+from hedgerow.data import Table
+from hedgerow.privacy import exact_answers, exact_total
+from hedgerow.queries import Workload
+from hedgerow.report import Point
 
 TABLES = ("mildew", "rochdale", "czech")
 

@@ -26,10 +26,9 @@ from experiments.mwem.cubes import (
 from experiments.mwem.cuboids import Cuboids
 from experiments.results import Results
 
-from hedgerow.comparison.exact import Yardstick
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.comparison import Yardstick
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import Workload
 
 
 @pytest.fixture(scope="module")

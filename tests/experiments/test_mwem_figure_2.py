@@ -28,9 +28,9 @@ from experiments.mwem.ranges_findings import (
 )
 from experiments.results import Average, Results
 
-from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
-from hedgerow.privacy.budgets.budget import ApproxDP
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow import svd_bound
+from hedgerow.privacy import ApproxDP
+from hedgerow.queries import Neighbours
 
 RECORDS = {"capital-loss": 48_842, "age x hours": 48_842, "recency x frequency": 748, "monetary": 748}
 CELLS = {"capital-loss": 4357, "age x hours": 74 * 99, "recency x frequency": 75 * 50, "monetary": 12_251}

@@ -12,14 +12,12 @@ from experiments.mwem.timing import Stopwatch, timed_run
 from experiments.results import Results
 from numpy.typing import NDArray
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.shared.algorithm import RoundReport
+from hedgerow import MWEM
+from hedgerow.algorithms.shared import RoundReport
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import AnswersParities
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import AnswersParities, Workload
 
 TABLE = blocks(6, records=500)
 PAIRS = Workload.parities(TABLE.domain, 2)

@@ -20,11 +20,10 @@ from experiments.mwem.bits import (
     candidates,
 )
 
-from hedgerow.algorithms.shared.algorithm import RoundReport
-from hedgerow.models.choice import hypothesis
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.queries.core.query import Parity
+from hedgerow.algorithms.shared import RoundReport
+from hedgerow.models import Markov, hypothesis
+from hedgerow.privacy import exact_errors
+from hedgerow.queries import Parity
 
 RECORDS = 30_163
 

@@ -14,19 +14,13 @@ from experiments.online_pmw.source_loop import Numbers, source_loop
 from experiments.online_pmw.stream_findings import PURE, THEOREM, VARIANTS, budget_of, independent
 from experiments.online_pmw.threshold import CORRECTED, RULES, SETTINGS, SMALLEST, SOURCE, numbers_of
 
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
-from hedgerow.algorithms.online_pmw.rules import Stream
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.evaluation import exact_answers
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
-from hedgerow.system.randomness import generator
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import Stream, two_sided_rules
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import PureDP, SeededNoise, exact_answers
+from hedgerow.queries import Conjunction, Neighbours, Workload
+from hedgerow.system import generator
 from tests.algorithms.online_pmw.cases import with_rules
 
 DATA = find_data()

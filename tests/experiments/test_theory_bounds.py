@@ -19,9 +19,9 @@ from experiments.theory.release_studies import BUDGET, TAIL, paying, some_cells
 from experiments.theory.sheets import MOST_FAILURE, PASSED, bound_on, held
 from experiments.theory.study import ERROR, UPDATES, Ceiling, Reading
 
-from hedgerow.algorithms.dual_query.parameters import Game, cost, theorem
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow import OfflinePMW
+from hedgerow.algorithms.dual_query import Game, cost, theorem
+from hedgerow.models import Histogram
 
 
 @pytest.fixture(scope="module")

@@ -23,12 +23,10 @@ from hedgerow import MWEM, Curator, Domain, IntegerRange, PureDP, Release, Seede
 from hedgerow.algorithms import registry
 from hedgerow.audit import costs
 from hedgerow.extending import CountSource, Model
+from hedgerow.privacy import ExponentialMechanism, Regime, cost_of
 from hedgerow.privacy.budgets import regime
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.mechanisms.events import cost_of
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism
 from hedgerow.queries.families import registry as family_registry
-from hedgerow.release.content import StoredModel, model_to_dict
+from hedgerow.release import StoredModel, model_to_dict
 from hedgerow.system import plug_ins
 from tests.audit.test_costs import entry_of
 from tests.models.contract import ModelContract

@@ -9,13 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Constraint, Derived, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.core.model import Model
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.models import Model
+from hedgerow.queries import Conjunction
 from tests.examples import examples
 from tests.models.strategies import (
     cliques,

@@ -6,11 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
 
 
 def domain_of(*sizes: int) -> Domain:

@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import hedgerow.models.answering as answering_module
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.domain import Domain
-from hedgerow.models.answering import Answering
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.domain import CodeSet, Domain, IntegerRange
+from hedgerow.models import Answering, Histogram
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
 from tests.examples import examples
 from tests.models.strategies import leveled_domains, leveled_queries
 from tests.reference.feasible_model import FeasibleModel

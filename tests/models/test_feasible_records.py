@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.domain import Constraint, Domain, IntegerRange
-from hedgerow.models.core.model import Model
+from hedgerow.models import Model
 from hedgerow.queries import Conjunction
 from tests.models.strategies import leveled_domains, leveled_queries
 from tests.models.test_given import KINDS, METHODS, check_law, listed, model_of

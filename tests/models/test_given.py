@@ -12,11 +12,7 @@ from scipy import stats
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Domain, codes_at
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.model import Model
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.models.trees.markov import Markov
+from hedgerow.models import Empirical, Histogram, Markov, Model, ValueClasses
 from hedgerow.queries import Explicit
 from tests.models.strategies import leveled_conjunctions, leveled_domains, leveled_queries
 from tests.reference.feasible_model import FeasibleModel

@@ -29,11 +29,8 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy import InterruptedLook, RecordCount
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event, LedgerView
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import Curator, Event, InterruptedLook, LedgerView, NoiseSource, RecordCount, SeededNoise
+from hedgerow.queries import Neighbours
 from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 from tests.privacy.tables import DenseCounts, neighbours_of

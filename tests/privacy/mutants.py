@@ -34,20 +34,35 @@ import hedgerow.queries.core.query as query_module
 import hedgerow.queries.families.marginal as marginal_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError
-from hedgerow.privacy import MeasuredQuery, RecordCount
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Ledger
-from hedgerow.privacy.ledger.paid import PaidNoise
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, PermuteAndFlip, Selection
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
+from hedgerow.privacy import (
+    ZCDP,
+    Curator,
+    ExponentialMechanism,
+    Ledger,
+    MeasuredQuery,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    RecordCount,
+    Regime,
+    SeededNoise,
+)
+from hedgerow.privacy.ledger import PaidNoise
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
 from hedgerow.privacy.register.entries import charge_of
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.query import Marginal, Measurement
-from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity, of_marginal, of_query
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import (
+    Marginal,
+    Measurement,
+    Neighbours,
+    Persons,
+    Relation,
+    Weight,
+    Workload,
+    of_marginal,
+    of_query,
+)
+from hedgerow.queries.core.sensitivity import Sensitivity
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations_with_replacement, product, repeat
 
-from hedgerow.queries.core.sensitivity import Neighbours, Relation
+from hedgerow.queries import Neighbours, Relation
 
 Raw = Mapping[str, tuple[int, ...]]
 """The records of each person, as numbers of cells, in the order of the rows."""

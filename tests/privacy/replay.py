@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
+from hedgerow.privacy import NoiseSource, SeededNoise
 from tests.privacy.mechanisms.watch_law import TestedWatch, exceeds_log_law
 from tests.privacy.randomness.laws import (
     exponential_log_law,

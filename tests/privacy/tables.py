@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.persons import Persons
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours, Relation
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.queries import Conjunction, Neighbours, Persons, Relation
 from tests.privacy.persons import countings
 from tests.reference.dense_tables import DenseTables
 

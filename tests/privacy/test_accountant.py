@@ -9,14 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.privacy import MeasuredQuery, RecordCount, WorstCandidate
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Conjunction, Explicit
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import (
+    ZCDP,
+    Budget,
+    Curator,
+    Event,
+    MeasuredQuery,
+    NoiseSource,
+    PureDP,
+    RecordCount,
+    SeededNoise,
+    SparseVector,
+    WorstCandidate,
+)
+from hedgerow.queries import Conjunction, Explicit, Neighbours
 from tests.privacy.accountant import Call, Part, Witness, check_run, listening, moved_within, settle
 from tests.privacy.mechanisms.loss_mutants import (
     DOMAIN,

@@ -12,12 +12,9 @@ import pytest
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Derived, Domain, IntegerRange
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
+from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Blocks, Conjunction, Marginal, Measurable, Neighbours
+from hedgerow.queries.core.sensitivity import Sensitivity
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of

@@ -11,24 +11,38 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, DataError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.exact.lattice import LARGEST_MASS, exact_answers, exact_units, step_of
-from hedgerow.privacy.ledger.ledger import Ledger
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import AnswersParities, Conjunction, Explicit, Marginal, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import (
+    LARGEST_MASS,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    Curator,
+    Ledger,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    Regime,
+    SeededNoise,
+    WorkloadError,
+    exact_errors,
+    step_of,
+)
+from hedgerow.privacy.exact.lattice import exact_answers, exact_units
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.queries import (
+    AnswersParities,
+    Blocks,
+    Conjunction,
+    Explicit,
+    Marginal,
+    Neighbours,
+    NoiseKind,
+    Parity,
+    Workload,
+)
 from tests.privacy.replay import ExplodingNoise
 from tests.privacy.tables import DenseCounts, binary
 

@@ -19,25 +19,26 @@ import hedgerow.data.table as table_module
 from hedgerow import Domain
 from hedgerow.arrays import Floats
 from hedgerow.cli.app import app
-from hedgerow.data.reading.columns import check_apart
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived
+from hedgerow.data import check_apart
+from hedgerow.domain import Clique, Constraint, Derived
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy import RecordCount
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP, budget_of_filtered
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.budgets.subsampling import Subsampled
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import (
+    ApproxDP,
+    Budget,
+    Curator,
+    Event,
+    PureDP,
+    RecordCount,
+    Regime,
+    SeededNoise,
+    SparseVector,
+    Subsampled,
+    budget_of_filtered,
+)
+from hedgerow.queries import Conjunction, Family, LinearQuery, Marginal, Neighbours, Parity, Workload
 from hedgerow.service.sessions.registering import within_filter
 from hedgerow.service.sessions.tables import is_filtered, read_private
-from hedgerow.service.store.entries import Registration
+from hedgerow.service.store import Registration
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import Run, privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary, histograms, neighbours_of

@@ -21,16 +21,10 @@ from hypothesis import given, settings, strategies as st
 
 import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.thresholds as thresholds_module
-from hedgerow.privacy.budgets import limits
-from hedgerow.privacy.budgets.budget import ApproxDP
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.exact.scores import GRID
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.mechanisms.thresholds import ThresholdedCounts
+from hedgerow.privacy import GRID, ApproxDP, ExponentialMechanism, Regime, SparseVector, ThresholdedCounts, epsilon_of
+from hedgerow.privacy.budgets import epsilon_of_half_square, limits
+from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
 from tests.examples import examples
 from tests.privacy.mechanisms.watch_law import watch_log_law
 from tests.privacy.mutants import Mutant, killed

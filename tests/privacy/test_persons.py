@@ -14,14 +14,24 @@ import pytest
 
 from hedgerow.audit import relations
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, MeasuredQuery, PureDP, Regime, Subsampled
-from hedgerow.privacy.budgets.budget import budget_for, budget_from_dict
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.sensitivity import Neighbours, Relation
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    Curator,
+    Event,
+    MeasuredQuery,
+    NoiseSource,
+    PureDP,
+    Regime,
+    SeededNoise,
+    SparseVector,
+    Subsampled,
+    budget_for,
+    budget_from_dict,
+)
+from hedgerow.queries import Neighbours, Persons, Relation, Weight, Workload
 from tests.privacy.mutants import (
     DOMAIN,
     MARGINALS,

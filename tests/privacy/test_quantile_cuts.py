@@ -15,15 +15,11 @@ from hedgerow.algorithms.learning import learn_domain
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import BudgetExceededError, QueryError, UnpaidNoiseError
-from hedgerow.privacy import ZCDP, Curator, PureDP, QuantileCuts, Run, SeededNoise
-from hedgerow.privacy.budgets.budget import GDP
+from hedgerow.privacy import GDP, ZCDP, Curator, Event, Ledger, NoiseSource, PureDP, QuantileCuts, Run, SeededNoise
 from hedgerow.privacy.exact import quantile_scores, quantile_sensitivity
 from hedgerow.privacy.ledger import PaidNoise
-from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.persons import Persons
-from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
+from hedgerow.queries import Marginal, Neighbours, Persons
+from hedgerow.queries.core.sensitivity import Sensitivity
 from tests.privacy.mutants import LawNoise, Mutant, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of

@@ -14,14 +14,8 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.privacy.watch import WatchState
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import Curator, NoiseSource, PureDP, SeededNoise, SparseVector, WatchState
+from hedgerow.queries import Conjunction, Neighbours, Workload
 from tests.privacy.mechanisms.watch_law import exceeds_log_law, lattice_quadrature, watch_log_law
 from tests.privacy.randomness.laws import laplace_log_pmf
 from tests.privacy.replay import (

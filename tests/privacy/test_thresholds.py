@@ -18,28 +18,32 @@ import pytest
 
 import hedgerow.data.reading.labels as reading_module
 import hedgerow.privacy.curator as curator_module
+from hedgerow import MWEM, OnlinePMW
 from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, threshold_of
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.start import with_learnt
+from hedgerow.algorithms.online_pmw import with_learnt
 from hedgerow.arrays import Ints
-from hedgerow.data import ReadOptions, read_labels
-from hedgerow.data.labels import Labels
-from hedgerow.data.table import Table
+from hedgerow.data import Labels, ReadOptions, Table, read_labels
 from hedgerow.domain import Categorical, Domain, OpenDomain
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, QueryError
-from hedgerow.privacy import Event, Ledger, Register
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, PureDP, budget_from_dict
-from hedgerow.privacy.budgets.guessing import membership_guess
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.thresholds import ThresholdedCounts, tail_of
-from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Curator,
+    Event,
+    Ledger,
+    PureDP,
+    Regime,
+    Register,
+    SeededNoise,
+    ThresholdedCounts,
+    budget_from_dict,
+    membership_guess,
+)
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.thresholds import tail_of
 from hedgerow.quantities import at_most
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Neighbours, Persons, Weight, Workload
 from tests.privacy.mutants import Mutant, killed
 
 DOMAIN = Domain([Categorical("job", (), missing="?", other="other")])
@@ -481,7 +485,7 @@ def test_values_are_learnt_beside_bins() -> None:
     budget = budget_with_thresholds(ApproxDP(2.0, 1e-9), wanted)
     noise = threshold_of(budget, wanted, "job")
     assert noise.threshold < 1000
-    from hedgerow.data.table import read_table
+    from hedgerow.data import read_table
 
     curator = Curator(read_table(rows, wanted.fine), budget, noise=SeededNoise(1))
     domain = learn_domain(curator, wanted, read_labels(rows, wanted))
@@ -499,7 +503,7 @@ def test_a_session_that_starts_from_learnt_values_keeps_their_delta() -> None:
     wanted = OpenDomain({"job": {"values": {"learn": 3}}})
     rows = pa.table({"job": ["nurse"] * 2000 + ["clerk"] * 3000})
     budget = ApproxDP(2.0, 1e-6, thresholds=4e-7)
-    from hedgerow.data.table import read_table
+    from hedgerow.data import read_table
 
     curator = Curator(read_table(rows, wanted.fine), budget, noise=SeededNoise(1))
     domain = learn_domain(curator, wanted, read_labels(rows, wanted))

@@ -8,16 +8,18 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.families.conjunction import Boxes, Conjunctions
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals
-from hedgerow.queries.families.parity import Parities
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Attribute, Binned, Categorical, Derived, Domain, IntegerRange
+from hedgerow.queries import (
+    Boxes,
+    Cells,
+    Conjunction,
+    Conjunctions,
+    ExplicitMatrix,
+    Family,
+    Marginals,
+    Parities,
+    Workload,
+)
 
 NAMES = ("sex", "marital-status", "hours per week", "order", "x1")
 

@@ -6,17 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.errors import DomainError, QueryError
-from hedgerow.queries import workload as workload_module
-from hedgerow.queries.core.query import Conjunction, Marginal
-from hedgerow.queries.families.conjunction import Boxes, Conjunctions
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals
-from hedgerow.queries.families.parity import Parities
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import (
+    Boxes,
+    Cells,
+    Conjunction,
+    Conjunctions,
+    ExplicitMatrix,
+    Marginal,
+    Marginals,
+    Parities,
+    Workload,
+    workload as workload_module,
+)
 from tests.queries.strategies import workloads
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables

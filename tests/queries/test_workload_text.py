@@ -8,16 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.conditions.text import did_you_mean
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import QueryError
-from hedgerow.queries.families.conjunction import Boxes
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals
-from hedgerow.queries.families.parity import Parities
-from hedgerow.queries.workload import Workload
-from hedgerow.queries.workload_format import workload_from_dict, workload_to_dict
+from hedgerow.queries import (
+    Boxes,
+    Cells,
+    ExplicitMatrix,
+    Marginals,
+    Parities,
+    Workload,
+    workload_from_dict,
+    workload_to_dict,
+)
 from tests.queries.strategies import workloads
 
 DOMAIN = Domain(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import LinearQuery
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries import LinearQuery
 
 
 def over_domain(domain: Domain, clique: Clique, table: Floats) -> Floats:

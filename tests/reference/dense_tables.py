@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries import Conjunction
 
 
 @dataclass(frozen=True, eq=False)

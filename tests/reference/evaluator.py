@@ -8,9 +8,8 @@ from itertools import product
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Domain
+from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Workload
 from tests.reference.dense_tables import DenseTables, codes_of
 
 

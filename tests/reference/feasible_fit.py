@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.models.core.steps import Phase, marginal_step, query_step
-from hedgerow.queries.core.query import LinearQuery, Measurable, Measurement
+from hedgerow.models.core import Phase
+from hedgerow.models.core.steps import marginal_step, query_step
+from hedgerow.queries import LinearQuery, Measurable, Measurement
 from tests.reference.feasible_model import FeasibleModel
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import LinearQuery
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries import LinearQuery
 
 
 def feasible_codes(domain: Domain) -> Ints:

@@ -8,10 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
 
 
 def random_domain(rng: np.random.Generator, sizes: Sequence[int], levels: int = 3, constraints: int = 2) -> Domain:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain
 
 
 def greedy_cover(domain: Domain, cliques: Sequence[Clique], largest: int) -> list[tuple[Clique, list[int]]]:

@@ -7,14 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.linalg import null_space
 
-from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.strategies import Step
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.tables import places_in
-from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.privacy.exact.lattice import step_of
-from hedgerow.privacy.mechanisms.additive_noise import additive_noise
-from hedgerow.queries.core.query import LinearQuery, Measurable
+from hedgerow.domain import Domain, places_in
+from hedgerow.privacy import Budget, additive_noise, step_of
+from hedgerow.queries import LinearQuery, Measurable
 
 
 def rows_of(target: Measurable | None, domain: Domain) -> Floats:

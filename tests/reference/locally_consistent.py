@@ -9,8 +9,8 @@ from scipy.linalg import null_space
 from scipy.optimize import nnls
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Marginal, Measurement
+from hedgerow.domain import Clique, Domain
+from hedgerow.queries import Marginal, Measurement
 from tests.reference.least_squares import rows_of
 
 

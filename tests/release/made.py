@@ -6,13 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise, name_of_source
-from hedgerow.queries.core.query import Marginal, Measurement
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Binned, Categorical, Clique, Domain, IntegerRange
+from hedgerow.privacy import ApproxDP, Budget, Curator, PureDP, SeededNoise, name_of_source
+from hedgerow.queries import Marginal, Measurement, Workload
 from hedgerow.release import Provenance, Release
 from tests.reference.dense_tables import DenseTables
 
@@ -76,7 +72,7 @@ def make_release(
 
 def truth(text: str) -> float:
     """The exact answer."""
-    from hedgerow.queries.conditions.predicate import parse_predicate
+    from hedgerow.queries import parse_predicate
 
     query = parse_predicate(text, DOMAIN)
     table = TABLE.marginals([query.scope])[0] if query.scope else np.array(TABLE.cells.sum())

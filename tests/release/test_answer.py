@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Explicit, Marginal, Measurement
-from hedgerow.release import Answer, Release, evidence
-from hedgerow.release.answer import FIRST_SHARE, TOTAL_SHARE, shares
+from hedgerow.privacy import ZCDP, Budget, PureDP
+from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Release, evidence
+from hedgerow.release.answer import shares
 from hedgerow.release.evidence import sum_bound
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 

@@ -16,8 +16,8 @@ import pytest
 
 import hedgerow
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError
-from hedgerow.privacy.randomness.source import SECURE_SOURCE
-from hedgerow.system.chain import head_of, start_of
+from hedgerow.privacy import SECURE_SOURCE
+from hedgerow.system import head_of, start_of
 
 OLD = Path(__file__).parent / "version2"
 """Written before this format, by every kind of mechanism."""

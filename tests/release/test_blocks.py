@@ -9,7 +9,7 @@ import pytest
 
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.queries import Blocks, Measurement, NoiseKind
-from hedgerow.release.content import measurements_from_list, measurements_to_list
+from hedgerow.release import measurements_from_list, measurements_to_list
 
 DOMAIN = Domain((IntegerRange("age", 0, 5),))
 PLACES = np.array([0, 0, 1, 1, 1, 2])

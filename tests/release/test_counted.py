@@ -9,12 +9,10 @@ import pytest
 
 import hedgerow
 from hedgerow import MWEM, ZCDP, Domain, IntegerRange, PureDP, Release, SeededNoise, Table, Workload, impossible
-from hedgerow.audit.auditing import audit_files
-from hedgerow.audit.findings import Severity
-from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.audit import Severity, audit_files
+from hedgerow.privacy import Budget
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.queries import Conjunction, Neighbours
 
 FREE = Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)))
 DOMAIN = Domain(FREE.attributes, (), [impossible(FREE, "a > 4 and b > 4")])

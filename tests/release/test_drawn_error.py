@@ -10,12 +10,9 @@ import pytest
 
 from hedgerow import MWEM
 from hedgerow.data import Table, read_table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy import SeededNoise
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import PureDP, SeededNoise, exact_errors
+from hedgerow.queries import Workload
 from hedgerow.release import Release, as_drawn, drawn_error, drawn_sentence
 from hedgerow.report import render_report
 

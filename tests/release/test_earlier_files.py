@@ -16,7 +16,7 @@ import pytest
 import hedgerow
 from hedgerow.audit import Severity, audit_files
 from hedgerow.errors import AuditError, DamagedReleaseError
-from hedgerow.privacy.randomness.source import SECURE_SOURCE
+from hedgerow.privacy import SECURE_SOURCE
 
 FILES = Path(__file__).parent / "version2"
 """A release of each form of model, a session that started from one, their register, and what was read off them."""

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import DamagedReleaseError, ReleaseError
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy.budgets.budget import ApproxDP
-from hedgerow.release import Release
-from hedgerow.release.content import StoredModel
+from hedgerow.models import Empirical
+from hedgerow.privacy import ApproxDP
+from hedgerow.release import Release, StoredModel
 from hedgerow.report import render_report, write_report
 from tests.release.made import DOMAIN, make_release, model_of
 
@@ -45,7 +44,8 @@ def test_round_trip(release: Release, tmp_path: Path, weighted: bool) -> None:
 
 
 def test_records_that_are_missing_in_the_file_are_named(release: Release, tmp_path: Path) -> None:
-    from hedgerow.release.container import Container, write_container
+    from hedgerow.release import Container
+    from hedgerow.release.container import write_container
 
     release.save(tmp_path / "r.release")
     whole = Container.open(tmp_path / "r.release")

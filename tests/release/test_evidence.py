@@ -8,9 +8,17 @@ import pytest
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
-from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Measurement
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Measurement,
+    Neighbours,
+    NoiseKind,
+    Parity,
+    Workload,
+)
 from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, measured, sum_bound
 
 

@@ -10,22 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import DamagedReleaseError, ModelTooLargeError, ReleaseVersionError
-from hedgerow.models.core.terms import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.privacy import MeasuredQuery
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.randomness.source import SECURE_SOURCE
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Measurement, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
-from hedgerow.release import Provenance, Release
-from hedgerow.release.content import StoredModel
+from hedgerow.models import Histogram, Potentials
+from hedgerow.privacy import SECURE_SOURCE, ZCDP, ApproxDP, Event, MeasuredQuery, PureDP
+from hedgerow.queries import Blocks, Conjunction, Explicit, Measurement, Neighbours, NoiseKind, Parity, Workload
+from hedgerow.release import Provenance, Release, StoredModel
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release
 
 
@@ -183,7 +173,8 @@ CHANGES = [
 @pytest.mark.parametrize(("part", "value"), CHANGES)
 def test_contents_that_do_not_fit_together_are_named(tmp_path: Path, part: str, value: object) -> None:
     """Even where the checksums were made anew."""
-    from hedgerow.release.container import Container, write_container
+    from hedgerow.release import Container
+    from hedgerow.release.container import write_container
 
     path = tmp_path / "r.release"
     with_histogram(make_release(PureDP(1.0), 0, [("sex", "age")])).save(path)

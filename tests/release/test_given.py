@@ -14,10 +14,9 @@ import pytest
 
 from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.errors import ConfigError, ImpossibleRowError, QueryError
-from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy import PureDP
 from hedgerow.queries import Conjunction, Explicit
-from hedgerow.release import Release
-from hedgerow.release.given import read_values, understood
+from hedgerow.release import Release, read_values, understood
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram
 

@@ -14,18 +14,25 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.data.draft import draft_domain
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.table import read_table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping, domain_to_mapping, read_domain
-from hedgerow.domain.layout import Layout, Written
-from hedgerow.domain.linked import Linked
-from hedgerow.domain.values import arrow_schema, type_called, type_name
+from hedgerow.data import draft_domain, read_table, scan_table
+from hedgerow.domain import (
+    Binned,
+    Categorical,
+    Derived,
+    Domain,
+    IntegerRange,
+    Layout,
+    Linked,
+    Written,
+    arrow_schema,
+    domain_from_mapping,
+    domain_to_mapping,
+    read_domain,
+    type_name,
+)
+from hedgerow.domain.values import type_called
 from hedgerow.errors import DomainError
-from hedgerow.release.records import Records
+from hedgerow.release import Records
 
 ROWS = 240
 

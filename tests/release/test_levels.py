@@ -15,8 +15,7 @@ from hedgerow.models import Histogram
 from hedgerow.privacy import Curator, PureDP, SeededNoise, WorkloadError
 from hedgerow.privacy.mechanisms import LaplaceNoise
 from hedgerow.queries import Conjunction, Marginal, Measurement, Neighbours, NoiseKind, Workload
-from hedgerow.release import Release
-from hedgerow.release.content import measurements_from_list, measurements_to_list
+from hedgerow.release import Release, measurements_from_list, measurements_to_list
 from hedgerow.release.evidence import from_workload_error, measured
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables

@@ -8,12 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Histogram, Markov
+from hedgerow.privacy import PureDP
+from hedgerow.queries import Workload
 from hedgerow.release import Release
 from tests.release.made import make_release
 

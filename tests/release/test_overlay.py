@@ -11,13 +11,10 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import DamagedReleaseError
-from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.overlays.parts import Parts
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ApproxDP
-from hedgerow.release import Release, summary_of, tables_sentence
-from hedgerow.release.container import Container, write_container
-from hedgerow.release.content import StoredModel
+from hedgerow.models import Markov, Overlay, Parts
+from hedgerow.privacy import ApproxDP
+from hedgerow.release import Container, Release, StoredModel, summary_of, tables_sentence
+from hedgerow.release.container import write_container
 from hedgerow.release.release import Method
 from hedgerow.report import render_report
 from tests.release.made import DOMAIN, make_release

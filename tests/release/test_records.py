@@ -16,15 +16,20 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.table import read_table
-from hedgerow.domain import values as record_values
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.values import arrow_schema
+from hedgerow.data import read_table
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Categorical,
+    Derived,
+    Domain,
+    IntegerRange,
+    arrow_schema,
+    values as record_values,
+)
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.release import records as module
-from hedgerow.release.records import Records, writer_for
+from hedgerow.release import Records, records as module
+from hedgerow.release.records import writer_for
 
 DOMAIN = Domain(
     [

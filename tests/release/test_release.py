@@ -11,14 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow.errors import ConfigError, DomainError, QueryError
+from hedgerow.models import Markov
 from hedgerow.models.core import records as sampling
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.mechanisms.additive_noise import LaplaceNoise
-from hedgerow.privacy.randomness.source import SECURE_SOURCE
-from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.release import Provenance, Release, records as records_module
-from hedgerow.release.words import error_sentence, summary_of
+from hedgerow.privacy import SECURE_SOURCE, PureDP, WorkloadError
+from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.release import Provenance, Release, error_sentence, records as records_module, summary_of
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram
 

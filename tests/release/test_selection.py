@@ -8,22 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.scales import Decimals
+from hedgerow.data import Table
+from hedgerow.domain import Binned, Categorical, Decimals, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.conditions.groups import Groups
-from hedgerow.queries.conditions.select_statement import parse_select
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
-from hedgerow.release.columns import Estimate
-from hedgerow.release.selection import select, select_from
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import Groups, LinearQuery, Neighbours, Workload, parse_select
+from hedgerow.release import Estimate, select, select_from
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain(

@@ -11,11 +11,9 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, Categorical, Domain, IntegerRange, PureDP, SeededNoise, Workload, read_table
-from hedgerow.domain import Constraint, Derived
-from hedgerow.domain.values import arrow_schema
+from hedgerow.domain import Constraint, Derived, arrow_schema
 from hedgerow.errors import ConfigError, RecordsError
-from hedgerow.release import Release
-from hedgerow.release.spark_records import check_folder
+from hedgerow.release import Release, check_folder
 from tests.data.sources import DOMAIN as OTHERS, table_of
 
 if TYPE_CHECKING:

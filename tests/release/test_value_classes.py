@@ -10,18 +10,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.privacy import MeasuredQuery
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Measurement
-from hedgerow.queries.workload import Workload
-from hedgerow.release import Release
-from hedgerow.release.content import model_to_dict
-from hedgerow.report.page import render_report
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import ValueClasses
+from hedgerow.privacy import Event, MeasuredQuery, PureDP
+from hedgerow.queries import Conjunction, Measurement, NoiseKind, Workload
+from hedgerow.release import Release, model_to_dict
+from hedgerow.report import render_report
 from tests.release.made import make_release
 
 HUGE = Domain((IntegerRange("ip", -(2**31), 2**31 - 1, missing="?"), IntegerRange("hour", 0, 23)))

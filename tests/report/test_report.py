@@ -12,19 +12,21 @@ import pyarrow as pa
 import pytest
 
 from hedgerow import MWEM, Table, read_table
-from hedgerow.domain import DRAFT_ACCEPTED, Derived, impossible, width_level
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping
+from hedgerow.domain import (
+    DRAFT_ACCEPTED,
+    Binned,
+    Categorical,
+    Derived,
+    Domain,
+    IntegerRange,
+    domain_from_mapping,
+    impossible,
+    width_level,
+)
 from hedgerow.errors import MissingExtraError, ReleaseError
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
-from hedgerow.privacy.evaluation import exact_errors
-from hedgerow.privacy.randomness.source import SECURE_SOURCE, SeededNoise
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Empirical, Histogram
+from hedgerow.privacy import SECURE_SOURCE, ApproxDP, PureDP, SeededNoise, exact_errors
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Workload
 from hedgerow.release import Provenance, Release, column_summaries
 from hedgerow.report import render_report, write_report
 from hedgerow.report.page import _large

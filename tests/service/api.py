@@ -13,14 +13,11 @@ from unittest.mock import patch
 import numpy as np
 from fastapi import FastAPI
 
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.http import tokens
-from hedgerow.service.http.app import create_app
-from hedgerow.service.http.tokens import new_token
-from hedgerow.service.sessions.workers import SessionWorkers
+from hedgerow.privacy import SeededNoise
+from hedgerow.service.http import create_app, new_token, tokens
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.schema import Person, Role
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Person, Role, Store
 from tests.service.asgi import Client, client_of
 
 RECORDS = 4000

@@ -16,15 +16,12 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.http.app import create_app
-from hedgerow.service.http.connections import ConnectionLimits
-from hedgerow.service.http.tokens import new_token
+from hedgerow.privacy import SeededNoise
+from hedgerow.service.http import ConnectionLimits, create_app, new_token
 from hedgerow.service.running import configured
-from hedgerow.service.sessions.workers import SessionWorkers
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.schema import Person
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Person, Store
 from tests.service.api import quick_tokens
 
 

@@ -13,23 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.journal import START, Step, Transcript, step_since
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_to_mapping
-from hedgerow.privacy.budgets.budget import Budget, PureDP
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import LinearQuery, Marginal
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import START, Step, step_since
+from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
+from hedgerow.privacy import Budget, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import LinearQuery, Marginal, Neighbours, parse_predicate
 from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.sessions.worker import SessionWorker
-from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.entries import DataSet, GivenAnswer, LedgerEntry, Registration
+from hedgerow.service.store import Anchor, DataSet, GivenAnswer, Person, Registration, Store
+from hedgerow.service.store.entries import LedgerEntry
 from hedgerow.service.store.people import QUOTA
-from hedgerow.service.store.schema import Person
-from hedgerow.service.store.store import Store
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain([IntegerRange("a", 0, 1), IntegerRange("b", 0, 3), IntegerRange("c", 0, 4)])

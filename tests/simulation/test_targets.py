@@ -15,8 +15,8 @@ from hedgerow.algorithms.strategies import strategies
 from hedgerow.errors import ConfigError
 from hedgerow.models import Empirical
 from hedgerow.privacy import Budget
-from hedgerow.simulation import Heuristic, Prediction, Simulated, Target, fixed, solve
-from hedgerow.simulation.targets import Basis, covering
+from hedgerow.simulation import Basis, Heuristic, Prediction, Simulated, Target, fixed, solve
+from hedgerow.simulation.targets import covering
 
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True))
 WORKLOAD = Workload.marginals(DOMAIN, 2)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.system.files import alone_with, creating, replacing
+from hedgerow.system import alone_with, creating, replacing
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hedgerow.errors import LooseKeyWarning, MissingExtraError, SigningError
-from hedgerow.system.signing import SigningKey, VerifyingKey
+from hedgerow.system import SigningKey, VerifyingKey
 
 
 @pytest.fixture

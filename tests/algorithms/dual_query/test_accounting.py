@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query.accounting import (
+from hedgerow.algorithms.dual_query import (
     ANY_ZCDP,
     BOUNDED_ZCDP,
     HETEROGENEOUS,
@@ -15,12 +15,14 @@ from hedgerow.algorithms.dual_query.accounting import (
     PURE,
     TIGHT_ZCDP,
     Accounting,
+    Game,
+    Parameters,
+    cost,
 )
-from hedgerow.algorithms.dual_query.parameters import Game, Parameters, cost, step_for
+from hedgerow.algorithms.dual_query.parameters import step_for
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.mechanisms.selection import IndependentDraws
+from hedgerow.privacy import Regime, epsilon_of
+from hedgerow.privacy.mechanisms import IndependentDraws
 
 plays = st.builds(
     Accounting,

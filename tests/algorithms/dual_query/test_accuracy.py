@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.oracles import BruteForce
-from hedgerow.algorithms.dual_query.parameters import Game, theorem
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import DualQuery
+from hedgerow.algorithms.dual_query import BruteForce, Game, theorem
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from tests.privacy.tables import DenseCounts, binary
 
 BETA, RUNS = 0.05, 200

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.algorithms.dual_query.best_response import LARGEST_SCOPE, check_queries, sampled_problem
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.models.records.empirical import values_at
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import LinearQuery, Workload
 from tests.queries.strategies import workloads
 
 

@@ -12,26 +12,28 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.dual_query.accounting import Accounting
+from hedgerow import DualQuery
+from hedgerow.algorithms.dual_query import (
+    Accounting,
+    BestResponseProblem,
+    BruteForce,
+    Game,
+    Oracle,
+    Response,
+    TabuSearch,
+    theorem,
+)
 from hedgerow.algorithms.dual_query.best_response import sampled_problem
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, Oracle, Response, TabuSearch
-from hedgerow.algorithms.dual_query.parameters import Game, theorem
-from hedgerow.algorithms.shared.algorithm import RoundReport
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.algorithms.shared import RoundReport
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.additive_noise import LaplaceNoise
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Empirical
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise
+from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
-from hedgerow.system.randomness import Seed
+from hedgerow.system import Seed
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, record
 from tests.privacy.tables import DenseCounts, binary
 

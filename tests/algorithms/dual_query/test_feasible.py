@@ -9,26 +9,25 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query import boxes
-from hedgerow.algorithms.dual_query.best_response import FeasibleOracle, check_queries, sampled_problem
-from hedgerow.algorithms.dual_query.boxes import check_boxes, forbidden, over_attributes
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.oracles import (
+from hedgerow import DualQuery
+from hedgerow.algorithms.dual_query import (
     BestResponseProblem,
     BruteForce,
     MixedInteger,
     Oracle,
     Response,
     TabuSearch,
+    boxes,
 )
+from hedgerow.algorithms.dual_query.best_response import FeasibleOracle, check_queries, sampled_problem
+from hedgerow.algorithms.dual_query.boxes import check_boxes, forbidden, over_attributes
 from hedgerow.arrays import Ints
 from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, listed_records
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.models.records.empirical import Empirical, values_at
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Conjunction, Explicit
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Empirical
+from hedgerow.models.records.empirical import values_at
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import Conjunction, Explicit, Workload
 from tests.algorithms.dual_query.test_best_response import scaled_sum
 from tests.algorithms.shared.whole_runs import ModelCounts
 from tests.models.strategies import leveled_cliques, leveled_conjunctions, leveled_domains

@@ -7,24 +7,12 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query.parameters import (
-    Game,
-    Parameters,
-    affordable_theorem,
-    cost,
-    practical,
-    predicted_error,
-    smallest_alpha,
-    step_for,
-    theorem,
-)
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.algorithms.dual_query import Game, Parameters, cost, practical, theorem
+from hedgerow.algorithms.dual_query.parameters import affordable_theorem, predicted_error, smallest_alpha, step_for
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import PureDP, Regime
+from hedgerow.queries import Neighbours, Workload
 
 games = st.builds(
     Game,

@@ -11,15 +11,12 @@ import pytest
 from scipy.special import logsumexp
 
 import hedgerow.privacy.mechanisms.selection as selection_module
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.dual_query.oracles import BruteForce
+from hedgerow import DualQuery
+from hedgerow.algorithms.dual_query import BruteForce
 from hedgerow.algorithms.dual_query.run import DualQueryRun
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, Budget, NoiseSource, PureDP, SeededNoise, epsilon_of
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.randomness.laws import exponential_log_law

@@ -10,25 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.independent.fourier import (
-    LARGEST_CLOSURE,
-    FourierMeasurement,
-    as_marginals,
-    coefficients,
-    noisy_answers,
-)
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import FourierMeasurement, IndependentNoise
+from hedgerow.algorithms.independent.fourier import LARGEST_CLOSURE, as_marginals, coefficients, noisy_answers
+from hedgerow.algorithms.shared import BETA
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Sweeps
+from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses, run_of
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, killed, laplace_scale_off_by_two

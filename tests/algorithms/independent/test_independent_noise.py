@@ -10,23 +10,25 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise, noisy_answers
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import MWEM, IndependentNoise
+from hedgerow.algorithms.independent import noisy_answers
+from hedgerow.algorithms.shared import BETA
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.charging import pure_rho
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Sweeps
+from hedgerow.privacy import (
+    ZCDP,
+    ApproxDP,
+    Budget,
+    Curator,
+    PureDP,
+    Regime,
+    Register,
+    SeededNoise,
+    epsilon_of,
+    pure_rho,
+)
+from hedgerow.queries import Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses, run_of
 from tests.privacy.mutants import Mutant, drawing, killed

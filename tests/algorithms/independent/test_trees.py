@@ -7,22 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.independent.fourier import FourierMeasurement, noisy_answers as noisy_coefficients
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise, noisy_answers as noisy_cells
-from hedgerow.algorithms.shared.algorithm import Algorithm
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import FourierMeasurement, IndependentNoise
+from hedgerow.algorithms.independent import noisy_answers as noisy_cells
+from hedgerow.algorithms.independent.fourier import noisy_answers as noisy_coefficients
+from hedgerow.algorithms.shared import Algorithm
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ModelTooLargeError
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Histogram, Markov, Overlay, Sweeps, ValueClasses
+from hedgerow.privacy import ZCDP, Curator, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from tests.algorithms.shared.whole_runs import ModelCounts, losses, without_histograms
 from tests.privacy.tables import binary
 from tests.reference.dense_tables import DenseTables

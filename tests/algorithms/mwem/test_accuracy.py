@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.shared.bounds import BETA, Bound
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM
+from hedgerow.algorithms.shared import BETA, Bound
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from tests.reference.dense_tables import DenseTables
 
 DOMAIN = Domain(IntegerRange(name, 0, 1) for name in "abcde")

@@ -11,18 +11,14 @@ import numpy as np
 import pytest
 
 import hedgerow.algorithms.mwem.run as run_module
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem.deciding import Course
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.derived import width_level
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange, width_level
 from hedgerow.models.fit.stopping import Reached
 from hedgerow.models.overlays import estimate
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import NoiseSource, PureDP
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import exactly, losses_stay_below_the_charge, without_histograms
 from tests.privacy.mutants import Mutant, killed, unpaid

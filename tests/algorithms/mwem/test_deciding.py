@@ -13,24 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem import deciding
 from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, is_over_tree, may_be_fixed
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.strategies import singly
-from hedgerow.algorithms.strategies.choice import strategies
-from hedgerow.algorithms.strategies.telling import predicted
-from hedgerow.audit.auditing import audit_files
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.algorithms.strategies import predicted, singly, strategies
+from hedgerow.audit import audit_files
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Sweeps
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Register, SeededNoise
+from hedgerow.queries import Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses
 from tests.privacy.mutants import Mutant, killed

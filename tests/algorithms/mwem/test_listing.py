@@ -7,15 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Sweeps
+from hedgerow.privacy import PureDP, SeededNoise
+from hedgerow.queries import LinearQuery, Neighbours, Workload
 from tests.privacy.replay import RecordingNoise
 from tests.reference.dense_tables import DenseTables
 from tests.reference.mwem_listing import Query, mwem

@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 
 import hedgerow.algorithms.mwem.run as run_module
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.shared.plans import RoundCharge
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy import RecordCount
-from hedgerow.privacy.budgets.budget import Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.models import Sweeps
+from hedgerow.privacy import Budget, Curator, NoiseSource, PureDP, RecordCount
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import exactly, losses_stay_below_the_charge
 from tests.privacy.mutants import (

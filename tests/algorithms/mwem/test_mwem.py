@@ -10,26 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import LARGEST_START, MWEM
+from hedgerow import MWEM
+from hedgerow.algorithms.mwem.mwem import LARGEST_START
 from hedgerow.algorithms.mwem.plan import caveats
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import automatic_rounds, candidates_of, planned_rounds, round_charge
-from hedgerow.algorithms.shared.algorithm import RoundReport
-from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise, noise_of
+from hedgerow.algorithms.shared import RoundCharge, RoundReport, expected_noise, noise_of
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.rules import impossible
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange, impossible
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, ModelTooLargeError
-from hedgerow.models.choice import LARGEST_TREE
-from hedgerow.models.fit.rules import Proximal, Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import LARGEST_TREE, Proximal, Sweeps
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, NoiseKind, Workload
 from tests.reference.dense_tables import DenseTables
 
 DOMAIN = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1), IntegerRange("c", 0, 3)))

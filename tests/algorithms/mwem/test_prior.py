@@ -9,24 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM, Prior
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.registry import entry
-from hedgerow.algorithms.shared.anchored import AnchoredLearner
-from hedgerow.algorithms.shared.prior import Prior
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.algorithms.shared import AnchoredLearner
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.public import PublicData
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Histogram, Markov, Sweeps
+from hedgerow.privacy import ApproxDP, Curator, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, PublicData, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.priors import prior_of
 from tests.algorithms.shared.whole_runs import exactly, losses, losses_stay_below_the_charge, without_histograms

@@ -7,15 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem.deciding import holds
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.strategies import predicted
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Workload
 from tests.algorithms.shared.priors import prior_of
 
 WIDE = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(60))

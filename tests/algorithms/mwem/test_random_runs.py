@@ -10,21 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
+from hedgerow.data import Table
 from hedgerow.data.counting import marginals as counting
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import CandidatesTooLargeError, ConfigError
-from hedgerow.models import choice
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.models import ValueClasses, choice
+from hedgerow.privacy import NoiseSource, PureDP, Regime, SeededNoise
 from hedgerow.privacy.mechanisms import selection
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Conjunction, Neighbours, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses_stay_below_the_charge
 from tests.privacy.tables import DenseCounts

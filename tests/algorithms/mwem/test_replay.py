@@ -8,16 +8,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.derived import width_level
-from hedgerow.domain.domain import Domain
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM
+from hedgerow.domain import Domain, IntegerRange, width_level
+from hedgerow.models import Sweeps
+from hedgerow.privacy import ZCDP, PureDP, epsilon_of
+from hedgerow.queries import Neighbours, NoiseKind, Workload
 from tests.algorithms.shared.whole_runs import every_transcript, losses, run_of
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

@@ -7,23 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem import candidates
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
+from hedgerow.algorithms.mwem import Rounds, candidates
 from hedgerow.algorithms.mwem.opening import first_charges
-from hedgerow.algorithms.mwem.settings import Rounds
 from hedgerow.algorithms.mwem.smallest import check_drawable
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError
 from hedgerow.models import choice
 from hedgerow.models.core import memory
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, Register, SeededNoise
+from hedgerow.queries import Workload
 
 BITS = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(6))
 TABLE = Table(BITS, np.random.default_rng(0).integers(0, 2, (6, 300)))

@@ -14,9 +14,8 @@ from hedgerow.algorithms.mwem.settings import candidates_of, first_rounds, is_an
 from hedgerow.algorithms.mwem.tables import MOST_BELOW, Asked, closure, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Neighbours
 from tests.algorithms.shared.whole_runs import losses
 from tests.privacy.tables import binary
 from tests.reference.dense_tables import DenseTables

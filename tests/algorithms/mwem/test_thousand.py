@@ -9,15 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.families.parity import Parities
-from hedgerow.queries.workload import Workload
+from hedgerow import MWEM
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Markov
+from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
+from hedgerow.queries import Parities, Workload
 from hedgerow.release import Release
 
 

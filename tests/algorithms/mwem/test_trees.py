@@ -8,25 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import automatic_rounds
 from hedgerow.algorithms.mwem.tables import closure
-from hedgerow.algorithms.shared.plans import RoundCharge, expected_noise
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.algorithms.shared import RoundCharge, expected_noise
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
-from hedgerow.models import Markov, Overlay, choice
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Histogram, JunctionTree, Markov, Overlay, Sweeps, choice
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from tests.algorithms.shared.whole_runs import losses
 from tests.privacy.tables import binary
 from tests.reference.dense_tables import DenseTables

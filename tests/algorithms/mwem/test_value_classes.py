@@ -10,14 +10,12 @@ import pytest
 
 import hedgerow
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.privacy.curator import Curator
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.workload import Workload
+from hedgerow.models import ValueClasses
+from hedgerow.privacy import Curator
+from hedgerow.queries import Conjunction, Workload
 
 DOMAIN = Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("port", 0, 2**20 - 1), IntegerRange("hour", 0, 23)))
 

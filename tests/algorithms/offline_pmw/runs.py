@@ -9,13 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow import OfflinePMW
 from hedgerow.arrays import Floats
-from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import Budget, NoiseSource
+from hedgerow.queries import LinearQuery, Neighbours, Workload
 from hedgerow.release import Release
 from tests.privacy.replay import Output, ReplayNoise, record
 from tests.privacy.tables import DenseCounts

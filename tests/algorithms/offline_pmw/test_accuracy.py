@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.algorithms.offline_pmw.parameters import step_length
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import OfflinePMW
+from hedgerow.algorithms.offline_pmw import step_length
+from hedgerow.algorithms.shared import BETA
+from hedgerow.models import Histogram
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import LinearQuery, Neighbours, Workload
 from hedgerow.release import Release
 from tests.privacy.tables import DenseCounts, binary
 

@@ -12,16 +12,10 @@ import pytest
 import hedgerow.algorithms.offline_pmw.offline_pmw as pmw_module
 import hedgerow.algorithms.offline_pmw.parameters as parameters_module
 import hedgerow.algorithms.offline_pmw.promise as promise_module
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
-from hedgerow.algorithms.shared.plans import RoundCharge
-from hedgerow.privacy import MeasuredQuery
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow import OfflinePMW
+from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.privacy import ZCDP, Budget, Curator, MeasuredQuery, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from tests.algorithms.offline_pmw.runs import replayed
 from tests.algorithms.shared.whole_runs import exactly, losses_stay_below_the_charge

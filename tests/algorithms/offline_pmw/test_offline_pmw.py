@@ -11,21 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow import OfflinePMW
 from hedgerow.algorithms.offline_pmw.parameters import check_budget, round_charge, round_epsilon
 from hedgerow.algorithms.offline_pmw.promise import Scale
-from hedgerow.algorithms.shared.algorithm import RoundReport
+from hedgerow.algorithms.shared import RoundReport
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.conversion import rho_of
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise, rho_of
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from tests.privacy.replay import ExplodingNoise
 from tests.privacy.tables import DenseCounts, binary

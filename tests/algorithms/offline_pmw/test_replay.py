@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.offline_pmw.offline_pmw import OfflinePMW
+from hedgerow import OfflinePMW
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, epsilon_of
+from hedgerow.queries import Neighbours, Workload
 from tests.algorithms.offline_pmw.runs import gap_of, replayed, run_of
 from tests.algorithms.shared.whole_runs import every_transcript
 from tests.privacy.replay import RecordingNoise, log_likelihood, record

@@ -9,13 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.rules import Rules, Variant
-from hedgerow.algorithms.online_pmw.session import OnlineAnswer, OnlineSession
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer, Rules, Variant
+from hedgerow.privacy import ApproxDP, Budget, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours
 from tests.privacy.replay import ScriptedNoise
 from tests.privacy.tables import DenseCounts, binary
 

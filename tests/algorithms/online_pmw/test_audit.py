@@ -8,17 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hedgerow.algorithms.online_pmw.answer import Known, OnlineAnswer
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer, Stream, Variant
+from hedgerow.algorithms.online_pmw.answer import Known
 from hedgerow.algorithms.online_pmw.parameters import required_records
-from hedgerow.algorithms.online_pmw.rules import Stream, Variant
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery
-from hedgerow.release.answer import FIRST_SHARE
+from hedgerow.privacy import ApproxDP, Budget, Curator, PureDP, SeededNoise, SparseVector
+from hedgerow.queries import Conjunction, Explicit, LinearQuery
+from hedgerow.release import FIRST_SHARE
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, cells, random_queries, skewed
 from tests.privacy.tables import DenseCounts
 

@@ -9,9 +9,9 @@ import pytest
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.start import _charge_in
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import GDP, ZCDP
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import GDP, ZCDP
+from hedgerow.privacy.mechanisms import GaussianNoise
+from hedgerow.queries import Neighbours
 
 REPLACE = Neighbours.REPLACE
 

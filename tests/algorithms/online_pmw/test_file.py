@@ -15,13 +15,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_pmw import state as online_state
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.file import SessionFile
-from hedgerow.algorithms.online_pmw.hold import LOST, Hold
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.algorithms.online_pmw.state import KIND, table_of_session
+from hedgerow import OnlinePMW, OnlineSession, SessionFile
+from hedgerow.algorithms.online_pmw import LOST, OnlineAnswer, state as online_state, table_of_session
+from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms.online_pmw.state import KIND
 from hedgerow.errors import (
     ConfigError,
     DamagedSessionError,
@@ -32,11 +29,9 @@ from hedgerow.errors import (
     UnregisteredWarning,
     WeakGuaranteeWarning,
 )
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.privacy.watch import WatchState
-from hedgerow.release.container import Container, write_container
+from hedgerow.privacy import ZCDP, Budget, Event, Ledger, NoiseSource, PureDP, SeededNoise, WatchState
+from hedgerow.release import Container
+from hedgerow.release.container import write_container
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, cells, skewed
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise

@@ -7,24 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.online_pmw.file import SessionFile
-from hedgerow.algorithms.online_pmw.journal import START, Transcript, step_since
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import MOST_GROUPS, OnlineSession
+from hedgerow import OnlinePMW, OnlineSession, SessionFile
+from hedgerow.algorithms.online_pmw import START, step_since
+from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.algorithms.online_pmw.session import MOST_GROUPS
 from hedgerow.audit import Severity, audit_files
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Binned, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Binned, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.privacy.budgets.budget import ApproxDP, PureDP
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.conditions.groups import Groups
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.persons import Persons
-from hedgerow.queries.core.query import Conjunction, Marginal
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.release.release import Release
+from hedgerow.privacy import ApproxDP, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Blocks, Conjunction, Groups, Marginal, Neighbours, Persons, parse_predicate
+from hedgerow.release import Release
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, config_of, skewed, start
 from tests.privacy.replay import privacy_loss, record_answers
 from tests.privacy.tables import DenseCounts, neighbours_of

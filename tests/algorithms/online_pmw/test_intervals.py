@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hedgerow.algorithms.online_pmw import Rules
 from hedgerow.algorithms.online_pmw.answer import Basis, Known
-from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.arrays import Floats
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from hedgerow.privacy import SparseVector
 from tests.algorithms.online_pmw.cases import BUDGETS, cells, skewed, start
 from tests.privacy.mutants import Mutant, killed
 

@@ -13,22 +13,34 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.algorithms.online_pmw import journal as online_journal
-from hedgerow.algorithms.online_pmw.journal import START, Finding, Mark, Step, Transcript, finding_about, step_since
-from hedgerow.algorithms.online_pmw.rules import Variant
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import OnlineSession
+from hedgerow.algorithms.online_pmw import (
+    START,
+    Finding,
+    Mark,
+    Step,
+    Variant,
+    finding_about,
+    journal as online_journal,
+    step_since,
+)
+from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import SessionError
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.conditions.canonical import canonical
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurement, Parity
-from hedgerow.release.content import measurements_from_list, measurements_to_list
+from hedgerow.models import Markov
+from hedgerow.privacy import ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import (
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Measurement,
+    NoiseKind,
+    Parity,
+    canonical,
+    parse_predicate,
+)
+from hedgerow.release import measurements_from_list, measurements_to_list
 from tests.algorithms.online_pmw.cases import BUDGETS, DOMAIN, REPLACE, cells, config_of, random_queries, skewed
 from tests.examples import examples
 from tests.privacy.mutants import Mutant, killed

@@ -12,29 +12,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import hedgerow
-from hedgerow.algorithms.online_pmw import start as starts
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineAnswer, OnlineSession
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer, start as starts
 from hedgerow.algorithms.online_pmw.start import warm_factors
 from hedgerow.algorithms.shared import step_size
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
-from hedgerow.domain import codes_at
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.feasible import feasible_records
+from hedgerow.domain import Constraint, Domain, IntegerRange, codes_at, feasible_records
 from hedgerow.errors import QuestionTooLargeError
-from hedgerow.models import choice
+from hedgerow.models import Histogram, Markov, ValueClasses, choice
 from hedgerow.models.choice import domain_of_sizes, trees_of
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy import GRID
-from hedgerow.privacy.budgets.budget import ZCDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries import parse_predicate
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GRID, ZCDP, SeededNoise
+from hedgerow.queries import Workload, parse_predicate
 from tests.algorithms.online_pmw.cases import REPLACE
 from tests.algorithms.shared.whole_runs import without_histograms
 from tests.domain.strategies import conditions, feasible, records, rich_domains

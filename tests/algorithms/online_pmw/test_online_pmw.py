@@ -12,21 +12,13 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_pmw import answer as online_answer
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.parameters import best_rules, theorem_rules, two_sided_rules
-from hedgerow.algorithms.online_pmw.rules import Variant
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import Variant, answer as online_answer, two_sided_rules
+from hedgerow.algorithms.online_pmw.parameters import best_rules, theorem_rules
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.charging import pure_rho
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.events import cost_of
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise, cost_of, pure_rho
+from hedgerow.queries import Conjunction, Explicit, Marginal, Neighbours, Parity
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
     DOMAIN,
@@ -327,7 +319,7 @@ def test_its_threshold_grows_with_the_logarithm_of_the_number_of_queries() -> No
 
 
 def _stream(records: float):  # type: ignore[no-untyped-def]
-    from hedgerow.algorithms.online_pmw.rules import Stream
+    from hedgerow.algorithms.online_pmw import Stream
 
     return Stream(records=records, log_cells=math.log(8), queries=100)
 

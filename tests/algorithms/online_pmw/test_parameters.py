@@ -7,30 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import MWEM, OnlinePMW
+from hedgerow.algorithms.online_pmw import Rules, Stream, Variant, sparse_error, two_sided_rules
 from hedgerow.algorithms.online_pmw.parameters import (
     best_rules,
     cheapest_rules,
     distinguishing_error,
     noise_margin,
     required_records,
-    sparse_error,
     theorem_rules,
-    two_sided_rules,
     two_sided_scales,
     two_sided_updates,
 )
-from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, practical_rules, rules_from_dict
+from hedgerow.algorithms.online_pmw.rules import practical_rules, rules_from_dict
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.budgets.charging import epsilon_of_pure_rho, pure_rho
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.mechanisms.additive_noise import additive_noise
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, Regime, additive_noise, pure_rho
+from hedgerow.privacy.budgets import epsilon_of_pure_rho
+from hedgerow.queries import Neighbours, NoiseKind, Parity, Workload
 from tests.algorithms.online_pmw.cases import DOMAIN, skewed
 
 PURE, APPROXIMATE = PureDP(1.0), ApproxDP(1.0, 1e-6)

@@ -8,18 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import Variant, two_sided_rules
 from hedgerow.algorithms.online_pmw.answer import Known
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.parameters import two_sided_rules
-from hedgerow.algorithms.online_pmw.rules import Variant
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.privacy.watch import Watch
-from hedgerow.queries.core.query import Explicit, LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import ApproxDP, Budget, Curator, NoiseSource, PureDP, SeededNoise, SparseVector, Watch
+from hedgerow.queries import Explicit, LinearQuery, Neighbours
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, ask_all_kinds, cells, random_queries, with_rules
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import Output, Run, ScriptedNoise, privacy_loss, record, record_answers

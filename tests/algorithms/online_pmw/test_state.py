@@ -12,16 +12,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import hedgerow
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.rules import Variant
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.algorithms.online_pmw.state import table_of_session
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import Variant, table_of_session
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError, ModelTooLargeError, SessionError
 from hedgerow.models.core import memory
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Conjunction, LinearQuery, Parity
-from hedgerow.release.container import Container, write_container
+from hedgerow.privacy import ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import Conjunction, LinearQuery, Parity
+from hedgerow.release import Container
+from hedgerow.release.container import write_container
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
     DOMAIN,

@@ -12,22 +12,14 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow import OnlinePMW, OnlineSession
 from hedgerow.algorithms.online_pmw.start import warm_factors
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError, QuestionTooLargeError
-from hedgerow.models.classes.value_classes import ValueClasses
+from hedgerow.models import Histogram, Markov, ValueClasses
 from hedgerow.models.core import memory
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.trees.markov import Markov
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Explicit, LinearQuery, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Explicit, LinearQuery, Neighbours, Parity, Workload
 from tests.algorithms.online_pmw.cases import (
     DOMAIN,
     REPLACE,

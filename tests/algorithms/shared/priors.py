@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hedgerow.algorithms.shared.prior import Prior
-from hedgerow.data.table import Table
-from hedgerow.queries.core.public import PublicData
+from hedgerow import Prior
+from hedgerow.data import Table
+from hedgerow.queries import PublicData
 
 
 def prior_of(records: Table) -> Prior:

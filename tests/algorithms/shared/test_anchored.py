@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.anchored import AnchoredLearner, Worth
-from hedgerow.algorithms.shared.learning import Learner
+from hedgerow.algorithms.shared import AnchoredLearner, Learner, Worth
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.choice import hypothesis
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Measurement
-from hedgerow.queries.families.marginal import Marginal
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Histogram, Markov, Proximal, hypothesis
+from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.algorithms.shared.whole_runs import without_histograms
 
 DOMAIN = Domain(IntegerRange(name, 0, 3) for name in "abc")

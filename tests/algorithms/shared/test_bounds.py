@@ -8,16 +8,10 @@ import pytest
 from experiments.theory.mwem_theorems import corollary_2_5, theorem_2_3
 
 from hedgerow.algorithms.mwem.settings import rounds_by_bound
-from hedgerow.algorithms.shared.bounds import (
-    BETA,
-    Bound,
-    Task,
-    bound_of,
-    hypothesis_error,
-)
+from hedgerow.algorithms.shared import BETA, Bound, Task, bound_of, hypothesis_error
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import Regime
+from hedgerow.queries import Neighbours
 
 TASK = Task(total=10_000, cells=2**16, candidates=560)
 

@@ -7,14 +7,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.learning import Learner, concluded
-from hedgerow.domain.derived import Clique
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement
+from hedgerow.algorithms.shared import Learner, concluded
+from hedgerow.domain import Clique
+from hedgerow.models import Histogram, Markov, Overlay, Proximal, Refit, Sweeps
+from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of
 
 DOMAIN = domain_of(*[2] * 30)

@@ -5,19 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.learning import (
-    cell_steps,
-    clipped,
-    exponent_of,
-    guaranteed_drop,
-    potential_drop,
-    step_size,
-)
+from hedgerow.algorithms.shared import clipped, exponent_of, step_size
+from hedgerow.algorithms.shared.learning import cell_steps, guaranteed_drop, potential_drop
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.core.steps import Step
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Parity
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Step
+from hedgerow.queries import Conjunction, Explicit, Marginal, Parity
 
 DOMAIN = Domain((IntegerRange("x", 0, 6),))
 STEPS: tuple[Step, ...] = ("source", "sharp")

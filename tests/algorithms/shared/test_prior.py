@@ -10,18 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.prior import Prior
+from hedgerow import Prior
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.core.terms import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Tables
-from hedgerow.queries.workload import Workload
-from hedgerow.simulation.drawn import DrawnRecords
+from hedgerow.models import Histogram, Markov, Potentials
+from hedgerow.queries import Tables, Workload
+from hedgerow.simulation import DrawnRecords
 from tests.algorithms.shared.priors import prior_of
 from tests.algorithms.shared.whole_runs import without_histograms
 from tests.privacy.mutants import Mutant, killed

@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.shared.record_answers import RecordAnswers
+from hedgerow.algorithms.shared import RecordAnswers
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Measurable
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Clique, Domain, IntegerRange
+from hedgerow.models import Empirical
+from hedgerow.queries import Conjunction, Family, Measurable, Workload
 from tests.queries.strategies import workloads
 
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 2, 3, 5), strict=True))

@@ -9,15 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared.algorithm import Algorithm
+from hedgerow.algorithms.shared import Algorithm
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.domain import Clique
-from hedgerow.models import choice
-from hedgerow.models.core.model import Model
-from hedgerow.privacy.budgets.budget import Budget
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Clique
+from hedgerow.models import Model, choice
+from hedgerow.privacy import Budget
+from hedgerow.queries import Conjunction, Neighbours, Workload
 from hedgerow.release import Release
 from tests.privacy.replay import Output, ReplayNoise, Run, log_likelihood, record
 from tests.privacy.tables import DenseCounts, neighbours_of

@@ -12,21 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.small_db.enumeration import answers_of, databases, error_of_size, n_databases, size_for
-from hedgerow.algorithms.small_db.small_db import SmallDB
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import SmallDB
+from hedgerow.algorithms.shared import BETA
+from hedgerow.algorithms.small_db import answers_of
+from hedgerow.algorithms.small_db.enumeration import databases, error_of_size, n_databases, size_for
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy import curator as curator_module
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
+from hedgerow.models import Empirical
+from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise, curator as curator_module, database_sensitivity
+from hedgerow.privacy.exact import public_databases
 from hedgerow.privacy.exact.lattice import exact_answers
-from hedgerow.privacy.exact.scores import database_scores, database_sensitivity, public_databases
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy.exact.scores import database_scores
+from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from tests.algorithms.shared.whole_runs import losses
 from tests.privacy.mutants import (

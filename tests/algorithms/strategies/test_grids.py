@@ -11,26 +11,18 @@ import numpy as np
 import pytest
 from scipy.linalg import null_space
 
+from hedgerow import MWEM
 from hedgerow.algorithms.mwem.deciding import course_of
-from hedgerow.algorithms.mwem.mwem import MWEM
 from hedgerow.algorithms.mwem.settings import in_grids
-from hedgerow.algorithms.shared.plans import noise_of
-from hedgerow.algorithms.strategies import grids
-from hedgerow.algorithms.strategies.grids import Grids, grid_steps, has_levels, table_steps
-from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.shared import noise_of
+from hedgerow.algorithms.strategies import Step, grid_steps, grids, has_levels, table_steps
+from hedgerow.algorithms.strategies.grids import Grids
 from hedgerow.algorithms.strategies.trees import tree_levels
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.derived import width_level
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.tables import places_in
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange, places_in, width_level
+from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Marginal, Neighbours, Workload
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.least_squares import estimated_variances, rows_of
 

@@ -9,29 +9,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from hedgerow.algorithms.strategies.choice import strategies
+from hedgerow import svd_bound
+from hedgerow.algorithms.strategies import Aim, Strategy, predicted, prediction_lines, residual_error, strategies
 from hedgerow.algorithms.strategies.components import Closure, Components, single
 from hedgerow.algorithms.strategies.division import Estimate, divided
-from hedgerow.algorithms.strategies.parts import Aim
-from hedgerow.algorithms.strategies.strategy import Strategy
-from hedgerow.algorithms.strategies.tables import residual_error
-from hedgerow.algorithms.strategies.telling import predicted, prediction_lines
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
-from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Categorical, Clique, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.families.conjunction import Boxes
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Boxes, Marginal, Neighbours, Workload
 from tests.privacy.tables import DenseCounts
 from tests.reference.least_squares import estimated_variances, rows_of, variance_of
 

@@ -11,7 +11,8 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linprog
 
-from hedgerow.algorithms.yardsticks.game import GameSolution, Hedge, gap_bound, rounds_for, solve_game
+from hedgerow import GameSolution, solve_game
+from hedgerow.algorithms.yardsticks.game import Hedge, gap_bound, rounds_for
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 

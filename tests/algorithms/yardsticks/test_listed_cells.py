@@ -8,19 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from hedgerow import MultiplicativeWeights, svd_bound
 from hedgerow.algorithms.yardsticks import listed_cells
 from hedgerow.algorithms.yardsticks.listed_cells import listed_norm, listed_rows
-from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
-from hedgerow.algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights
 from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.domain import Domain, IntegerRange, listed_records
 from hedgerow.errors import QueryError
-from hedgerow.models.core.steps import Step
-from hedgerow.models.records.empirical import Empirical, values_at
-from hedgerow.privacy.budgets.budget import ZCDP
-from hedgerow.queries.core.query import LinearQuery
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Empirical, Step
+from hedgerow.models.records.empirical import values_at
+from hedgerow.privacy import ZCDP
+from hedgerow.queries import LinearQuery, Neighbours, Workload
 from tests.algorithms.yardsticks.test_matrix_bound import dense_bound
 from tests.models.strategies import leveled_cliques, leveled_conjunctions, leveled_domains
 from tests.queries.strategies import workloads

@@ -11,22 +11,25 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise, noisy_answers
+from hedgerow import IndependentNoise, svd_bound
+from hedgerow.algorithms.independent import noisy_answers
 from hedgerow.algorithms.yardsticks import spectrum as spectrum_module
-from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
 from hedgerow.algorithms.yardsticks.spectrum import _Core, nuclear_norm
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Categorical, Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.persons import Persons
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.queries import (
+    Conjunction,
+    Explicit,
+    ExplicitMatrix,
+    Family,
+    LinearQuery,
+    Measurable,
+    Neighbours,
+    Persons,
+    Workload,
+)
 from tests.examples import examples
 from tests.privacy.tables import DenseCounts, binary
 from tests.queries.strategies import workloads

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.yardsticks.multiplicative_weights import MultiplicativeWeights
+from hedgerow import MultiplicativeWeights
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.models.core.steps import Step
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Histogram, Markov, Step
+from hedgerow.queries import Workload
 from tests.algorithms.shared.whole_runs import ModelCounts
 from tests.reference.dense_tables import DenseTables
 

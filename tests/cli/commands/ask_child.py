@@ -20,15 +20,12 @@ import pandas as pd  # noqa: F401 - what calls need is imported here, once
 import pyarrow.csv  # noqa: F401
 import typer.rich_utils  # noqa: F401
 
-from hedgerow import privacy
+from hedgerow import OnlinePMW, SessionFile, privacy
 from hedgerow.algorithms import online_pmw
-from hedgerow.algorithms.online_pmw.file import SessionFile
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.arrays import Ints
 from hedgerow.cli.app import app
 from hedgerow.data.reading import row_filter  # noqa: F401
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.privacy import PureDP, SeededNoise
 from tests.algorithms.online_pmw.cases import skewed
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow import OnlineSession
 from hedgerow.cli.app import app
-from hedgerow.system.files import alone_with
+from hedgerow.system import alone_with
 from tests.cli.conftest import Place
 
 BUDGET = ("--epsilon", 20, "--updates", 4, "--threshold", 0.05, "--seed", 1)

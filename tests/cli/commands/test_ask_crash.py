@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.online_pmw.hold import LOST
+from hedgerow.algorithms.online_pmw import LOST
 from hedgerow.algorithms.online_pmw.state import KIND
-from hedgerow.privacy.ledger.ledger import Event, Ledger
+from hedgerow.privacy import Event, Ledger
 from hedgerow.quantities import at_most
-from hedgerow.release.container import Container
+from hedgerow.release import Container
 
 SEXES, AGES, JOBS = ("F", "M"), range(20, 26), ("clerk", "nurse")
 FIRES = "sex = 'F'"

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.audit import Finding, Severity
-from hedgerow.audit.findings import Audit
+from hedgerow.audit import Audit, Finding, Severity
 from hedgerow.cli.commands import auditing
 from tests.audit.changed import rewritten
 from tests.cli.conftest import Place

@@ -12,8 +12,7 @@ from click.testing import Result
 from hedgerow.algorithms.registry import ENTRIES, names
 from hedgerow.cli.console import showing_runs
 from hedgerow.comparison import Step
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.privacy import PureDP, Regime
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 from tests.cli.test_console import terminal

@@ -12,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from hedgerow import synthesis
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow import OnlineSession, synthesis
 from hedgerow.cli import reading
-from hedgerow.data.table import read_table, read_with
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.data import read_table, read_with
+from hedgerow.privacy import ZCDP, ApproxDP, PureDP, Register
+from hedgerow.queries import Neighbours
 from tests.cli.conftest import Place
 
 LIMIT = ("--limit", 3)

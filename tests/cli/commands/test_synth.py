@@ -12,8 +12,7 @@ import pytest
 
 from hedgerow.cli import running
 from hedgerow.errors import DataError, ReleaseError
-from hedgerow.release import Release
-from hedgerow.release.container import Container
+from hedgerow.release import Container, Release
 from tests.cli.conftest import Place
 
 

@@ -12,14 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from hedgerow.data.counting import bits, marginals as counting
-from hedgerow.data.counting.bits import count_all_parities, count_parities
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.data.counting import bits, count_all_parities, count_parities, marginals as counting
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import filled_axes
-from hedgerow.queries.families.parity import parity_scopes
+from hedgerow.queries import filled_axes, parity_scopes
 
 Ints = NDArray[np.int64]
 

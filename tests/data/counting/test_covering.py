@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.data.counting.blocks import covering_blocks
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from tests.reference.greedy_cover import greedy_cover
 
 

@@ -13,13 +13,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
+from hedgerow.data import Table
 from hedgerow.data.counting import blocks, marginals as counting, rows
 from hedgerow.data.counting.blocks import covering_blocks
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.domain import Clique, CodeSet, Domain, IntegerRange
+from hedgerow.queries import Conjunction
 
 
 def domain_of(sizes: Sequence[int]) -> Domain:

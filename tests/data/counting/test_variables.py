@@ -11,13 +11,11 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats, Ints
+from hedgerow.data import Table
 from hedgerow.data.counting import blocks, marginals as counting
 from hedgerow.data.counting.variables import over_variables
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.domain import Categorical, Clique, Derived, Domain, IntegerRange
+from hedgerow.queries import Conjunction
 from tests.models.strategies import leveled_domains
 from tests.reference.feasible_model import feasible_codes
 

@@ -14,11 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hedgerow.data import Table, read_table
 from hedgerow.data.counting import marginals as counting
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.file import domain_from_mapping
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import (
     ColumnError,
     ConfigError,

@@ -10,10 +10,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.data.reading.places import open_place, shown_address
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import open_place, scan_table
+from hedgerow.data.reading.places import shown_address
+from hedgerow.domain import Categorical, Domain, IntegerRange
 from hedgerow.errors import ColumnError, DataError, OutOfRangeError, QueryError, UnreadableTableError
 
 A = Domain([IntegerRange("a", 0, 5)])

@@ -11,18 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Workload
-from hedgerow.data import ReadOptions
-from hedgerow.data.reading.batches import Coding, Encoding
-from hedgerow.data.reading.readers import Reader
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import Counts, Progress, ScannedTable, Wanted, counted
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import ReadOptions, ScannedTable, Table, scan_table
+from hedgerow.data.reading import Coding, Encoding, Reader
+from hedgerow.data.scanning.scan import Counts, Progress, Wanted, counted
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, CountColumnError, DataError, MarginalTooLargeError
-from hedgerow.privacy.curator import Curator
-from hedgerow.queries.core.query import Marginal
-from hedgerow.system.machine import ahead
+from hedgerow.privacy import Curator
+from hedgerow.queries import Marginal
+from hedgerow.system import ahead
 from tests.data.sources import DOMAIN, table_of
 
 BINARY = Domain([IntegerRange(name, 0, 1) for name in "abc"])

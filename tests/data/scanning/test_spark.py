@@ -12,13 +12,9 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.data import ReadOptions
-from hedgerow.data.labels import read_labels
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.scanning.scan import Counts, ScannedTable, Wanted
-from hedgerow.data.table import Table, read_table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import ReadOptions, ScannedTable, Table, read_labels, read_table, scan_table
+from hedgerow.data.scanning.scan import Counts, Wanted
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import (
     BrokenRuleError,
     ColumnError,

@@ -11,9 +11,8 @@ import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
-from hedgerow.data.scanning.chunks import scan_table
+from hedgerow.data import read_table, scan_table
 from hedgerow.data.scanning.spark_texts import MOST_COLUMNS, Listed, Lookup, expected_texts, spark_hash
-from hedgerow.data.table import read_table
 from hedgerow.domain import Attribute, Binned, Categorical, Domain, IntegerRange, domain_from_mapping, encoder
 from hedgerow.errors import DataError
 

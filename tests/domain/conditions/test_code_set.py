@@ -6,14 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.conditions.text import condition
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Binned, Categorical, CodeSet, Domain, IntegerRange
+from hedgerow.domain.conditions import condition
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction, canonical, parse_predicate, query_key
 
 HUGE = Domain(
     (IntegerRange("ip", -5, 2**32 - 6, missing="?"), IntegerRange("far", 0, 2**62), Categorical("sex", ("F", "M")))

@@ -11,23 +11,22 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError
-from hedgerow.models.choice import wants_classes
+from hedgerow.models import (
+    Histogram,
+    Markov,
+    Model,
+    Potentials,
+    Proximal,
+    Refit,
+    Sweeps,
+    ValueClasses,
+    refit,
+    wants_classes,
+)
 from hedgerow.models.classes import answers as module
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.model import Model
-from hedgerow.models.core.terms import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, Parity
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity, Workload
 from tests.examples import examples
 from tests.models.contract import LeveledContract, Makes, ModelContract
 from tests.models.strategies import (

@@ -8,11 +8,8 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import records as sampling
-from hedgerow.models.core.model import Model
-from hedgerow.models.core.records import SamplingMethod, batches, positions
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.records.empirical import Empirical
+from hedgerow.models import Empirical, Histogram, Model, SamplingMethod, batches
+from hedgerow.models.core import positions, records as sampling
 from tests.models.strategies import domain_of
 
 

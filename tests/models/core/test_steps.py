@@ -8,17 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.core.model import Model
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Histogram, Markov, Model, Proximal, refit
 from hedgerow.models.core.steps import Run, implicit, marginal_step, query_step
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.dense.kernels import implicit_step
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement
+from hedgerow.models.dense import implicit_step
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 
 lengths = st.floats(-6, 12).map(lambda exponent: 10.0**exponent)
 seeds = st.integers(0, 10_000)

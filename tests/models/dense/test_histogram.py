@@ -12,16 +12,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.models.core import memory
-from hedgerow.models.core.memory import required_bytes
-from hedgerow.models.core.model import KINDS, Kind, Model
+from hedgerow.models import Histogram, Model
+from hedgerow.models.core import KINDS, Kind, memory, required_bytes
 from hedgerow.models.dense import cells, histogram as histograms, layout as layouts
-from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import RowLayout
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction
 from tests.examples import examples
 from tests.models.contract import LeveledContract, Makes, ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, leveled_domains, leveled_queries

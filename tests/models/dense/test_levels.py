@@ -7,18 +7,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import ConfigError
-from hedgerow.models.core.model import KINDS, Kind
-from hedgerow.models.core.terms import Potentials
+from hedgerow.models import Histogram, Potentials
+from hedgerow.models.core import KINDS, Kind
 from hedgerow.models.dense.cells import Weights
-from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.dense.layout import RowLayout
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.release.content import StoredModel, model_to_dict
+from hedgerow.queries import Conjunction
+from hedgerow.release import StoredModel, model_to_dict
 from tests.examples import examples
 from tests.models.strategies import (
     domain_of,

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Clique, Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.feasible import possible_cells
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange, possible_cells
 from hedgerow.models.fit import agreement
 from hedgerow.models.fit.agreement import agreed
 from tests.reference.feasible_records import design, random_domain

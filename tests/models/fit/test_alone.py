@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Constraint, Domain
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.domain import Constraint, Domain, IntegerRange
+from hedgerow.models import Histogram, Proximal, refit
 from hedgerow.models.fit import refit as refit_module
 from hedgerow.models.fit.alone import fitted_alone
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Onward, Proximal
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement
+from hedgerow.models.fit.rules import Onward
+from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of
 
 RULE = Proximal(c=2.0, polish=3)
@@ -69,7 +66,8 @@ def test_repeats_of_the_last_step_of_a_lone_table_change_nothing() -> None:
 
 def run_phase(model: Histogram, measured: Measurement, phase: object) -> None:
     """The steps one by one, where a repeated step moves with the last answer in the place of the value."""
-    from hedgerow.models.core.steps import Phase, Run, implicit, joint
+    from hedgerow.models.core import Phase
+    from hedgerow.models.core.steps import Run, implicit, joint
 
     assert isinstance(phase, Phase)
     steps = Run([measured.target], [phase.targets], phase.rates.tolist(), [None])

@@ -8,11 +8,9 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange, width_level
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.chains import Chain, estimated, nested
+from hedgerow.models import Histogram, Proximal, estimated, refit
+from hedgerow.models.fit.chains import Chain, nested
 from hedgerow.models.fit.nested import Nested
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal
 from hedgerow.queries import Blocks, Marginal, Measurement, NoiseKind
 from tests.reference.nested_fit import optimum
 

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Constraint, Domain, IntegerRange
 from hedgerow.models.fit import consistency
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain
 

@@ -9,15 +9,9 @@ import pytest
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Constraint, Domain, IntegerRange
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core import Model
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models import Histogram, Markov, Model, Proximal, ValueClasses, refit
 from hedgerow.models.fit.discrepancy import held_back
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurement
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
 
 TOTAL = 20_000.0
 ADAPTED = Proximal(adapted=True)

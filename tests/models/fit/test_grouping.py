@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.domain.domain import Domain
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.domain import Domain
+from hedgerow.models import Histogram, Sweeps, refit
 from hedgerow.models.fit import grouping
 from hedgerow.models.fit.grouping import grouped
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurable, Measurement
+from hedgerow.queries import Marginal, Measurable, Measurement, NoiseKind
 from tests.examples import examples
 from tests.models.strategies import leveled_cliques, leveled_domains, leveled_queries
 

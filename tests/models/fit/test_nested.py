@@ -10,22 +10,13 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.rules import impossible
+from hedgerow.domain import Derived, Domain, IntegerRange, impossible, width_level
 from hedgerow.errors import ConfigError
-from hedgerow.models.classes.value_classes import ValueClasses
-from hedgerow.models.core.model import Model
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models import Histogram, Markov, Model, Proximal, Stretched, Sweeps, ValueClasses, refit
 from hedgerow.models.fit.chains import nested
 from hedgerow.models.fit.consistency import consistent
 from hedgerow.models.fit.nested import Nested
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Stretched, Sweeps
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement
+from hedgerow.queries import Conjunction, Marginal, Measurable, Measurement, NoiseKind
 from tests.reference.feasible_model import FeasibleModel
 from tests.reference.nested_fit import optimum
 

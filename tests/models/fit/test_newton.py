@@ -12,18 +12,13 @@ from scipy.optimize import minimize
 
 import hedgerow.models.fit.refit as refit_module
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.dense.kernels import solve_positive
+from hedgerow.models import Histogram, Markov, Newton, Proximal, refit
+from hedgerow.models.dense import solve_positive
 from hedgerow.models.fit import newton
-from hedgerow.models.fit.newton import Newton, covariances, solvable
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement, Parity
-from hedgerow.queries.families.parity import walsh_hadamard
+from hedgerow.models.fit.newton import covariances, solvable
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity, walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.dense_model import over_domain

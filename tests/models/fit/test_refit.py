@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import steps as steps_module
-from hedgerow.models.core.memory import required_bytes
-from hedgerow.models.core.terms import components
+from hedgerow.models import Histogram, Markov, Proximal, Refit, Sweeps, refit
+from hedgerow.models.core import components, required_bytes, steps as steps_module
 from hedgerow.models.dense import layout
-from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import grouping
 from hedgerow.models.fit.consistency import consistent
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal, Measurable, Measurement, Parity
+from hedgerow.queries import (
+    Blocks,
+    Conjunction,
+    Explicit,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    NoiseKind,
+    Parity,
+)
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import DenseModel, over_domain
 

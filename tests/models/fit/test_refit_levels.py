@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.domain import Constraint, Derived, Domain, IntegerRange
+from hedgerow.models import Histogram, Newton, Proximal, Refit, Sweeps, refit
 from hedgerow.models.fit import grouping
-from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurable, Measurement, Parity
+from hedgerow.models.fit.newton import solvable
+from hedgerow.queries import Conjunction, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
 from tests.models.strategies import leveled_domains
 from tests.models.tree_fit.test_levels import TOTAL, close, noisy

@@ -11,16 +11,11 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Domain
-from hedgerow.models.core import Model
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.domain import Domain
+from hedgerow.models import Histogram, Markov, Model, Proximal, refit
 from hedgerow.models.fit import stopping
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.fit.stopping import LENGTHS, LONGER, Path, signs, stopped
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement, Parity
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
 

@@ -9,18 +9,14 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.derived import Clique
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.rules import impossible
+from hedgerow.domain import Clique, Domain, impossible
 from hedgerow.errors import ModelTooLargeError
+from hedgerow.models import Parts, Proximal, overlaid
 from hedgerow.models.fit.agreement import agreed
-from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.overlays import estimate, shared
-from hedgerow.models.overlays.estimate import averaged, overlaid
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.overlays.estimate import averaged
 from hedgerow.models.overlays.projection import nearest
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.locally_consistent import estimates, nearest_positive

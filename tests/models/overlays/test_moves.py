@@ -11,18 +11,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Clique, Domain
-from hedgerow.models.core.records import Codes
-from hedgerow.models.fit.rules import Proximal
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
+from hedgerow.models import Codes, Markov, Overlay, Proximal, overlaid
 from hedgerow.models.overlays import moves as module
-from hedgerow.models.overlays.estimate import overlaid
 from hedgerow.models.overlays.moves import Moves
 from hedgerow.models.overlays.moves_kernels import count, sweep
-from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.trees.markov import Markov
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 from tests.examples import examples
 from tests.models.strategies import domain_of, leveled_domains

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.choice import Footprint, over_tables
-from hedgerow.models.core.model import Model
-from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.overlays.parts import Parts
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import AnswersParities, Conjunction, Marginal, Parity, Tables
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Footprint, JunctionTree, Markov, Model, Overlay, Parts, over_tables
+from hedgerow.queries import AnswersParities, Conjunction, Marginal, Parity, Tables, Workload
 from tests.models.strategies import domain_of
 
 DOMAIN = domain_of(2, 3, 2, 2)

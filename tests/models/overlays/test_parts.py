@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.models.overlays.parts import Parts, basis, can_hold, can_hold_table, largest, table_cells
-from hedgerow.queries.core.query import Conjunction, Marginal, Parity
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.models import Parts, can_hold_table, table_cells
+from hedgerow.models.overlays import can_hold
+from hedgerow.models.overlays.parts import basis, largest
+from hedgerow.queries import Conjunction, Marginal, Parity
 from tests.models.strategies import domain_of
 
 

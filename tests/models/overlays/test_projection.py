@@ -10,10 +10,8 @@ import pytest
 
 from hedgerow.data import read_table
 from hedgerow.domain import read_domain
-from hedgerow.models.fit.rules import Proximal
+from hedgerow.models import Parts, Proximal, overlaid
 from hedgerow.models.overlays import projection
-from hedgerow.models.overlays.estimate import overlaid
-from hedgerow.models.overlays.parts import Parts
 from hedgerow.models.overlays.projection import nearest
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models import Parts
 from hedgerow.models.overlays.shared import common
 from tests.models.strategies import domain_of
 

@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Constraint, Domain, IntegerRange
 from hedgerow.errors import ConfigError, DamagedReleaseError, MarginalTooLargeError, QueryError
-from hedgerow.models.core.model import Model
+from hedgerow.models import Empirical, Model
 from hedgerow.models.records import empirical
-from hedgerow.models.records.empirical import Empirical, cells_of, holding, values_at
-from hedgerow.queries.workload import Workload
-from hedgerow.release.content import StoredModel, model_to_dict
+from hedgerow.models.records.empirical import cells_of, holding, values_at
+from hedgerow.queries import Workload
+from hedgerow.release import StoredModel, model_to_dict
 from tests.models.contract import LeveledContract, Makes, ModelContract
 from tests.models.strategies import cliques, conjunctions, domain_of, domains, queries
 from tests.reference.dense_model import over_domain

@@ -9,21 +9,12 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import width_level
-from hedgerow.domain.domain import Domain
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.tree_fit import layout as layout_module
-from hedgerow.models.tree_fit.fit import TreeFit
+from hedgerow.domain import Constraint, Domain, IntegerRange, width_level
+from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, Refit, Sweeps, refit
+from hedgerow.models.tree_fit import TreeFit, layout as layout_module
 from hedgerow.models.tree_fit.layout import WalkLayout
-from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import LinearQuery, Marginal, Measurable, Measurement
+from hedgerow.models.trees import Beliefs
+from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement, NoiseKind
 from tests.examples import examples
 from tests.models.strategies import domain_of, leveled_cliques, leveled_domains, leveled_queries
 from tests.models.tree_fit.test_tree_fit import with_hosts_everywhere, without_fallback

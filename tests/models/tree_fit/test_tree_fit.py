@@ -12,23 +12,17 @@ from hypothesis import assume, given, settings, strategies as st
 from scipy.special import wrightomega
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
+from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, Refit, Sweeps, refit
 from hedgerow.models.core.steps import marginal_step
-from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.fit import refit as refit_module
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Refit, Sweeps
-from hedgerow.models.tree_fit import hosts as tree_hosts, layout as layout_module
-from hedgerow.models.tree_fit.fit import TreeFit
+from hedgerow.models.tree_fit import TreeFit, hosts as tree_hosts, layout as layout_module
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.tree_fit.omega_kernels import exps, logs, omega, omegas
 from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
-from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurable, Measurement, Parity
+from hedgerow.models.trees import Beliefs
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
 from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth
 from tests.models.strategies import cliques, domain_of, queries

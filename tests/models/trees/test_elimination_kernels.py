@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from hedgerow.models import JunctionTree
+from hedgerow.models.trees import Forest
 from hedgerow.models.trees.elimination_kernels import _add_products, products, separator_maps
-from hedgerow.models.trees.forest import Forest
-from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.models.strategies import domain_of
 
 

@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
 from hedgerow.errors import DomainError
+from hedgerow.models import Growth, JunctionTree, Markov
 from hedgerow.models.trees import growth
-from hedgerow.models.trees.growth import Growth, grown_tree
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov
+from hedgerow.models.trees.growth import grown_tree
 from hedgerow.queries import filled_axes
 from tests.models.strategies import domain_of
 

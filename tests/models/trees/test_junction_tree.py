@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.models.core.terms import components
-from hedgerow.models.trees.elimination import plan, width
-from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models import JunctionTree, plan
+from hedgerow.models.core import components
+from hedgerow.models.trees.elimination import width
 from tests.models.strategies import domain_of
 
 

@@ -11,9 +11,8 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange, summed
 from hedgerow.errors import ImpossibleRowError
-from hedgerow.models.core.records import SamplingMethod
+from hedgerow.models import JunctionTree, SamplingMethod
 from hedgerow.models.trees import sampling
-from hedgerow.models.trees.junction_tree import JunctionTree
 from tests.reference.feasible_model import FeasibleModel
 
 METHODS = [SamplingMethod.SYSTEMATIC, SamplingMethod.INDEPENDENT]

@@ -10,18 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.constraint import Constraint
-from hedgerow.domain.derived import Derived, width_level
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import DomainError
+from hedgerow.models import JunctionTree, Markov, Model
 from hedgerow.models.core import memory
-from hedgerow.models.core.model import Model
 from hedgerow.models.trees import answers as tree_answers, elimination, placing, present
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov
 from hedgerow.models.trees.ties import Ties
-from hedgerow.queries.core.query import Conjunction, Parity
+from hedgerow.queries import Conjunction, Parity
 from tests.examples import examples
 from tests.models.contract import LeveledContract
 from tests.models.strategies import leveled_cliques, leveled_conjunctions, leveled_domains, leveled_queries

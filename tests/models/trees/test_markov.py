@@ -11,22 +11,13 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
+from hedgerow.models import Histogram, JunctionTree, Markov, Model, Potentials, Proximal, Sweeps, refit
 from hedgerow.models.core import memory
-from hedgerow.models.core.model import Model
-from hedgerow.models.core.terms import Potentials
-from hedgerow.models.dense.histogram import Histogram
-from hedgerow.models.fit.refit import refit
-from hedgerow.models.fit.rules import Proximal, Sweeps
-from hedgerow.models.trees import answers as tree_answers, markov
-from hedgerow.models.trees.beliefs import Beliefs
-from hedgerow.models.trees.junction_tree import JunctionTree
-from hedgerow.models.trees.markov import Markov, markov_bytes
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Marginal, Measurement, Parity
-from hedgerow.release.content import model_to_dict
+from hedgerow.models.trees import Beliefs, answers as tree_answers, markov, markov_bytes
+from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
+from hedgerow.release import model_to_dict
 from tests.examples import examples
 from tests.models.contract import ModelContract
 from tests.models.strategies import conjunctions, domain_of, domains, queries

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models.dense.histogram import Histogram
+from hedgerow.models import Histogram, Markov
 from hedgerow.models.trees import parities as tree_parities
-from hedgerow.models.trees.markov import Markov
-from hedgerow.queries.core.query import Parity
-from hedgerow.queries.families.parity import parity_scopes
+from hedgerow.queries import Parity, parity_scopes
 from tests.examples import examples
 from tests.models.strategies import domain_of
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
+from hedgerow.models import Histogram, Markov, SamplingMethod
 from hedgerow.models.core import records as sampling
-from hedgerow.models.core.records import SamplingMethod
-from hedgerow.models.dense.histogram import Histogram
 from hedgerow.models.trees import sampling as tree_sampling
-from hedgerow.models.trees.markov import Markov
 from tests.models.strategies import domain_of
 
 METHODS = ["systematic", "independent"]

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.domain import Constraint, Domain, IntegerRange
 from hedgerow.errors import DomainError
-from hedgerow.models.trees.junction_tree import JunctionTree
+from hedgerow.models import JunctionTree
 from hedgerow.models.trees.support import Support
 
 NAMES = "abcdef"

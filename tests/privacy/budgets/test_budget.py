@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_from_dict
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.budgets.gaussian import epsilon_of_half_square
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, budget_from_dict, epsilon_of
+from hedgerow.privacy.budgets import epsilon_of_half_square
+from hedgerow.queries import Neighbours
 
 BUDGETS: tuple[Budget, ...] = (
     PureDP(0.5),

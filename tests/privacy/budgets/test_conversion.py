@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 from scipy.special import log_ndtr
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.conversion import delta_of, epsilon_of, log_delta, rho_of
+from hedgerow.privacy import epsilon_of, rho_of
+from hedgerow.privacy.budgets.conversion import delta_of, log_delta
 
 RHOS = (1e-6, 1e-3, 1 / 32, 0.3, 2.0, 40.0)
 DELTAS = (1e-12, 1e-6, 1e-3, 0.1)

@@ -16,12 +16,12 @@ from scipy.stats import norm
 
 import hedgerow.privacy.budgets.gaussian as gaussian_module
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy import epsilon_of, rho_of
+from hedgerow.privacy.budgets import epsilon_of_half_square
 from hedgerow.privacy.budgets.gaussian import (
     bounded_range_gdp,
     delta_of_mu,
     discrete_gdp,
-    epsilon_of_half_square,
     epsilon_of_mu,
     half_square,
     mu_of,

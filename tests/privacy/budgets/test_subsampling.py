@@ -16,26 +16,28 @@ from scipy.stats import chi2
 
 import hedgerow.privacy.budgets.subsampling as subsampling_module
 import hedgerow.privacy.mechanisms.selection as selection_module
-from hedgerow.algorithms.dual_query.dual_query import DualQuery
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM, DualQuery
 from hedgerow.arrays import Floats, Ints
-from hedgerow.data.source import RecordSource
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import RecordSource, Table
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetError, ConfigError
-from hedgerow.models.records.empirical import Empirical
-from hedgerow.privacy import QueryDraws
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, PureDP, budget_from_dict
-from hedgerow.privacy.budgets.conversion import epsilon_of
-from hedgerow.privacy.budgets.subsampling import Subsampled, amplified, secret_positions
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow.models import Empirical
+from hedgerow.privacy import (
+    ZCDP,
+    ApproxDP,
+    Curator,
+    Event,
+    PureDP,
+    QueryDraws,
+    SeededNoise,
+    SparseVector,
+    Subsampled,
+    budget_from_dict,
+    epsilon_of,
+)
+from hedgerow.privacy.budgets.subsampling import amplified, secret_positions
 from hedgerow.quantities import at_most
-from hedgerow.queries.core.query import Marginal
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Marginal, Workload
 from hedgerow.release import Release
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.randomness.laws import exponential_log_law

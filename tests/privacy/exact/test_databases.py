@@ -10,11 +10,8 @@ from scipy.special import logsumexp
 
 from hedgerow.arrays import Floats
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Workload
 from tests.privacy.randomness.laws import exponential_log_law
 from tests.privacy.randomness.test_laws import pairs
 from tests.privacy.replay import ExplodingNoise

@@ -20,19 +20,27 @@ from scipy.special import logsumexp
 import hedgerow.privacy.curator as curator_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 import hedgerow.privacy.randomness.draws as draws_module
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ConfigError
-from hedgerow.models.fit.rules import Sweeps
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.privacy.mechanisms.selection import MANY, ExponentialMechanism, IndependentDraws, selection_by
-from hedgerow.privacy.randomness.draws import SLACK, softmax_draws
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.models import Sweeps
+from hedgerow.privacy import (
+    SLACK,
+    ZCDP,
+    Budget,
+    Curator,
+    Event,
+    ExponentialMechanism,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    Regime,
+    SeededNoise,
+)
+from hedgerow.privacy.mechanisms import IndependentDraws, selection_by
+from hedgerow.privacy.mechanisms.selection import MANY
+from hedgerow.privacy.randomness.draws import softmax_draws
+from hedgerow.queries import Neighbours, Workload
 from tests.algorithms.shared.whole_runs import losses_stay_below_the_charge
 from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mutants import Mutant, drawing, killed

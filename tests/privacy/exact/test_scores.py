@@ -8,20 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy.exact.scores import (
-    GRID,
-    EqualUnits,
-    grid_differences,
-    grid_errors,
-    public_answers,
-    public_offsets,
-)
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GRID
+from hedgerow.privacy.exact import EqualUnits
+from hedgerow.privacy.exact.scores import grid_differences, grid_errors, public_answers, public_offsets
+from hedgerow.queries import Neighbours, Persons, Weight, Workload
 from tests.examples import examples
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
 

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy import MeasuredQuery, RecordCount, WorstCandidate
-from hedgerow.privacy.ledger.ledger import Event, Ledger, LedgerView
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
+from hedgerow.privacy import Event, Ledger, LedgerView, MeasuredQuery, RecordCount, WorstCandidate
+from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 
 
 def event(charge: float = 0.25, **changes: Any) -> Event:

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy import ErrorFigure, FrequentLabels, MeasuredQuery
-from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy import ErrorFigure, Event, FrequentLabels, Ledger, MeasuredQuery, PureDP
 from hedgerow.privacy.ledger import paid
-from hedgerow.privacy.ledger.ledger import Event, Ledger
 from hedgerow.privacy.mechanisms import events as mechanisms
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Marginal, Measurement
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity
+from hedgerow.queries import ExplicitMatrix, Marginal, Measurement, Neighbours, NoiseKind
+from hedgerow.queries.core.sensitivity import Sensitivity
 from hedgerow.queries.families import explicit
-from hedgerow.queries.families.explicit import ExplicitMatrix
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import DenseCounts, binary
 

@@ -14,24 +14,26 @@ import pytest
 import hedgerow
 from hedgerow.errors import QueryError, UnpaidNoiseError
 from hedgerow.privacy import (
+    GRID,
+    ZCDP,
+    Budget,
+    Curator,
+    Event,
     FrequentLabels,
+    Ledger,
     MeasuredQuery,
+    OpenDPNoise,
+    PureDP,
     QuantileCuts,
     QueryDraws,
     Question,
+    SeededNoise,
+    SparseVector,
     ThresholdTests,
     WorstCandidate,
 )
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.exact.scores import GRID
-from hedgerow.privacy.ledger.ledger import Event, Ledger
-from hedgerow.privacy.ledger.paid import PaidNoise
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import OpenDPNoise, SeededNoise
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy.ledger import PaidNoise
+from hedgerow.queries import Conjunction, Explicit, Family, Marginal, Workload
 from tests.privacy.tables import DenseCounts, binary
 
 DOMAIN = binary(2)

@@ -13,12 +13,10 @@ import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.additive_noise as additive_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 import hedgerow.privacy.mechanisms.sparse_vector as sparse_module
-from hedgerow.privacy.budgets.charging import bounded_range_rho, pure_rho
-from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.privacy import ExponentialMechanism, Regime, SparseVector, bounded_range_rho, pure_rho
 from hedgerow.privacy.curator import Mechanism
-from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip, Selection
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
+from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
 from tests.privacy.mechanisms.exact_costs import cost
 from tests.privacy.mutants import Mutant, Patch
 

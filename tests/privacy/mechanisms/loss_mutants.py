@@ -17,14 +17,9 @@ import pytest
 import hedgerow.privacy.exact.scores as scores_module
 import hedgerow.privacy.watch as watch_module
 from hedgerow.errors import BudgetError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.exact.scores import GRID, EqualUnits, EqualWidths
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.queries.core.query import Explicit, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GRID, ZCDP, Budget, Curator, EqualWidths, NoiseSource, PureDP, SeededNoise, SparseVector
+from hedgerow.privacy.exact import EqualUnits
+from hedgerow.queries import Explicit, Neighbours, Parity, Workload
 from tests.privacy.accountant import Witness, check_run, listening, moved_within, settle
 from tests.privacy.mechanisms.sparse_vector_mutants import events_of_any_relation
 from tests.privacy.mutants import Mutant, drawing

@@ -19,18 +19,20 @@ import pytest
 import hedgerow.privacy.watch as watch_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetError, QueryError, WatchClosedError
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.exact.scores import GRID, EqualWidths
-from hedgerow.privacy.mechanisms.selection import IndependentDraws
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, SeededNoise
-from hedgerow.privacy.watch import Watch, WatchState
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, of_query
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import (
+    GRID,
+    Curator,
+    EqualWidths,
+    NoiseSource,
+    PureDP,
+    Regime,
+    SeededNoise,
+    SparseVector,
+    Watch,
+    WatchState,
+)
+from hedgerow.privacy.mechanisms import IndependentDraws
+from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Neighbours, Workload, of_query
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, drawing, unpaid
 from tests.privacy.replay import ExplodingNoise, Output, ReplayNoise, ScriptedNoise, log_likelihood, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

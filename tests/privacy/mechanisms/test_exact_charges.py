@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from hedgerow.privacy.budgets.regime import Regime
+from hedgerow.privacy import GRID, SLACK, AdditiveNoise, ExponentialMechanism, Regime, SparseVector
 from hedgerow.privacy.curator import Mechanism
-from hedgerow.privacy.exact.scores import GRID
-from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import ExponentialMechanism, IndependentDraws, PermuteAndFlip
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.draws import SLACK
+from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
+from hedgerow.privacy.mechanisms.selection import PermuteAndFlip
 from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mechanisms.charge_mutants import MUTANTS, charge_covers_the_cost, every_charge_covers_its_cost
 from tests.privacy.mechanisms.exact_costs import cost, pure_rho

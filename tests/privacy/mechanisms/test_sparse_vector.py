@@ -19,20 +19,25 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError, HedgerowError, QueryError, WatchClosedError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.exact.scores import GRID
-from hedgerow.privacy.ledger.ledger import Ledger
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.watch import Side, Watch, WatchState
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import (
+    GRID,
+    ZCDP,
+    Budget,
+    Curator,
+    Ledger,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    Regime,
+    SeededNoise,
+    SparseVector,
+    Watch,
+    WatchState,
+)
+from hedgerow.privacy.watch import Side
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity, Workload
 from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mechanisms.watch_law import exceeds_log_law
 from tests.privacy.replay import ExplodingNoise, Output, Run, ScriptedNoise, log_likelihood, record, record_answers

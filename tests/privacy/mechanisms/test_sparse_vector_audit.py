@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binom, chi2
 
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.sparse_vector import SparseVector
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.queries.core.query import Conjunction
-from hedgerow.queries.core.sensitivity import Neighbours
+from hedgerow.privacy import Curator, NoiseSource, OpenDPNoise, PureDP, SeededNoise, SparseVector
+from hedgerow.queries import Conjunction, Neighbours
 from tests.privacy.replay import log_likelihood, record_answers
 from tests.privacy.tables import DenseCounts, binary
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hedgerow.privacy.randomness.source import NoiseSource
+from hedgerow.privacy import NoiseSource
 from tests.privacy.randomness.laws import laplace_log_pmf
 from tests.privacy.replay import Output, ReplayNoise
 from tests.privacy.tables import DenseCounts, binary

@@ -14,14 +14,10 @@ from scipy.special import logsumexp
 import hedgerow.privacy.randomness.draws as draws_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.mechanisms.selection import IndependentDraws
-from hedgerow.privacy.randomness.draws import SLACK, softmax_draws
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import SLACK, ZCDP, Budget, Curator, NoiseSource, OpenDPNoise, PureDP, Regime, SeededNoise
+from hedgerow.privacy.mechanisms import IndependentDraws
+from hedgerow.privacy.randomness.draws import softmax_draws
+from hedgerow.queries import Neighbours, Workload
 from tests.privacy.randomness.laws import exponential_log_law
 from tests.privacy.randomness.test_laws import pairs
 from tests.privacy.randomness.test_source import fits

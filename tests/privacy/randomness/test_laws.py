@@ -9,13 +9,8 @@ import pytest
 from scipy.special import logsumexp
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator, Law
-from hedgerow.privacy.randomness.source import NoiseSource
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Explicit, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import ZCDP, Budget, Curator, Law, NoiseSource, PureDP
+from hedgerow.queries import Explicit, Measurable, Neighbours, NoiseKind, Workload
 from tests.privacy.randomness.laws import exponential_log_law, permute_and_flip_log_law
 from tests.privacy.replay import privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary, histograms, neighbours_of

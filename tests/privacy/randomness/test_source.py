@@ -16,8 +16,8 @@ import pytest
 from scipy.stats import chi2
 
 from hedgerow.audit import origin
+from hedgerow.privacy import SECURE_SOURCE, NoiseSource, OpenDPNoise, SeededNoise, name_of_source
 from hedgerow.privacy.randomness import source as sources
-from hedgerow.privacy.randomness.source import SECURE_SOURCE, NoiseSource, OpenDPNoise, SeededNoise, name_of_source
 from tests.privacy.randomness.laws import (
     exponential_log_law,
     gaussian_log_pmf,
@@ -203,9 +203,8 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
     """Its own privacy maps, from the scale it samples with, never pass our charges."""
     import opendp.prelude as dp
 
-    from hedgerow.privacy.budgets.regime import Regime
-    from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise
-    from hedgerow.privacy.mechanisms.selection import ExponentialMechanism
+    from hedgerow.privacy import ExponentialMechanism, Regime
+    from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 
     dp.enable_features("contrib")
     integers = dp.vector_domain(dp.atom_domain(T="i64"))

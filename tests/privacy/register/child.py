@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.mwem import MWEM
+from hedgerow import MWEM
 from hedgerow.errors import RegisterExceededError
-from hedgerow.privacy.budgets.budget import PureDP
+from hedgerow.privacy import PureDP, Register
 from hedgerow.privacy.register import file as register_file
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Workload
 from tests.privacy.tables import DenseCounts, binary
 
 

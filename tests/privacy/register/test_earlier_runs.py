@@ -12,18 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import MWEM, IndependentNoise, OnlinePMW
 from hedgerow.comparison import compare
-from hedgerow.data.scanning.chunks import scan_table
-from hedgerow.data.table import Table
+from hedgerow.data import Table, scan_table
 from hedgerow.errors import ConfigError, UnregisteredWarning
-from hedgerow.privacy.budgets.budget import ZCDP, PureDP
-from hedgerow.privacy.randomness.source import OpenDPNoise, SeededNoise
+from hedgerow.privacy import ZCDP, OpenDPNoise, PureDP, Register, SeededNoise
 from hedgerow.privacy.register import earlier_runs
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import Workload
 from tests.privacy.tables import binary
 
 DOMAIN = binary(2)

@@ -21,10 +21,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.independent.independent_noise import IndependentNoise
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineSession
+from hedgerow import MWEM, IndependentNoise, OnlinePMW, OnlineSession
 from hedgerow.errors import (
     BudgetExceededError,
     ConfigError,
@@ -33,17 +30,28 @@ from hedgerow.errors import (
     RegisterError,
     RegisterExceededError,
 )
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, Limit, PureDP
-from hedgerow.privacy.budgets.conversion import epsilon_of, rho_of
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    Contents,
+    Limit,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    Regime,
+    Register,
+    SeededNoise,
+    Subsampled,
+    epsilon_of,
+    rho_of,
+)
 from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of, pure_gdp
-from hedgerow.privacy.budgets.regime import Regime
-from hedgerow.privacy.budgets.subsampling import Subsampled, amplified
-from hedgerow.privacy.randomness.source import NoiseSource, OpenDPNoise, SeededNoise
-from hedgerow.privacy.register.entries import Contents, charge_of, fixed_of
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.queries.workload import Workload
-from hedgerow.system.chain import link, start_of
+from hedgerow.privacy.budgets.subsampling import amplified
+from hedgerow.privacy.register.entries import charge_of, fixed_of
+from hedgerow.queries import Neighbours, Workload
+from hedgerow.system import link, start_of
 from tests.privacy.tables import DenseCounts, binary
 
 DOMAIN = binary(2)

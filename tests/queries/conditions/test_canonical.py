@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity, canonical, query_key
 from tests.examples import examples
 
 SIZES = {"a": 2, "b": 3, "c": 2}

@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.conditions.count_statement import MAX_LENGTH, count_sql, parse_count
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import Conjunction, Explicit, Parity
+from hedgerow.queries import Conjunction, Explicit, Parity, canonical, parse_count, parse_predicate, query_key
+from hedgerow.queries.conditions.count_statement import MAX_LENGTH, count_sql
 from tests.queries.strategies import conjunctions, domains
 
 PEOPLE = Domain(

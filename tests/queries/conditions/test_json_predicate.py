@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from hedgerow.domain.conditions.tree import MAX_DEPTH
+from hedgerow.domain.conditions import MAX_DEPTH
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.json_predicate import MAX_PARTS, parse_json_predicate
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import Conjunction, Explicit
+from hedgerow.queries import Conjunction, Explicit, parse_json_predicate, parse_predicate
+from hedgerow.queries.conditions.json_predicate import MAX_PARTS
 from tests.queries.conditions.test_predicate import PEOPLE
 
 MALE = {"attribute": "sex", "op": "=", "value": "Male"}

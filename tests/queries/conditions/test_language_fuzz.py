@@ -16,15 +16,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange, Value
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.domain.attribute import Value
 from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.conditions.count_statement import count_sql, parse_count
-from hedgerow.queries.conditions.json_predicate import parse_json_predicate
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import LinearQuery
+from hedgerow.queries import LinearQuery, canonical, parse_count, parse_json_predicate, parse_predicate, query_key
+from hedgerow.queries.conditions.count_statement import count_sql
 from tests.examples import examples
 
 if TYPE_CHECKING:

@@ -12,12 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
-from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Attribute, Binned, Categorical, CodeSet, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core.query import Conjunction, Explicit
+from hedgerow.queries import Conjunction, Explicit, parse_predicate
 from tests.queries.strategies import conjunctions, domains
 
 PEOPLE = Domain(

@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.domain.attribute import Binned, Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.domain.scales import Calendar, Decimals
+from hedgerow.domain import Binned, Calendar, Categorical, Decimals, Domain, IntegerRange
 from hedgerow.errors import QueryError
+from hedgerow.queries import Blocks, Groups, Marginal, is_select, parse_predicate, parse_select
 from hedgerow.queries.conditions.count_statement import MAX_LENGTH
-from hedgerow.queries.conditions.groups import Groups
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.conditions.select_statement import is_select, parse_select
-from hedgerow.queries.core.blocks import Blocks
-from hedgerow.queries.core.query import Marginal
 from tests.privacy.tables import DenseCounts
 
 PEOPLE = Domain(

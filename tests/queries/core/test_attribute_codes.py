@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.attribute_codes import attribute_codes
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.domain import CodeSet, Derived, Domain, IntegerRange
+from hedgerow.queries import Conjunction, attribute_codes
 from tests.models.strategies import leveled_conjunctions, leveled_domains
 from tests.reference.feasible_model import FeasibleModel
 

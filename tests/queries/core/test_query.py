@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.noise import NoiseKind
-from hedgerow.queries.core.query import Conjunction, Explicit, Marginal, Measurement, Parity
+from hedgerow.queries import Conjunction, Explicit, Marginal, Measurement, NoiseKind, Parity
 from tests.queries.strategies import conjunctions, domains
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables

@@ -14,18 +14,26 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.derived import Derived
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.family import Family
-from hedgerow.queries.core.persons import Persons, Weight
-from hedgerow.queries.core.query import Conjunction, Explicit, LinearQuery, Marginal
-from hedgerow.queries.core.sensitivity import Neighbours, Relation, of_query
-from hedgerow.queries.families.conjunction import Boxes, Conjunctions
-from hedgerow.queries.families.explicit import ExplicitMatrix
-from hedgerow.queries.families.marginal import Cells, Marginals
-from hedgerow.queries.families.parity import Parities
-from hedgerow.queries.workload import Workload
+from hedgerow.domain import Derived, Domain, IntegerRange
+from hedgerow.queries import (
+    Boxes,
+    Cells,
+    Conjunction,
+    Conjunctions,
+    Explicit,
+    ExplicitMatrix,
+    Family,
+    LinearQuery,
+    Marginal,
+    Marginals,
+    Neighbours,
+    Parities,
+    Persons,
+    Relation,
+    Weight,
+    Workload,
+    of_query,
+)
 from tests.privacy.persons import countings, multisets
 from tests.reference.dense_tables import DenseTables
 

@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Clique, Domain
+from hedgerow.data import Table
+from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries.core.query import AnswersParities, Conjunction, Parity
-from hedgerow.queries.families.marginal import Marginals
-from hedgerow.queries.families.parity import Parities, hadamard, parity_scopes, walsh_hadamard
-from hedgerow.queries.workload import Workload
+from hedgerow.queries import (
+    AnswersParities,
+    Conjunction,
+    Marginals,
+    Parities,
+    Parity,
+    Workload,
+    hadamard,
+    parity_scopes,
+    walsh_hadamard,
+)
 from tests.reference.dense_tables import DenseTables
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.queries.families.partial_sums import shared_marginals
+from hedgerow.queries import shared_marginals
 
 NAMES = "abcdefgh"
 

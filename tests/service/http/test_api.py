@@ -17,11 +17,11 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import OnlinePMW
 from hedgerow.errors import TableError
-from hedgerow.privacy.budgets.budget import ApproxDP
+from hedgerow.privacy import ApproxDP
 from hedgerow.service.http import app, problems, routes_questions
-from hedgerow.service.sessions.tables import domain_of
+from hedgerow.service.sessions import domain_of
 from hedgerow.service.sessions.worker import SessionWorker
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 
@@ -480,7 +480,7 @@ def test_many_ask_at_once(here: Api, ada: str) -> None:
 
 
 def test_those_who_wait_leave_threads_for_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.service.sessions.workers import SessionWorkers
+    from hedgerow.service.sessions import SessionWorkers
 
     go_on, begun = threading.Event(), threading.Semaphore(0)
     real = SessionWorkers.ask

@@ -19,7 +19,7 @@ from hedgerow.errors import (
     TableError,
 )
 from hedgerow.service.http.request_parsing import DEEPEST, Cursors, Place, parse_json
-from hedgerow.service.sessions.workers import SessionWorkers
+from hedgerow.service.sessions import SessionWorkers
 from tests.service.api import Api, registration
 
 QUERIES = "/v1/datasets/survey/queries"

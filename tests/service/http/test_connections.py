@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError
-from hedgerow.service.http import connections
-from hedgerow.service.http.connections import ConnectionLimits, Connections
+from hedgerow.service.http import ConnectionLimits, Connections, connections
 
 
 @dataclass(eq=False)

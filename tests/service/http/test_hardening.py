@@ -12,10 +12,9 @@ import duckdb
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
+from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import OnlineAnswer
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.domain import domain_to_mapping
 from hedgerow.errors import (
     ConfigError,
@@ -28,15 +27,14 @@ from hedgerow.errors import (
     StoreBusyError,
     TooMuchError,
 )
-from hedgerow.queries.core.query import LinearQuery
+from hedgerow.queries import LinearQuery
+from hedgerow.service.http import new_token
 from hedgerow.service.http.problems import problem_of
 from hedgerow.service.http.requests import QuestionRequest
 from hedgerow.service.http.routes_questions import _drawn, parsed_questions
-from hedgerow.service.http.tokens import Caller, new_token
-from hedgerow.service.sessions import group
-from hedgerow.service.sessions.summaries import ledger_of, summary_of
-from hedgerow.service.sessions.tables import checked_place, domain_of, read_private
-from hedgerow.service.sessions.workers import MOST_CONFIDENCE
+from hedgerow.service.http.tokens import Caller
+from hedgerow.service.sessions import MOST_CONFIDENCE, domain_of, group, ledger_of, summary_of
+from hedgerow.service.sessions.tables import checked_place, read_private
 from tests.service.api import DOMAIN, api, registration
 from tests.service.stack import AtWorker, Lens, at_worker, question, skewed
 

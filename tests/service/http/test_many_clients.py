@@ -14,13 +14,12 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.online_pmw.hold import LOST
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.privacy.budgets.budget import Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.http.tokens import new_token
-from hedgerow.service.sessions.summaries import summary_of
-from hedgerow.service.store.store import Store
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import LOST
+from hedgerow.privacy import Budget, PureDP, SeededNoise
+from hedgerow.service.http import new_token
+from hedgerow.service.sessions import summary_of
+from hedgerow.service.store import Store
 from tests.service.sessions.crash import Zygote, random_condition, zygote
 from tests.service.sessions.test_replay import served
 from tests.service.stack import DOMAIN, REPLACE, charges, ledger, registration, skewed, transcript, write_table

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import hedgerow.service
-from hedgerow.service.store import lists as store_lists
-from hedgerow.service.store.schema import Token
+from hedgerow.service.store import Token, lists as store_lists
 from tests.service.api import Api, api, registration
 
 HIDDEN = ("elsewhere", "olga", "otto", "ortrud", "osman", "secret")

@@ -13,14 +13,20 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.online_pmw import OnlinePMW
+from hedgerow import OnlinePMW
 from hedgerow.client import RemoteSeries, connect
 from hedgerow.client.sending import Sending
 from hedgerow.errors import ConfigError, ConflictError, HedgerowError
-from hedgerow.privacy import SeededNoise
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.service.sessions import Series, SessionWorkers, open_series, series as series_module, workers
-from hedgerow.service.sessions.series import all_series, check_partition, confidence_of_each
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.service.sessions import (
+    Series,
+    SessionWorkers,
+    confidence_of_each,
+    open_series,
+    series as series_module,
+    workers,
+)
+from hedgerow.service.sessions.series import all_series, check_partition
 from hedgerow.service.sessions.tables import read_private
 from hedgerow.service.store import DataSet, Registration, Store
 from tests.privacy.mutants import Mutant, killed

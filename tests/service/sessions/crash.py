@@ -27,15 +27,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from hedgerow.algorithms.online_pmw.hold import LOST
-from hedgerow.algorithms.online_pmw.journal import Step
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.service.http.tokens import new_token
-from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.entries import Hold
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import LOST, Step
+from hedgerow.privacy import ZCDP, Budget, PureDP
+from hedgerow.service.http import new_token
+from hedgerow.service.store import Anchor, Hold, Store
 from hedgerow.service.store.restored import departures
-from hedgerow.service.store.store import Store
 from tests.engines.postgresql import database_of
 from tests.service.sessions.crash_child import digest_of_rows, digest_of_session
 from tests.service.stack import (

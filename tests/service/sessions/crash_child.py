@@ -20,20 +20,16 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from hedgerow.algorithms.online_pmw.journal import START, Mark, Step, step_since
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.http.app import create_app
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import START, Mark, Step, step_since
+from hedgerow.privacy import Curator, SeededNoise
+from hedgerow.service.http import create_app
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.sessions.first import first_release
 from hedgerow.service.sessions.repository import SessionRepository
 from hedgerow.service.sessions.worker import SessionWorker
-from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.anchor import Anchor
-from hedgerow.service.store.entries import Progress
-from hedgerow.service.store.restored import hold_to
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Anchor, Progress, Store, hold_to
 from tests.privacy.tables import DenseCounts
 from tests.service.stack import DOMAIN, ENOUGH, condition, question, skewed
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.privacy.budgets.budget import ZCDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
+from hedgerow import OnlinePMW
+from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise
 from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Store
 from tests.privacy.tables import DenseCounts
 from tests.service.sessions.crash import STEPS, Zygote, run_episodes, zygote
 from tests.service.stack import CONFIG, DOMAIN, REPLACE, at_worker, registration, without_times

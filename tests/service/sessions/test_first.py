@@ -11,24 +11,18 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.mwem.mwem import MWEM
-from hedgerow.algorithms.online_pmw import start
-from hedgerow.algorithms.online_pmw.hold import LOST, Hold
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.algorithms.online_pmw.session import OnlineSession
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow import MWEM, OnlinePMW, OnlineSession
+from hedgerow.algorithms.online_pmw import LOST, start
+from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets.budget import GDP, ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.curator import Curator
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.queries.workload import Workload
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.queries import Workload
 from hedgerow.release import Release
-from hedgerow.service.sessions import repository
-from hedgerow.service.sessions.first import USUAL_SHARE, check_share, first_part, usual_share
+from hedgerow.service.sessions import check_share, repository, summary_of, usual_share
+from hedgerow.service.sessions.first import USUAL_SHARE, first_part
 from hedgerow.service.sessions.registering import check_registration
 from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.sessions.summaries import summary_of
 from tests.privacy.mutants import Mutant, killed
 from tests.service.stack import (
     DOMAIN,

@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
+from hedgerow import OnlinePMW
 from hedgerow.algorithms.online_pmw.journal import Transcript
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import Categorical, IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.data import Table
+from hedgerow.domain import Categorical, Domain, IntegerRange
 from hedgerow.errors import QuotaError
-from hedgerow.queries.conditions.canonical import canonical, query_key
-from hedgerow.queries.conditions.predicate import parse_predicate
+from hedgerow.queries import canonical, parse_predicate, query_key
 from hedgerow.service.sessions import group
 from hedgerow.service.sessions.group import most_bytes
-from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, to_json
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Store, to_json
+from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS
 from tests.service.api import Api, api
 from tests.service.sessions.crash import random_condition
 from tests.service.sessions.test_worker import FIRES, PAY, scripted

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.register.register import Register
-from hedgerow.queries.core.sensitivity import Neighbours
-from hedgerow.service.http.app import create_app
-from hedgerow.service.sessions import workers as desks_module
-from hedgerow.service.sessions.workers import SessionWorkers
+from hedgerow.privacy import PureDP, Register
+from hedgerow.queries import Neighbours
+from hedgerow.service.http import create_app
+from hedgerow.service.sessions import SessionWorkers, workers as desks_module
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Store
 from tests.service.api import Api, quick_tokens, registration, write_table
 from tests.service.asgi import client_of
 

@@ -14,19 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer
-from hedgerow.algorithms.online_pmw.journal import START, Step, step_since
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
-from hedgerow.data.table import Table
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.privacy.budgets.budget import ZCDP, ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.http.app import create_app
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import START, OnlineAnswer, Step, step_since
+from hedgerow.data import Table
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.service.http import create_app
+from hedgerow.service.sessions import SessionWorkers
 from hedgerow.service.sessions.tables import read_private
-from hedgerow.service.sessions.workers import SessionWorkers
 from hedgerow.service.settings import Settings
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Store
 from tests.service.api import quick_tokens
 from tests.service.serving import in_a_thread, token_of
 from tests.service.stack import DOMAIN, REPLACE, ledger, registration, skewed, whole, write_table

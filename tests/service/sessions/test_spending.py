@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.sessions import spending, summaries
-from hedgerow.service.sessions.spending import spending_of
-from hedgerow.service.sessions.summaries import summary_of
+from hedgerow.service.sessions import spending, spending_of, summaries, summary_of
 from tests.privacy.mutants import Mutant, killed
 from tests.service.sessions.test_order_mutants import by, instead
 from tests.service.stack import AtWorker, at_worker

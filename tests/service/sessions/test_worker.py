@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.online_pmw.hold import LOST
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import LOST
 from hedgerow.errors import (
     ConflictError,
     DataError,
@@ -21,9 +21,8 @@ from hedgerow.errors import (
     StoreError,
     TableError,
 )
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.privacy.randomness.source import SeededNoise
-from hedgerow.service.store.entries import Hold
+from hedgerow.privacy import ApproxDP, Budget, PureDP, SeededNoise
+from hedgerow.service.store import Hold
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise
 from tests.service.stack import (
     CONFIG,

@@ -11,13 +11,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hedgerow.algorithms.online_pmw.hold import LOST
+from hedgerow.algorithms.online_pmw import LOST
 from hedgerow.algorithms.online_pmw.rules import rules_from_dict
-from hedgerow.privacy.budgets.budget import budget_from_dict
-from hedgerow.service.sessions.spending import spending_of
-from hedgerow.service.sessions.summaries import summary_of
-from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS, to_json
-from hedgerow.service.store.store import Store
+from hedgerow.privacy import budget_from_dict
+from hedgerow.service.sessions import spending_of, summary_of
+from hedgerow.service.store import Store, to_json
+from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS
 from tests.service.stack import charges, ledger
 
 EVERYTHING = 10**6

@@ -7,13 +7,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hedgerow.algorithms.online_pmw.journal import Finding, Step
-from hedgerow.privacy import MeasuredQuery
-from hedgerow.privacy.budgets.budget import PureDP
-from hedgerow.privacy.ledger.ledger import Event
-from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Registration
-from hedgerow.service.store.schema import METADATA, Person
-from hedgerow.service.store.store import Store
+from hedgerow.algorithms.online_pmw import Finding, Step
+from hedgerow.privacy import Event, MeasuredQuery, PureDP
+from hedgerow.service.store import DataSet, GivenAnswer, Hold, Person, Registration, Store
+from hedgerow.service.store.schema import METADATA
 
 EVENT = Event(
     "measure", "discrete Laplace", MeasuredQuery("marginal", ("sex",)), 1.0, 20.0, 0.1, "epsilon", "add-remove", 2

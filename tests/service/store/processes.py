@@ -16,10 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hedgerow.algorithms.online_pmw.journal import Mark, Step
+from hedgerow.algorithms.online_pmw import Mark, Step
 from hedgerow.errors import ConflictError, OutdatedError, StoreError
-from hedgerow.service.store.entries import Hold
-from hedgerow.service.store.store import Store
+from hedgerow.service.store import Hold, Store
 from tests.service.store.cases import EVENT, HOLD, MEASURED, answer, everything, opened, registration
 
 CRASHES = ("registration written", "hold written", "step written", "answers written", "forfeit written")

@@ -12,17 +12,15 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
-from hedgerow.algorithms.online_pmw.journal import Step
-from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
+from hedgerow import OnlinePMW
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import ConflictError, DamagedStoreError
-from hedgerow.privacy.budgets.budget import ApproxDP, Budget, PureDP
-from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.service.sessions.summaries import ledger_of, summary_of
-from hedgerow.service.sessions.workers import SessionWorkers
-from hedgerow.service.store.entries import Registration
-from hedgerow.service.store.schema import question_digest
-from hedgerow.service.store.store import LOCATION, Store
-from hedgerow.system.chain import link, start_of
+from hedgerow.privacy import ApproxDP, Budget, PureDP
+from hedgerow.queries import parse_predicate
+from hedgerow.service.sessions import SessionWorkers, ledger_of, summary_of
+from hedgerow.service.store import Registration, Store, question_digest
+from hedgerow.service.store.store import LOCATION
+from hedgerow.system import link, start_of
 
 AT = datetime(2025, 1, 2, 3, 4, 5, 678901, UTC)
 

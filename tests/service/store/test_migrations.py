@@ -13,8 +13,9 @@ from sqlalchemy import Connection, create_engine, text
 
 import hedgerow.service.migrations.env
 from hedgerow.errors import StoreError
+from hedgerow.service.store import Store
 from hedgerow.service.store.schema import METADATA, VERSION_TABLE
-from hedgerow.service.store.store import LOCATION, Store
+from hedgerow.service.store.store import LOCATION
 from tests.service.store.cases import everything, opened
 
 

@@ -15,12 +15,10 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from hedgerow.algorithms.online_pmw.journal import Finding, Mark, Step
+from hedgerow.algorithms.online_pmw import Finding, Mark, Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
-from hedgerow.service.store.entries import GivenAnswer, Hold, Progress
-from hedgerow.service.store.schema import Grant, Token, to_json
+from hedgerow.service.store import GivenAnswer, Grant, Hold, Progress, Store, Token, to_json
 from hedgerow.service.store.sessions import ROW_OF_ANSWER
-from hedgerow.service.store.store import Store
 from tests.service.store.cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
 
 LOST = Step(events=(replace(EVENT, label="lost"),))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, Oracle, Response
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.algorithms.dual_query import BestResponseProblem, Oracle, Response
+from hedgerow.queries import Conjunction
 from tests.algorithms.dual_query.oracles.instances import Instance, cells, domain_of, random_instance
 from tests.examples import examples
 

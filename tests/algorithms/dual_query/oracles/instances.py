@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.algorithms.dual_query import BestResponseProblem
+from hedgerow.domain import Domain, IntegerRange
+from hedgerow.queries import Conjunction
 
 
 def domain_of(*sizes: int) -> Domain:

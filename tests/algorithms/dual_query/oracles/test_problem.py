@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, ConjunctionTable
-from hedgerow.domain.attribute import IntegerRange
-from hedgerow.domain.domain import Domain
+from hedgerow.algorithms.dual_query import BestResponseProblem, BruteForce
+from hedgerow.algorithms.dual_query.oracles import ConjunctionTable
+from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.queries.core.query import Conjunction, Parity
+from hedgerow.queries import Conjunction, Parity
 from tests.algorithms.dual_query.oracles.contract import seeds
 from tests.algorithms.dual_query.oracles.instances import Instance, domain_of, random_instance
 

@@ -5,9 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, MixedInteger, TabuSearch
+from hedgerow.algorithms.dual_query import BestResponseProblem, BruteForce, MixedInteger, TabuSearch
 from hedgerow.errors import ConfigError
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction
 from tests.algorithms.dual_query.oracles.instances import cells, domain_of
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from hedgerow.algorithms.dual_query.oracles import BestResponseProblem, BruteForce, TabuSearch, kernels
 from hedgerow.errors import ConfigError
-from hedgerow.queries.core.query import Conjunction
+from hedgerow.queries import Conjunction
 from tests.algorithms.dual_query.oracles.contract import seeds
 from tests.algorithms.dual_query.oracles.instances import Instance, cells, domain_of, random_instance
 
