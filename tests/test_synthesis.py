@@ -70,6 +70,21 @@ def test_it_says_what_it_assumed_and_not_what_it_was_told() -> None:
     assert len(repr(make())) < 100
 
 
+def test_it_tells_the_errors_of_answers_and_of_records() -> None:
+    said = str(make(records=150))
+    assert "mean error of the released model" in said
+    assert "In a file of 150 records the mean error lies between" in said
+
+
+def test_it_is_made_for_records_unless_answers_alone_are_wanted() -> None:
+    assert make().release.provenance.parameters["optimize_for"] == "records"
+    assert make(optimize_for="answers").release.provenance.parameters["optimize_for"] == "answers"
+    with pytest.raises(ConfigError, match="laplace takes no option 'optimize_for'"):
+        make(mechanism="laplace", optimize_for="answers")
+    with pytest.raises(ConfigError, match="beside a mechanism that is configured"):
+        make(mechanism=hedgerow.MWEM(), optimize_for="answers")
+
+
 def test_no_domain_is_refused_with_the_way_to_one() -> None:
     with pytest.raises(DomainError, match=r"hedgerow domain 'my people.csv' -o 'my people\.domain\.yaml'"):
         hedgerow.synthesize("my people.csv")

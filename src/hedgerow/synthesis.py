@@ -121,6 +121,7 @@ def synthesize(
     name: str = "",
     workload: str | None = None,
     mechanism: str | Algorithm = "mwem",
+    optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
     columns: Iterable[str] | None = None,
     count_column: str | None = None,
@@ -154,6 +155,7 @@ def synthesize(
         name: Name of the release in the register.
         workload: Text of the queries that should come out right; all pairs of columns by default.
         mechanism: Name of an algorithm, or a configured one.
+        optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
             draft from the data. What was read off the data is outside the guarantee, and the release says so.
         columns: Use these columns only.
@@ -224,7 +226,7 @@ def synthesize(
     declared = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     outline = declared if isinstance(declared, Domain) else declared.outline
     asked = workload_before(declared, partial(workload_over, text=workload))
-    algorithm = entry(mechanism).make() if isinstance(mechanism, str) else mechanism
+    algorithm = _algorithm_of(mechanism, optimize_for)
     algorithm.check(asked, budget.regime)  # before a large table is read for nothing
     noise = None if seed is None else SeededNoise(seed)
     read = partial(_opened, data, options=options)
@@ -250,6 +252,16 @@ def synthesize(
         },
     )
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
+
+
+def _algorithm_of(mechanism: str | Algorithm, optimize_for: str) -> Algorithm:
+    chosen = {} if optimize_for == "records" else {"optimize_for": optimize_for}
+    if isinstance(mechanism, str):
+        return entry(mechanism).make(chosen)
+    if chosen:
+        remedy = "say it there: hedgerow.MWEM(optimize_for='answers')"
+        raise ConfigError("optimize_for beside a mechanism that is configured", remedy=remedy)
+    return mechanism
 
 
 def _learnt(
@@ -379,11 +391,18 @@ class Synthesis:
         return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
 
     def __str__(self) -> str:
-        """The guarantee, what was spent, and what was assumed."""
-        return "\n".join(
-            [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", "Assumed:"]
-            + [f"- {each}" for each in self.assumptions]
-        )
+        """The guarantee, the errors of answers and of records, and what was assumed."""
+        said = [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", *self._errors]
+        return "\n".join([*said, "Assumed:", *(f"- {each}" for each in self.assumptions)])
+
+    @cached_property
+    def _errors(self) -> list[str]:
+        from hedgerow.release import as_drawn, drawn_error, drawn_sentence, error_sentence
+
+        if self.release.error is None:
+            return [error_sentence(self.release)]
+        added = drawn_error(self.release, as_drawn(self.release, self.n_records))
+        return [error_sentence(self.release), drawn_sentence(self.release, self.n_records, added)]
 
 
 def _kind_of(data: object) -> Kind:

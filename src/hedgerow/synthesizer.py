@@ -45,6 +45,7 @@ class Synthesizer:
         register: Register | None = None,
         workload: str | None = None,
         mechanism: str | Algorithm = "mwem",
+        optimize_for: Literal["records", "answers"] = "records",
         accept_draft: bool = False,
         columns: Iterable[str] | None = None,
         count_column: str | None = None,
@@ -66,6 +67,7 @@ class Synthesizer:
             register: Register of the table, which adds the fits up.
             workload: Queries that should come out right.
             mechanism: Name of an algorithm, or a configured one.
+            optimize_for: What ``mwem`` makes as good as it can: records, or answers alone.
             accept_draft: Whether a draft is taken for the domain.
             columns: Use these columns only.
             count_column: Column that says how many records a row stands for.
@@ -84,6 +86,7 @@ class Synthesizer:
         self.register = register
         self.workload = workload
         self.mechanism = mechanism
+        self.optimize_for = optimize_for
         self.accept_draft = accept_draft
         self.columns = columns
         self.count_column = count_column

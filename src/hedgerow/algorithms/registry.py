@@ -134,7 +134,7 @@ ENTRIES = (
         "measures what it answers worst, round by round: the first choice for synthetic records",
         "mwem.mwem",
         "MWEM",
-        options=("rounds", "selection_share", "step", "output", "initial", "law", "largest_tree"),
+        options=("rounds", "optimize_for", "selection_share", "step", "output", "initial", "law", "largest_tree"),
     ),
     Entry(
         "pmw",

@@ -246,6 +246,24 @@ Rounds = Annotated[
         show_default="auto",
     ),
 ]
+
+
+class OptimizeFor(StrEnum):
+    """The values of ``--for``."""
+
+    RECORDS = "records"
+    ANSWERS = "answers"
+
+
+OptimizeForOption = Annotated[
+    OptimizeFor | None,
+    algorithm_option(
+        "--for",
+        help="What mwem makes as good as it can where it chooses its rounds: the records that are drawn, or the "
+        "release's answers alone.",
+        show_default="records",
+    ),
+]
 Alpha = Annotated[
     float | None,
     algorithm_option(
@@ -793,7 +811,11 @@ def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--p
 
 
 def algorithm_of(
-    mechanism: str, rounds: str | None = None, alpha: float | None = None, prior: Prior | None = None
+    mechanism: str,
+    rounds: str | None = None,
+    alpha: float | None = None,
+    prior: Prior | None = None,
+    optimize_for: OptimizeFor | None = None,
 ) -> Algorithm:
     """The configured algorithm.
 
@@ -806,20 +828,24 @@ def algorithm_of(
         >>> algorithm_of("mwem", rounds="12").parameters()["rounds"]
         12
     """
-    given: dict[str, Any] = {"rounds": _rounds_of(rounds), "alpha": alpha}
+    wanted = optimize_for and optimize_for.value
+    given: dict[str, Any] = {"rounds": _rounds_of(rounds), "alpha": alpha, "optimize_for": wanted}
     chosen = entry(mechanism)
-    takes = (
-        " and ".join(f"--{option}" for option in given if option in chosen.options) or "neither --rounds nor --alpha"
-    )
+    takes = [_spelled(option) for option in given if option in chosen.options]
     settings = {option: value for option, value in given.items() if value is not None}
     for option in settings:
         if option not in chosen.options:
-            raise typer.BadParameter(f"--mechanism {mechanism} takes no --{option}; it takes {takes}")
+            allowed = " and ".join(takes) or "none of " + ", ".join(map(_spelled, given))
+            raise typer.BadParameter(f"--mechanism {mechanism} takes no {_spelled(option)}; it takes {allowed}")
     made = chosen.make(settings)
     started = with_prior(made, prior)
     if prior is not None and started is None:
         raise typer.BadParameter(f"--mechanism {mechanism} takes no --prior; mwem does")
     return started or made
+
+
+def _spelled(option: str) -> str:
+    return "--for" if option == "optimize_for" else f"--{option}"
 
 
 def with_prior(algorithm: Algorithm, prior: Prior | None) -> Algorithm | None:

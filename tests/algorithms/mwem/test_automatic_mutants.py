@@ -12,8 +12,8 @@ import pytest
 
 import hedgerow.algorithms.mwem.run as run_module
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.deciding import Course
 from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms.mwem.strategy_choice import Schedule
 from hedgerow.domain import Domain, IntegerRange, width_level
 from hedgerow.models.fit.stopping import Reached
 from hedgerow.models.overlays import estimate
@@ -46,7 +46,7 @@ class Automatic:
         losses_stay_below_the_charge(self.run, self.source, Neighbours.ADD_REMOVE, self.seeds)
 
     def pays_for_every_draw(self) -> None:
-        """All draws are steps of the course or the number of records, and each is in the ledger."""
+        """All draws are steps of the schedule or the number of records, and each is in the ledger."""
         transcript = record(self.run, self.source, 1)
         release = self.run(self.source, ReplayNoise(transcript))
         assert len(transcript) == sum(event.charge > 0 for event in release.events)
@@ -72,64 +72,64 @@ def remembered(patch: pytest.MonkeyPatch) -> list[MWEMRun]:
     return found
 
 
-def changed_course(patch: pytest.MonkeyPatch, change: Callable[[Any, Course], Course]) -> None:
-    """Another course than the one that was decided upon, given the run."""
-    runs, course_of = remembered(patch), run_module.course_of
-    patch.setattr(run_module, "course_of", lambda *given, **more: change(runs[-1], course_of(*given, **more)))
+def changed_schedule(patch: pytest.MonkeyPatch, change: Callable[[Any, Schedule], Schedule]) -> None:
+    """Another schedule than the one that was decided upon, given the run."""
+    runs, schedule_of = remembered(patch), run_module.schedule_of
+    patch.setattr(run_module, "schedule_of", lambda *given, **more: change(runs[-1], schedule_of(*given, **more)))
 
 
 def decision_by_the_exact_number(patch: pytest.MonkeyPatch) -> None:
     """The number of records that was not paid for, in place of the noisy one."""
-    runs, course_of = remembered(patch), run_module.course_of
+    runs, schedule_of = remembered(patch), run_module.schedule_of
 
-    def deciding(config: Any, workload: Any, budget: Any, amount: float, *_: Any, **more: Any) -> Course:
+    def deciding(config: Any, workload: Any, budget: Any, amount: float, *_: Any, **more: Any) -> Schedule:
         curator: Any = runs[-1].curator
-        return course_of(config, workload, budget, amount, float(curator._Curator__source.total()), **more)
+        return schedule_of(config, workload, budget, amount, float(curator._Curator__source.total()), **more)
 
-    patch.setattr(run_module, "course_of", deciding)
+    patch.setattr(run_module, "schedule_of", deciding)
 
 
 def decision_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
     """Fixed measurements only where the hypothesis is truly far off."""
 
-    def change(run: Any, course: Course) -> Course:
+    def change(run: Any, schedule: Schedule) -> Schedule:
         far = np.abs(run.workload.answers(run.model) - exactly(run)).max() > 1.25
-        return course if far else Course(course.decision, [], 2)
+        return schedule if far else Schedule(schedule.decision, [], 2)
 
-    changed_course(patch, change)
+    changed_schedule(patch, change)
 
 
 def order_by_the_exact_answers(patch: pytest.MonkeyPatch) -> None:
     """The table that is truly farthest from the hypothesis is measured first."""
 
-    def change(run: Any, course: Course) -> Course:
+    def change(run: Any, schedule: Schedule) -> Schedule:
         source: Any = run.curator._Curator__source
 
         def off(step: tuple[Any, float]) -> float:
             target = step[0]
             return float(np.abs(target.of_table(source.marginals([target.scope])[0]) - target.on(run.model)).sum())
 
-        return replace(course, steps=sorted(course.steps, key=off))
+        return replace(schedule, steps=sorted(schedule.steps, key=off))
 
-    changed_course(patch, change)
+    changed_schedule(patch, change)
 
 
 def charges_by_the_exact_answers(patch: pytest.MonkeyPatch) -> None:
     """Shares of the charge go to where the records truly are."""
 
-    def change(run: Any, course: Course) -> Course:
+    def change(run: Any, schedule: Schedule) -> Schedule:
         source: Any = run.curator._Curator__source
-        weights = [source.marginals([target.scope])[0].max() for target, _ in course.steps]
-        charge = math.fsum(each for _, each in course.steps) / sum(weights) * (1.0 - 1e-12)
+        weights = [source.marginals([target.scope])[0].max() for target, _ in schedule.steps]
+        charge = math.fsum(each for _, each in schedule.steps) / sum(weights) * (1.0 - 1e-12)
         return replace(
-            course, steps=[(step[0], weight * charge) for step, weight in zip(course.steps, weights, strict=True)]
+            schedule, steps=[(step[0], weight * charge) for step, weight in zip(schedule.steps, weights, strict=True)]
         )
 
-    changed_course(patch, change)
+    changed_schedule(patch, change)
 
 
 def first_step_unpaid(patch: pytest.MonkeyPatch) -> None:
-    """The first step of a course is measured and not written down."""
+    """The first step of a schedule is measured and not written down."""
     run_steps = MWEMRun._run_steps
 
     def running(self: Any, steps: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.deciding import holds
+from hedgerow.algorithms.mwem.strategy_choice import holds
 from hedgerow.algorithms.strategies import predicted
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange

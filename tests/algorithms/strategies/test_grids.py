@@ -12,8 +12,8 @@ import pytest
 from scipy.linalg import null_space
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.deciding import course_of
 from hedgerow.algorithms.mwem.settings import in_grids
+from hedgerow.algorithms.mwem.strategy_choice import schedule_of
 from hedgerow.algorithms.shared import noise_of
 from hedgerow.algorithms.strategies import Step, grid_steps, grids, has_levels, table_steps
 from hedgerow.algorithms.strategies.grids import Grids
@@ -334,7 +334,7 @@ def test_predicted_errors_are_realised(epsilon: float) -> None:
 def test_attributes_of_very_many_values_are_measured_in_tables() -> None:
     workload = Workload.prefixes(domain_of(70_000), "a")
     assert in_grids(MWEM(), workload)
-    assert all(isinstance(step, Marginal) for step, _ in course_of(MWEM(), workload, PureDP(1.0), 0.95, 1e5).steps)
+    assert all(isinstance(step, Marginal) for step, _ in schedule_of(MWEM(), workload, PureDP(1.0), 0.95, 1e5).steps)
 
 
 def instead(name: str, value: Any, where: Any = grids) -> Callable[[pytest.MonkeyPatch], None]:

@@ -201,6 +201,8 @@ def test_a_mechanism_that_needs_a_delta_says_so_before_anything_is_spent(place: 
         (("--mechanism", "foo"), "there is no mechanism 'foo'"),
         (("--mechanism", "mwem", "--alpha", 0.1), "takes no --alpha; it takes --rounds"),
         (("--mechanism", "laplace", "--rounds", 3), "takes no --rounds"),
+        (("--mechanism", "pmw", "--for", "answers"), "takes no --for; it takes --rounds and --alpha"),
+        (("--mechanism", "laplace", "--for", "answers"), "it takes none of --rounds, --alpha, --for"),
     ],
 )
 def test_wrong_mechanisms_and_options_are_wrong_usage(

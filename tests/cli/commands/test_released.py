@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 import hedgerow
+from hedgerow import Release
 from hedgerow.cli.commands import preparing
 from hedgerow.cli.console import Output
 from tests.cli.conftest import Place
@@ -86,7 +87,9 @@ def test_show_does_not_build_the_model(place: Place, release: Path, monkeypatch:
         raise AssertionError("built")
 
     monkeypatch.setattr("hedgerow.models.dense.histogram.Histogram.from_potentials", fail)
-    assert place.call("show", release).exit_code == 0
+    shown = place.call("show", release)
+    assert shown.exit_code == 0
+    assert "That is the error of answers" in shown.stdout
 
 
 @pytest.mark.slow
@@ -134,6 +137,18 @@ def test_domain_leaves_the_count_column_out(place: Place) -> None:
     (place / "cells.csv").write_text("sex,n\nF,300\nM,100\n")
     drafted = yaml.safe_load(place.call("domain", place / "cells.csv", "--count-column", "n").stdout)
     assert list(drafted["attributes"]) == ["sex"]
+
+
+def test_plan_and_release_say_what_they_are_made_for(place: Place) -> None:
+    given = ("--domain", place / "people.yaml", "--epsilon", 1, "--delta", 1e-9, "--total", 3000)
+    for wanted, more in (("records", ()), ("answers", ("--for", "answers"))):
+        planned = place.call("plan", *given, *more)
+        assert f"by the predicted error of {wanted}" in " ".join(planned.stdout.split())
+        decided = json.loads(place.call("plan", *given, *more, "--json").stdout)["decision"]
+        assert decided["optimize_for"] == wanted
+        assert decided["fixed_error"] < decided["fixed_records_error"]
+        assert place.synth(*more, "--force").exit_code == 0
+        assert Release.load(place / "out.release").provenance.parameters["optimize_for"] == wanted
 
 
 def test_plan_spends_and_writes_nothing(place: Place) -> None:

@@ -20,11 +20,11 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 from dataclasses import dataclass
 
 from hedgerow.algorithms.mwem.candidates import check_answers
-from hedgerow.algorithms.mwem.deciding import accounted, expected_error, held_at_once, may_be_fixed
 from hedgerow.algorithms.mwem.plan import Plan, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
 from hedgerow.algorithms.mwem.smallest import check_drawable
+from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, held_at_once, may_be_fixed
 from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits, wants_classes
@@ -75,6 +75,9 @@ class MWEM(MWEMSettings, Algorithm):
             that is spent.
         prior: Public tables, or an earlier release, that the hypothesis starts from as far as noisy answers bear them
             out; see `Prior`.
+        optimize_for: What automatic rounds make as good as they can: ``"records"`` that are drawn from the release, by
+            their predicted error, or its ``"answers"`` alone. Both are better by far than what was not measured; they
+            differ where no tree holds what is measured, and its records cannot be moved towards it.
 
     Example:
         >>> MWEM(rounds=10, refit=None, output="average").step

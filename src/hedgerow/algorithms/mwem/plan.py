@@ -6,7 +6,6 @@ from operator import itemgetter
 from typing import Any
 
 from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.deciding import Decision, course_of, is_over_tree
 from hedgerow.algorithms.mwem.duration import seconds_of_run
 from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
@@ -18,6 +17,7 @@ from hedgerow.algorithms.mwem.settings import (
     limit_of,
     round_charge,
 )
+from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, is_over_tree, schedule_of
 from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
 from hedgerow.algorithms.shared.bounds import task_of
 from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
@@ -78,7 +78,7 @@ class Plan:
     available_bytes: int
     seconds: float
     bound: Bound
-    decision: Decision | None = None
+    decision: StrategyChoice | None = None
     in_turn: bool = False
 
     def __repr__(self) -> str:
@@ -189,8 +189,8 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         CandidatesTooLargeError: Nothing of the workload may be measured.
     """
     charges = config.charges(budget.limit, budget.neighbours)
-    course = course_of(config, workload, budget, charges.rounds, total)
-    steps, planned = course.steps, course.rounds
+    schedule = schedule_of(config, workload, budget, charges.rounds, total)
+    steps, planned = schedule.steps, schedule.rounds
     adaptive, annealed = planned is None, is_annealed(config, workload)
     rounds = planned or first_rounds(workload, annealed=False)
     if adaptive and annealed:
@@ -207,8 +207,8 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
     held = Footprint.up_to(workload.domain, tree_cells, config.copies)
-    if steps and course.decision is not None and is_over_tree(config, course.decision.fixed):
-        held = Footprint.of_fit(course.decision.fixed.tables, config.largest_tree)
+    if steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
+        held = Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree)
     bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
     return Plan(
         rounds=rounds,
@@ -234,7 +234,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
             total=total,
         ),
         bound=replace(bound, caveats=caveats(config, adaptive=adaptive)),
-        decision=course.decision,
+        decision=schedule.decision,
         in_turn=bool(steps),
     )
 

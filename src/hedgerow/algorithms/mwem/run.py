@@ -10,7 +10,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
-from hedgerow.algorithms.mwem.deciding import Decision, course_of
 from hedgerow.algorithms.mwem.opening import annealed_candidates, first_charges
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
@@ -21,6 +20,7 @@ from hedgerow.algorithms.mwem.settings import (
     least_of_parts,
     round_charge,
 )
+from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, schedule_of
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
     Averager,
@@ -81,7 +81,7 @@ class MWEMRun:
         self.noise_counted = 1.0
         self.told = 0
         self.rounds: int | None = None
-        self.decision: Decision | None = None
+        self.decision: StrategyChoice | None = None
 
     def _choose_from(self, candidates: Workload) -> None:
         """Take candidates, none of which was measured."""
@@ -160,10 +160,10 @@ class MWEMRun:
     def run_rounds(self) -> None:
         """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
-        course = course_of(self.config, self.workload, budget, amount, self.total, factors=self.factors)
-        self.decision, self.rounds = course.decision, course.rounds
-        if course.steps:
-            self._run_steps(course.steps)
+        schedule = schedule_of(self.config, self.workload, budget, amount, self.total, factors=self.factors)
+        self.decision, self.rounds = schedule.decision, schedule.rounds
+        if schedule.steps:
+            self._run_steps(schedule.steps)
         elif self.rounds is not None:
             self._choose_from(candidates_of(self.config, self.workload, self.rounds))
             self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))

@@ -27,6 +27,7 @@ from hedgerow.queries import Neighbours, NoiseKind, Workload
 NamedRounds = Literal["auto", "bound", "adaptive", "annealed"]
 Rounds = int | NamedRounds
 Initial = Literal["uniform", "histogram", "one-way"]
+OptimizeFor = Literal["records", "answers"]
 
 _REFIT = Proximal(adapted=True)
 
@@ -86,6 +87,7 @@ class MWEMSettings:
     error_share: float = 0.03
     largest_tree: int = LARGEST_TREE
     prior: Prior | None = None
+    optimize_for: OptimizeFor = "records"
 
     def __post_init__(self) -> None:
         """Check every number.
@@ -99,7 +101,8 @@ class MWEMSettings:
                 remedy="give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'",
             )
         check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
-        for name, kind in (("step", Step), ("output", Output), ("initial", Initial), ("law", Law)):
+        choices = {"step": Step, "output": Output, "initial": Initial, "law": Law, "optimize_for": OptimizeFor}
+        for name, kind in choices.items():
             check_choice(name, getattr(self, name), kind)
         for name in ("selection_share", "initial_share", "uniform_share"):
             if getattr(self, name) is not None:

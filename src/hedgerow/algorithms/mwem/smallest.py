@@ -6,7 +6,6 @@ which is noisy and paid for; so a tiny budget is tried with the fewest and with 
 
 from __future__ import annotations
 
-from hedgerow.algorithms.mwem.deciding import course_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -15,6 +14,7 @@ from hedgerow.algorithms.mwem.settings import (
     is_annealed,
     round_charge,
 )
+from hedgerow.algorithms.mwem.strategy_choice import schedule_of
 from hedgerow.algorithms.shared import RoundCharge, expected_noise, noise_of, noise_of_total
 from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise
 from hedgerow.queries import Workload
@@ -61,14 +61,14 @@ def check_drawable(config: MWEMSettings, workload: Workload, budget: Budget, amo
 
 
 def _check_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> None:
-    course = course_of(config, workload, budget, amount, total)
-    for target, charge in course.steps:
+    schedule = schedule_of(config, workload, budget, amount, total)
+    for target, charge in schedule.steps:
         noise_of(target, budget, charge / _ROOM, config.noise)
-    if course.steps:
+    if schedule.steps:
         return
-    candidates = candidates_of(config, workload, course.rounds)
-    if course.rounds is not None:
-        first = round_charge(config, candidates, amount, course.rounds)
+    candidates = candidates_of(config, workload, schedule.rounds)
+    if schedule.rounds is not None:
+        first = round_charge(config, candidates, amount, schedule.rounds)
     else:
         annealed = is_annealed(config, workload)
         rounds = annealed_rounds(config, workload, budget, amount, total) if annealed else None

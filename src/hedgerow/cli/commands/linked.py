@@ -90,6 +90,7 @@ def synth_linked(
     ] = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
+    optimize_for: options.OptimizeForOption = None,
     violations: options.ViolationsOption = options.Violations.REFUSE,
     accept_draft: options.AcceptDraft = False,
     records: Annotated[
@@ -141,7 +142,7 @@ def synth_linked(
         output, children_output, force=force, inputs=[parents, children, domain, children_domain, registering.register]
     )
     signed = signing_key(shown, sign)
-    algorithm = options.algorithm_of(mechanism, rounds, None, None)
+    algorithm = options.algorithm_of(mechanism, rounds, None, None, optimize_for)
     asked = _workloads(linked, workload, children_workload)
     for each in asked:
         algorithm.check(each, budget.regime)

@@ -280,6 +280,7 @@ def plan(
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
+    optimize_for: options.OptimizeForOption = None,
     alpha: options.Alpha = None,
     chosen: options.RowOptions,
     target_error: Annotated[
@@ -334,7 +335,7 @@ def plan(
 
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
-    algorithm = options.algorithm_of(mechanism, rounds, alpha)
+    algorithm = options.algorithm_of(mechanism, rounds, alpha, None, optimize_for)
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
     asked = planned_workload(wanted, workload)
     reading = Reading(asked.domain, chosen.reading())

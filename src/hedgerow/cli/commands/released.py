@@ -237,6 +237,8 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
         shown.tell(loaded.provenance.left_out)
     shown.say()
     shown.tell(error_sentence(loaded))
+    if loaded.error is not None:
+        shown.say("That is the error of answers; 'hedgerow sample' and 'hedgerow report' tell that of records")
     if rule := tables_sentence(loaded):
         shown.tell(rule)
     shown.say(f"Workload: {loaded.workload.spec}")

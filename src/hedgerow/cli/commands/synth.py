@@ -56,6 +56,7 @@ def synth(
     workload: options.WorkloadText = None,
     mechanism: options.MechanismOption = "mwem",
     rounds: options.Rounds = None,
+    optimize_for: options.OptimizeForOption = None,
     alpha: options.Alpha = None,
     prior: options.PriorFile = None,
     accept_draft: options.AcceptDraft = False,
@@ -176,7 +177,7 @@ def synth(
     check_known(wanted, prior=prior is not None, coded=how.coded)
     options.warn_of_domain(shown, asked.domain)
     known = options.prior_of(prior, asked.domain, how)
-    algorithm = options.algorithm_of(mechanism, rounds, alpha, known)
+    algorithm = options.algorithm_of(mechanism, rounds, alpha, known, optimize_for)
     prepare_run(ctx, shown, algorithm, asked, budget)
     if registering.register is not None and (evaluate or seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")

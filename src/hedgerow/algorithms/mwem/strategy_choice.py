@@ -1,9 +1,9 @@
 """Automatic rounds: a fixed strategy that is measured step by step, or rounds that adapt to noisy answers.
 
-The decision compares predicted errors of the two. It is a function of the domain, the workload, the budget and the
-number of records, which is noisy and paid for before it is looked at, or public. The error of a fixed strategy follows
-from its noise and from a guess of what tables are like (theory.md section 13). That of adaptive rounds is a formula
-fitted to public tables.
+The choice compares predicted errors of the two: those of records, or of answers alone. It is a function of the domain,
+the workload, the budget and the number of records, which is noisy and paid for before it is looked at, or public. The
+error of a fixed strategy follows from its noise and from a guess of what tables are like (theory.md section 13). That
+of adaptive rounds is a formula fitted to public tables.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
+    OptimizeFor,
     first_rounds,
     formula_error,
     in_grids,
@@ -40,7 +43,7 @@ from hedgerow.algorithms.strategies import (
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import Footprint, Proximal, can_move, over_tables
 from hedgerow.privacy import Budget
-from hedgerow.queries import Marginal, Measurable, Workload
+from hedgerow.queries import Marginal, Measurable, Neighbours, Workload
 
 _FEW_TOLD = 3.0
 """Error of adaptive rounds for that of marginals which are measured beforehand, times the root of the attributes."""
@@ -57,64 +60,142 @@ _KEPT = 8
 _OVER_TREE = 2.0
 """Factor by which tables over a tree must be better than rounds where its records cannot be moved towards them all."""
 
+_OF_TREE, _OF_MOVED = 0.6, 0.2
+"""Sampling error of records from a tree, and of moved ones, for that of independent ones (theory.md section 19)."""
+
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class StrategyChoice:
     """Predicted errors of a fixed strategy and of adaptive rounds; the smaller one is taken.
+
+    Errors are means over the candidates of the workload, as shares of the records.
 
     Attributes:
         fixed: The best fixed strategy that the hypothesis can hold.
         total: Number of records (noisy), in counts.
-        adaptive_error: Predicted mean error of adaptive rounds, as a share of the records.
-        factor: Factor by which the fixed strategy must be better than that.
+        adaptive_error: Predicted error of the answers of adaptive rounds.
+        fixed_drawing: Error that drawing as many records adds to those of the fixed strategy; None where they are drawn
+            from a tree that holds few of its tables.
+        adaptive_drawing: The same for adaptive rounds.
+        optimize_for: Whose errors are compared.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
         >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 3) for name in "abc"), 2)
-        >>> found = decision_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
+        >>> found = choose_strategy(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
         >>> found.takes_fixed, found.fixed.name, found.fixed.n_measurements
         (True, 'cells', 1)
+        >>> round(found.fixed_error, 4), round(found.fixed_records_error, 4)
+        (0.0177, 0.0185)
     """
 
     fixed: Strategy
     total: float
     adaptive_error: float
-    factor: float = 1.0
+    fixed_drawing: float | None
+    adaptive_drawing: float
+    optimize_for: OptimizeFor = "records"
 
     @property
     def fixed_error(self) -> float:
-        """Predicted mean error of the fixed strategy, as a share of the records."""
+        """Predicted error of the answers of the fixed strategy."""
         return self.fixed.mean_error / self.total
+
+    @property
+    def fixed_records_error(self) -> float | None:
+        """Predicted error of as many records that are drawn from it; None where no formula tells it."""
+        return None if self.fixed_drawing is None else math.hypot(self.fixed_error, self.fixed_drawing)
+
+    @property
+    def adaptive_records_error(self) -> float:
+        """Predicted error of as many records that are drawn after adaptive rounds."""
+        return math.hypot(self.adaptive_error, self.adaptive_drawing)
+
+    @property
+    def compared(self) -> tuple[float, float]:
+        """The errors of the fixed strategy and of adaptive rounds that are compared."""
+        adaptive = self.adaptive_error if self.optimize_for == "answers" else self.adaptive_records_error
+        return self._compared(self.fixed_error), adaptive
+
+    def handicapped(self) -> float:
+        """The error by which fixed strategies are compared: fits to one table of everything take noise for records."""
+        return self._compared(_handicapped(self.fixed) / self.total)
+
+    def _compared(self, answers: float) -> float:
+        if self.optimize_for == "answers":
+            return answers
+        return _OVER_TREE * answers if self.fixed_drawing is None else math.hypot(answers, self.fixed_drawing)
 
     @property
     def takes_fixed(self) -> bool:
         """Whether the fixed strategy is taken."""
-        return self.factor * self.fixed_error <= self.adaptive_error
+        fixed, adaptive = self.compared
+        return fixed <= adaptive
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: what is taken, and from which numbers; None for an infinite error."""
+        """For JSON: what is taken, and from which numbers; None for an infinite error, or one without a formula."""
+        errors = self.adaptive_error, self.adaptive_records_error
+        adaptive, adaptive_records = (each if math.isfinite(each) else None for each in errors)
         return {
             "taken": "fixed" if self.takes_fixed else "adaptive",
+            "optimize_for": self.optimize_for,
             "fixed": self.fixed.name,
             "fixed_measurements": self.fixed.n_measurements,
             "fixed_error": self.fixed_error,
-            "adaptive_error": self.adaptive_error if math.isfinite(self.adaptive_error) else None,
+            "fixed_records_error": self.fixed_records_error,
+            "adaptive_error": adaptive,
+            "adaptive_records_error": adaptive_records,
             "total": self.total,
         }
 
     def lines(self) -> list[Line]:
-        """The decision as a plan tells it."""
+        """The decision as a plan tells it, and the errors that it rests on."""
         number = self.fixed.n_measurements
         measured = f"{self.fixed.name}, {number:,} measurement{'' if number == 1 else 's'}"
-        adaptive = f"{self.adaptive_error:.3g} if rounds adapt"
-        if math.isinf(self.adaptive_error):
-            adaptive = "and no candidate tells anything about another"
-        errors = f"{self.fixed_error:.3g} if fixed ({measured}), {adaptive}"
         taken = "fixed measurements" if self.takes_fixed else "adaptive rounds"
-        return [("decision", f"{taken}: predicted mean error, as a share of the records, {errors}")]
+        if math.isinf(self.adaptive_error):
+            adaptive = "no candidate tells anything about another"
+        else:
+            adaptive = f"{_both(self.adaptive_error, self.adaptive_records_error)} if rounds adapt"
+        errors = f"{_both(self.fixed_error, self.fixed_records_error)} if fixed ({measured}); {adaptive}"
+        return [
+            ("decision", f"{taken}, by the predicted error of {self.optimize_for}"),
+            ("", f"mean error, as a share of the records: {errors}"),
+        ]
 
 
-def decision_of(
+def _both(answers: float, records: float | None) -> str:
+    return f"answers {answers:.3g}, records {'not predicted' if records is None else f'{records:.3g}'}"
+
+
+def sampling_error(workload: Workload, records: float) -> float:
+    """The mean error that independent records add, for even cells: an upper bound, but for the normal approximation.
+
+    ``sqrt((k - 1) / 2 pi n)`` for a marginal of k cells and n records, and ``w sqrt(1 / 2 pi n)`` for a query whose
+    values lie in a range of the width w (theory.md section 19).
+
+    Args:
+        workload: The queries; their weights are those of the mean.
+        records: Number of records.
+
+    Returns:
+        Total variation distance for a marginal, absolute error for a single query, as a share of the records.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 9) for name in "ab")
+        >>> round(sampling_error(Workload.marginals(domain, 2), 1e5), 4)
+        0.0126
+    """
+    each = [
+        np.sqrt(family.lengths - 1.0) if family.whole else family.sensitivities(Neighbours.REPLACE)
+        for family in workload.families
+    ]
+    mean = float(np.average(np.concatenate(each), weights=workload.candidate_weights))
+    return mean / math.sqrt(2.0 * math.pi * records)
+
+
+def choose_strategy(
     config: MWEMSettings,
     workload: Workload,
     budget: Budget,
@@ -122,7 +203,7 @@ def decision_of(
     total: float,
     *,
     factors: Collection[Clique] = (),
-) -> Decision | None:
+) -> StrategyChoice | None:
     """Decide between a fixed strategy and adaptive rounds.
 
     Args:
@@ -138,32 +219,46 @@ def decision_of(
     """
     if not may_be_fixed(config, workload):
         return None
-    records = max(1.0, total)
+    records = max(1.0, float(total))
     found, unbiased = predicted(workload, budget, amount, records), predicted(workload, budget, amount)
-    fixed = next((each for each in sorted(found, key=_handicapped) if holds(config, each, factors)), None)
-    if fixed is None or not unbiased:
+    if not unbiased:
         return None
     adaptive = adaptive_error(config, found[0], unbiased, records)
-    moved = can_move(workload.domain, fixed.scopes) or not is_over_tree(config, fixed)
-    return Decision(fixed, records, adaptive, 1.0 if moved else _OVER_TREE)
+    sampling, best = sampling_error(workload, records), None
+    drawing = _OF_TREE * sampling * (1.0 if limit_of(config, workload).binds else _rounded(workload.domain, records))
+    for strategy in sorted(found, key=_handicapped):
+        if best is not None and _handicapped(strategy) / records >= best.handicapped():  # records err as much or more
+            break
+        if holds(config, strategy, factors):
+            of_fixed: float | None = drawing
+            if is_over_tree(config, strategy):
+                of_fixed = _OF_MOVED * sampling if can_move(workload.domain, strategy.scopes) else None
+            choice = StrategyChoice(strategy, records, adaptive, of_fixed, drawing, config.optimize_for)
+            best = choice if best is None else min(best, choice, key=StrategyChoice.handicapped)
+    return best
+
+
+def _rounded(domain: Domain, records: float) -> float:
+    """What rounding the cells of a histogram to whole records leaves of the error of drawing from a tree."""
+    return math.sqrt(min(1.0, domain.size / (2.0 * records)))
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
-    """The course of a run, as far as it is known once the number of records is.
+class Schedule:
+    """The schedule of a run, as far as it is known once the number of records is.
 
     Attributes:
-        decision: See `decision_of`.
+        decision: See `choose_strategy`.
         steps: Targets with their charges, measured in turn where nothing is selected; else empty.
         rounds: Number of measurements; None where noisy values decide.
     """
 
-    decision: Decision | None
+    decision: StrategyChoice | None
     steps: list[tuple[Measurable, float]]
     rounds: int | None
 
 
-def course_of(
+def schedule_of(
     config: MWEMSettings,
     workload: Workload,
     budget: Budget,
@@ -171,8 +266,8 @@ def course_of(
     total: float,
     *,
     factors: Collection[Clique] = (),
-) -> Course:
-    """The course of a run: tables of grids, a fixed strategy, a number of equal rounds, or annealed ones.
+) -> Schedule:
+    """The schedule of a run: tables of grids, a fixed strategy, a number of equal rounds, or annealed ones.
 
     Args:
         config: The configuration.
@@ -185,20 +280,20 @@ def course_of(
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
         >>> workload = Workload.prefixes(Domain((IntegerRange("age", 0, 99),)), "age")
-        >>> course = course_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
-        >>> course.decision, [target.text for target, _ in course.steps]
+        >>> schedule = schedule_of(MWEM(), workload, PureDP(1.0), 0.95, 1000.0)
+        >>> schedule.decision, [target.text for target, _ in schedule.steps]
         (None, ['age.10', 'age'])
     """
     if in_grids(config, workload):
         found = grid_steps(workload, budget, amount, total)
         steps = [(step.target, step.charge) for step in found if step.target is not None]
-        return Course(None, steps, len(steps))
-    decision = decision_of(config, workload, budget, amount, total, factors=factors)
+        return Schedule(None, steps, len(steps))
+    decision = choose_strategy(config, workload, budget, amount, total, factors=factors)
     if decision is not None and decision.takes_fixed:
         steps = _beside_single_attributes(list(decision.fixed.steps_without_total), budget, total)
-        return Course(decision, steps, len(steps))
+        return Schedule(decision, steps, len(steps))
     adapts = decision is not None and is_annealed(config, workload)
-    return Course(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
+    return Schedule(decision, [], None if adapts else planned_rounds(config, workload, budget, amount, total))
 
 
 def _beside_single_attributes(
@@ -232,14 +327,14 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
         [0.0081, 0.0026]
     """
     amount = config.charges(budget.limit, budget.neighbours).rounds
-    course = course_of(config, workload, budget, amount, total)
-    if course.decision is not None:
-        return course.decision.fixed_error if course.steps else course.decision.adaptive_error
-    if course.steps:
-        return grid_error(workload, budget, [Step(*step) for step in course.steps], max(1.0, total))
-    if course.rounds is None:
+    schedule = schedule_of(config, workload, budget, amount, total)
+    if schedule.decision is not None:
+        return schedule.decision.fixed_error if schedule.steps else schedule.decision.adaptive_error
+    if schedule.steps:
+        return grid_error(workload, budget, [Step(*step) for step in schedule.steps], max(1.0, total))
+    if schedule.rounds is None:
         return None
-    return formula_error(config, workload, budget, amount, total, rounds=course.rounds)
+    return formula_error(config, workload, budget, amount, total, rounds=schedule.rounds)
 
 
 def _handicapped(strategy: Strategy) -> float:

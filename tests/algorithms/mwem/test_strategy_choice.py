@@ -14,13 +14,23 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem import deciding
-from hedgerow.algorithms.mwem.deciding import accounted, decision_of, holds, is_over_tree, may_be_fixed
+from hedgerow.algorithms.mwem import strategy_choice
+from hedgerow.algorithms.mwem.settings import OptimizeFor
+from hedgerow.algorithms.mwem.strategy_choice import (
+    StrategyChoice,
+    accounted,
+    choose_strategy,
+    holds,
+    is_over_tree,
+    may_be_fixed,
+    sampling_error,
+)
 from hedgerow.algorithms.strategies import predicted, singly, strategies
+from hedgerow.arrays import Ints
 from hedgerow.audit import audit_files
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.models import Sweeps
+from hedgerow.models import LARGEST_TREE, Empirical, Sweeps
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Register, SeededNoise
 from hedgerow.queries import Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
@@ -30,6 +40,7 @@ from tests.privacy.tables import binary
 
 DOMAIN = Domain(IntegerRange(name, 0, size) for name, size in zip("abcd", (1, 2, 3, 4), strict=True))
 PAIRS = Workload.marginals(DOMAIN, 2)
+WIDE = Workload.marginals(Domain(IntegerRange(name, 0, 3) for name in "abcdefghij"), 2)
 MIXED = Workload.parse("marginals:2; where: a = 1 and b < 2, c = 0; prefixes:d", DOMAIN)
 APPROXIMATE = ApproxDP(1.0, 1e-9)
 
@@ -113,7 +124,7 @@ def test_no_choice_is_left_by_a_configuration_that_says_what_is_wanted() -> None
         MWEM(repeats=True),
     ]
     assert not any(may_be_fixed(config, PAIRS) for config in chosen)
-    assert all(decision_of(config, PAIRS, APPROXIMATE, 0.01, 1000.0) is None for config in chosen)
+    assert all(choose_strategy(config, PAIRS, APPROXIMATE, 0.01, 1000.0) is None for config in chosen)
     assert not may_be_fixed(MWEM(), Workload.prefixes(DOMAIN, "d"))
     release = run(config=MWEM(rounds=3))
     assert "decided" not in release.provenance.parameters
@@ -131,20 +142,83 @@ def test_what_nothing_can_hold_is_not_taken() -> None:
     assert not is_over_tree(MWEM(largest_tree=10**40), fixed)
     levels = Workload.parse("marginals:2 @levels", Domain(IntegerRange(f"x{place}", 0, 99) for place in range(30)))
     assert not any(holds(MWEM(), each) for each in strategies(levels, ZCDP(0.1)))
-    assert decision_of(MWEM(), levels, ZCDP(0.1), 0.1, 1e5) is None
+    assert choose_strategy(MWEM(), levels, ZCDP(0.1), 0.1, 1e5) is None
 
 
-@pytest.mark.parametrize(("order", "factor"), [(2, 1.0), (3, 2.0)])
-def test_tables_over_a_tree_must_be_worth_it_where_records_cannot_be_moved_towards_them(
-    order: int, factor: float
-) -> None:
+def test_tables_over_a_tree_must_be_worth_it_where_records_cannot_be_moved_towards_them() -> None:
     """Records have all pairs of 60 columns, and not all triples: there the tree draws them, which knows less."""
     wide = Domain(IntegerRange(f"x{place}", 0, 1) for place in range(60))
-    tables = Workload.marginals(wide, order)
-    for total in np.geomspace(100.0, 1e7, 40 if order == 2 else 5):
-        decision = decision_of(MWEM(), tables, ZCDP(0.1), 0.1, total)
-        assert decision is not None
-        assert decision.takes_fixed == (factor * decision.fixed_error <= decision.adaptive_error)
+    pairs, triples = (Workload.marginals(wide, order) for order in (2, 3))
+    for total in (1e4, 1e5, 1e7):
+        moved, drawn = (choose_strategy(MWEM(), each, ZCDP(0.1), 0.1, total) for each in (pairs, triples))
+        assert moved is not None
+        assert drawn is not None
+        assert moved.fixed_drawing == pytest.approx(0.2 * sampling_error(pairs, total))
+        assert drawn.fixed_records_error is None
+        assert drawn.to_dict()["fixed_records_error"] is None
+        assert drawn.takes_fixed == (2.0 * drawn.fixed_error <= drawn.adaptive_records_error)
+        assert "records not predicted if fixed" in dict(drawn.lines())[""]
+
+
+def chosen_for(optimize_for: OptimizeFor, workload: Workload = PAIRS, total: float = 1e4) -> StrategyChoice:
+    found = choose_strategy(MWEM(optimize_for=optimize_for), workload, ZCDP(0.01), 0.01, total)
+    assert found is not None
+    return found
+
+
+def test_what_is_compared_is_what_was_asked_for() -> None:
+    answers, records = chosen_for("answers"), chosen_for("records")
+    assert answers.compared == (answers.fixed_error, answers.adaptive_error)
+    assert records.compared == (records.fixed_records_error, records.adaptive_records_error)
+    for workload, total in ((PAIRS, 1e4), (WIDE, 1e4), (WIDE, 1e7)):
+        found = chosen_for("records", workload, total)
+        drawing = 0.6 * sampling_error(workload, total) * math.sqrt(min(1.0, workload.domain.size / (2.0 * total)))
+        assert found.fixed_records_error == pytest.approx(math.hypot(found.fixed_error, drawing))
+        assert found.adaptive_records_error == pytest.approx(math.hypot(found.adaptive_error, drawing))
+    triples = Workload.marginals(Domain(IntegerRange(f"x{place}", 0, 3) for place in range(60)), 3)
+    assert chosen_for("answers", triples, 1e6).takes_fixed
+    assert not chosen_for("records", triples, 1e6).takes_fixed
+    for each in (answers, records):
+        assert each.to_dict()["optimize_for"] == each.optimize_for
+        assert f"by the predicted error of {each.optimize_for}" in dict(each.lines())["decision"]
+
+
+def test_the_sampling_error_of_even_cells_is_that_of_independent_records() -> None:
+    """As draws show, for tables and single queries; uneven cells have less."""
+    domain, rng = Domain((IntegerRange("a", 0, 3), IntegerRange("b", 0, 4))), np.random.default_rng(0)
+
+    def error(workload: Workload, counts: Ints) -> float:
+        cells, whole = np.repeat(np.arange(20), counts), np.array([each.whole for each in workload.families])
+        truth, errors = workload.answers(Table(domain, [cells // 5, cells % 5])), list[float]()
+        for _ in range(200):
+            drawn = rng.choice(cells, size=cells.size)
+            off = workload.answers(Table(domain, [drawn // 5, drawn % 5])) - truth
+            halves = np.repeat(np.where(whole, 0.5, 1.0), [each.n_candidates for each in workload.families])
+            errors.append(float(np.mean(halves * workload.candidate_errors(off))) / cells.size)
+        return float(np.mean(errors))
+
+    for text, even in (("marginals:2", 1.0), ("marginals:1; where: a <= 1", 1.0), ("cells:1", 0.8)):
+        workload = Workload.parse(text, domain)
+        expected = sampling_error(workload, 2000.0)
+        assert error(workload, np.full(20, 100)) == pytest.approx(even * expected, rel=0.08)
+        assert error(workload, np.array([1900] + [0] * 18 + [100])) < 0.6 * expected
+
+
+@pytest.mark.slow
+def test_the_error_of_a_file_is_predicted() -> None:
+    """On tables that no constant was fitted to: a hidden class, records of a tree and moved ones."""
+    rng = np.random.default_rng(11)
+    for records, columns, largest, epsilon in ((20_000, 6, LARGEST_TREE, 1.0), (100_000, 18, 3000, 1.0)):
+        domain = Domain(IntegerRange(f"x{place}", 0, 3) for place in range(columns))
+        hidden = rng.integers(4, size=records)
+        codes = [np.where(rng.random(records) < 0.5, hidden, rng.integers(4, size=records)) for _ in range(columns)]
+        data, workload = Table(domain, codes), Workload.marginals(domain, 2)
+        release = MWEM(largest_tree=largest).run(data, workload, ApproxDP(epsilon, 1e-9), noise=SeededNoise(3))
+        decided = release.provenance.parameters["decided"]
+        assert decided["taken"] == "fixed"
+        drawn = Empirical(domain, release.total, release.sample(seed=0).codes)
+        off = workload.answers(drawn) / release.total - workload.answers(data) / records
+        assert 0.6 < workload.candidate_errors(off).mean() / 2.0 / decided["fixed_records_error"] < 1.6
 
 
 @pytest.mark.parametrize("order", [2, 3])
@@ -153,7 +227,7 @@ def test_rounds_adapt_where_many_attributes_leave_much_to_guess(order: int) -> N
     for count, fixed in ((4, True), (8, True), (12, False)):
         workload = Workload.marginals(Domain(IntegerRange(f"x{place}", 0, 2) for place in range(count)), order)
         for records in (1e4, 1e6):
-            found = decision_of(MWEM(), workload, ZCDP(0.01), 0.01, records)
+            found = choose_strategy(MWEM(), workload, ZCDP(0.01), 0.01, records)
             assert found is not None
             assert found.takes_fixed is fixed
             best = strategies(workload, ZCDP(0.01), 0.01, total=records)[0]
@@ -173,21 +247,21 @@ def test_tables_are_measured_whole_as_long_as_fits_of_them_are_stopped() -> None
 
 def test_single_attributes_are_always_measured_all() -> None:
     for records in (10.0, 1e3, 1e7):
-        found = decision_of(MWEM(), Workload.marginals(DOMAIN, 1), ZCDP(0.1), 0.1, records)
+        found = choose_strategy(MWEM(), Workload.marginals(DOMAIN, 1), ZCDP(0.1), 0.1, records)
         assert found is not None
         assert found.takes_fixed
         assert found.adaptive_error == math.inf
 
 
 def test_more_records_never_make_predictions_worse() -> None:
-    found = [decision_of(MWEM(), PAIRS, ZCDP(0.1), 0.1, 10.0**power) for power in range(1, 8)]
+    found = [choose_strategy(MWEM(), PAIRS, ZCDP(0.1), 0.1, 10.0**power) for power in range(1, 8)]
     for errors in zip(*((each.fixed_error, each.adaptive_error) for each in found if each is not None), strict=True):
         assert list(errors) == sorted(errors, reverse=True)
 
 
 def test_a_tiny_budget_or_a_negative_count_is_no_error() -> None:
     for records in (-50.0, 0.0, 0.5):
-        assert decision_of(MWEM(), PAIRS, ZCDP(1e-6), 1e-6, records) is not None
+        assert choose_strategy(MWEM(), PAIRS, ZCDP(1e-6), 1e-6, records) is not None
     assert run(budget=PureDP(1e-4)).spent <= 1e-4
 
 
@@ -244,10 +318,18 @@ def patched(where: Any, name: str, value: Any) -> Callable[[pytest.MonkeyPatch],
     return lambda patch: patch.setattr(where, name, value)
 
 
+def answers_compared(choice: StrategyChoice) -> tuple[float, float]:
+    return choice.fixed_error, choice.adaptive_error
+
+
 ADAPTS = partial(test_rounds_adapt_where_many_attributes_leave_much_to_guess, 2)
 MUTANTS = (
-    Mutant("rounds that adapt however few attributes there are", patched(deciding, "_FEW_TOLD", 0.1), ADAPTS),
-    Mutant("rounds that adapt only beyond twelve attributes", patched(deciding, "_FEW_TOLD", 3.5), ADAPTS),
+    Mutant("rounds that adapt however few attributes there are", patched(strategy_choice, "_FEW_TOLD", 0.1), ADAPTS),
+    Mutant("rounds that adapt only beyond twelve attributes", patched(strategy_choice, "_FEW_TOLD", 3.5), ADAPTS),
+    Mutant("records without the error of drawing them", patched(strategy_choice, "_OF_TREE", 0.0),
+           test_what_is_compared_is_what_was_asked_for),
+    Mutant("records for the price of answers", patched(StrategyChoice, "compared", property(answers_compared)),
+           test_what_is_compared_is_what_was_asked_for),
     Mutant("tables measured whole beyond what fits are stopped for", patched(singly, "LARGEST_STOPPED", 2**24),
            test_tables_are_measured_whole_as_long_as_fits_of_them_are_stopped),
 )  # fmt: skip
