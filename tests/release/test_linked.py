@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +28,10 @@ from hedgerow import (
     read_linked,
     release_linked,
 )
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import domain_from_mapping, impossible
 from hedgerow.errors import ConfigError, RegisterExceededError, ReleaseError
+from hedgerow.models import LARGEST_TREE, Overlay
 from hedgerow.privacy import Budget
 
 HOMES = Domain([IntegerRange("a", 0, 1)])
@@ -202,3 +205,64 @@ def test_durations_and_types_of_linked_tables() -> None:
     assert children.schema.types[1:] == [pa.timestamp("ns")] * 2
     apart = children["left"].to_numpy() - children["admitted"].to_numpy()
     assert np.timedelta64(0) <= apart.min() <= apart.max() <= np.timedelta64(30, "D")
+
+
+def families(n: int = 6000, seed: int = 0) -> tuple[tuple[pa.Table, pa.Table], Linked]:
+    """Parents with two columns that go together, and children whose columns follow both; two values never meet."""
+    homes = Domain([IntegerRange("a", 0, 3), IntegerRange("b", 0, 3)])
+    joined = Domain([*homes.attributes, *(IntegerRange(name, 0, 3) for name in "cdefg")])
+    people = Domain(joined.attributes, [], [impossible(joined, "c = 0 and d = 3")])
+    rng = np.random.default_rng(seed)
+
+    def follow(column: Ints) -> Ints:
+        return np.where(rng.random(len(column)) < 0.7, column, rng.integers(4, size=len(column)))
+
+    a, number = rng.integers(4, size=n), rng.integers(3, size=n)
+    b, parent = follow(a), np.repeat(np.arange(n), number)
+    columns = {name: follow(follow(a[parent])) for name in "cdefg"}
+    kept = ~((columns["c"] == 0) & (columns["d"] == 3))
+    children = {"k": parent[kept], **{name: column[kept] for name, column in columns.items()}}
+    tables = pa.table({"k": np.arange(n), "a": a, "b": b}), pa.table(children)
+    return tables, Linked.of(homes, people, key="k", at_most=2)
+
+
+def pairs_beside(homes: pa.Table, people: pa.Table) -> dict[tuple[str, str], Floats]:
+    """The tables, of sum 1, of all pairs with a column of the children."""
+    at = np.searchsorted(homes["k"].to_numpy(), people["k"].to_numpy())
+    values = {name: homes[name].to_numpy()[at] for name in "ab"} | {name: people[name].to_numpy() for name in "cdefg"}
+    found = {}
+    for one, other in combinations("abcdefg", 2):
+        if other not in "ab":
+            cells = np.bincount(4 * values[one] + values[other], minlength=16)
+            found[one, other] = cells.reshape(4, 4) / cells.sum()
+    return found
+
+
+@pytest.mark.parametrize("largest_tree", [LARGEST_TREE, 400])
+def test_children_have_the_tables_that_were_measured_beside_parents_whose_columns_go_together(
+    largest_tree: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conditionals alone count twice what two columns of a parent say in common."""
+    tables, linked = families()
+    config = MWEM(largest_tree=largest_tree)
+    both = release_linked(config, read_linked(*tables, linked), linked, ApproxDP(3.0, 1e-9), noise=SeededNoise(0))
+    assert isinstance(both.children.model, Overlay) is (largest_tree == 400)
+    measured = {pair: both.children.model.marginals([pair])[0] for pair in pairs_beside(*tables)}
+
+    def distance() -> float:
+        drawn = pairs_beside(*(records.to_arrow() for records in both.sample(seed=1)))
+        assert drawn["c", "d"][0, 3] == 0.0
+        return max(0.5 * float(np.abs(drawn[pair] - table / table.sum()).sum()) for pair, table in measured.items())
+
+    assert distance() < 0.015
+    first, again = ([records.to_arrow() for records in both.sample(300, seed=2)] for _ in "12")
+    assert first == again
+    monkeypatch.setitem(both.__dict__, "_moves", None)
+    assert distance() > 0.05
+
+
+def test_children_that_do_not_depend_on_each_other_are_not_moved_together() -> None:
+    tables, linked = families(400)
+    both = release_linked(MWEM(), read_linked(*tables, linked), linked, ApproxDP(3.0, 1e-9), noise=SeededNoise(0))
+    both.sample(50, seed=1, method="independent")
+    assert "_moves" not in both.__dict__

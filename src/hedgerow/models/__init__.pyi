@@ -30,7 +30,7 @@ from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resum
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays.estimate import overlaid as overlaid
 from .overlays.moves import can_move as can_move
-from .overlays.overlay import Overlay as Overlay
+from .overlays.overlay import Overlay as Overlay, moves_of as moves_of
 from .overlays.parts import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,
     Parts as Parts,

@@ -4,23 +4,34 @@ Parents are drawn first, the number of their children with them; then each child
 its parent, from the exact conditional of the second hypothesis. So a column of the parents is the same for all children
 of one parent, and has the distribution that the parents' release gives it. Given their parent, children are
 independent of each other: what brothers and sisters share beyond that is not in the records.
+
+The second hypothesis knows how columns of children go with columns of parents, and not how those of parents go with
+each other, which is the parents' release's to say. So its conditionals count twice what two columns of a parent say in
+common. Children are moved (theory.md section 19) until they have the tables that were measured, their parents' columns
+staying as they are.
 """
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from hedgerow.domain import IntegerRange, Linked, caveats_in_words
 from hedgerow.errors import ReleaseError
+from hedgerow.models import moves_of
+from hedgerow.models.core import Codes, code_type
+from hedgerow.models.overlays.moves import Moves
 from hedgerow.privacy import Budget, Subsampled, together
 from hedgerow.release.records import Records
 from hedgerow.release.release import Method, Release
 from hedgerow.system import Seed, generator
 
+_MOVED_ROWS = 1 << 17
+"""Children that are moved together, at most."""
 _NAMED = "linked"
 _TOGETHER = "give the two releases that were made together, the parents' first"
 
@@ -109,7 +120,8 @@ class LinkedRelease:
         Args:
             n: Number of parents; the rounded noisy number of the table's by default.
             seed: Seed of the drawing, which has no bearing on privacy; fresh by default.
-            method: ``"systematic"`` or ``"independent"``: see ``Release.sample``.
+            method: ``"systematic"`` or ``"independent"``: see ``Release.sample``. Independent children follow the
+                conditionals of their release alone, and miss its tables where two columns of a parent go together.
 
         Returns:
             The parents with their key, from 1 to n, and the children, those of each parent together.
@@ -122,11 +134,23 @@ class LinkedRelease:
         homes = self.parents.sample(n, drawing, method)
         rows = np.repeat(np.arange(len(homes)), homes.codes[:, linked.counted.index(linked.number)])
         people = self.children.sample(1, drawing, method, homes.take(rows))
+        if method == "systematic" and len(people) and self._moves is not None:
+            codes: Codes = people.codes.astype(code_type(linked.joined))
+            blocks = np.array_split(codes, -(-len(people) // _MOVED_ROWS))
+            moved = self._moves.together(iter(blocks), drawing, linked.counted.names)
+            people = people.with_codes(np.concatenate(list(moved)))
         key = IntegerRange(linked.key, 1, max(2, len(homes)))
         return (
             homes.behind(key, np.arange(len(homes)), (each.name for each in linked.parents.columns)),
             people.behind(key, rows, (each.name for each in linked.children.columns)),
         )
+
+    @cached_property
+    def _moves(self) -> Moves | None:
+        """Moves of children towards the tables of their columns that were measured; None where these are too many."""
+        domain, known = self.linked.joined, {*self.linked.counted.names}
+        scopes = (domain.base(each.target.scope) for each in self.children.measurements)
+        return moves_of(self.children.model, [scope for scope in scopes if not {*scope} <= known])
 
     def write_records(
         self,

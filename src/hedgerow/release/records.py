@@ -122,7 +122,15 @@ class Records(Tabular):
         Args:
             rows: Places, from 0 on; each as often as wanted.
         """
-        return Records(self.codes[rows], self.domain, seed=self._seed, first=self._first, tilts=self._tilts)
+        return self.with_codes(self.codes[rows])
+
+    def with_codes(self, codes: ArrayLike) -> Records:
+        """Other records of the same domain, with the same numbers inside bins.
+
+        Args:
+            codes: Their codes, shape ``(n, len(domain))``.
+        """
+        return Records(codes, self.domain, seed=self._seed, first=self._first, tilts=self._tilts)
 
     def behind(self, key: Attribute, codes: Ints, names: Iterable[str]) -> Records:
         """Some columns of the records behind a column that is not in them.

@@ -279,6 +279,10 @@ class Factored(Model):
             self.reweigh(query.scope, step * query.values())
 
     @abstractmethod
+    def meeting(self, condition: LinearQuery) -> Factored:
+        """The hypothesis given a condition; see `Model.meeting`."""
+
+    @abstractmethod
     def _step(self, query: Conjunction, step: float) -> None:
         """Take the step of a conjunction."""
 

@@ -1,6 +1,6 @@
 from .estimate import LARGEST_BELOW as LARGEST_BELOW, overlaid as overlaid
 from .moves import can_move as can_move
-from .overlay import Overlay as Overlay
+from .overlay import Overlay as Overlay, moves_of as moves_of
 from .parts import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,
     Parts as Parts,

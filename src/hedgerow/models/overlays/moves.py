@@ -30,10 +30,9 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain, spread_over
-from hedgerow.models.core import Codes
+from hedgerow.models.core import Codes, Factored
 from hedgerow.models.overlays.moves_kernels import Layout, count, sweep
 from hedgerow.models.overlays.parts import largest
-from hedgerow.models.trees import Markov
 from hedgerow.queries import LinearQuery
 from hedgerow.system import generator, in_parts, usable_cores
 
@@ -71,7 +70,7 @@ class Moves:
         True
     """
 
-    def __init__(self, tree: Markov, tables: Mapping[Clique, Floats], factors: Sequence[Factor]) -> None:
+    def __init__(self, tree: Factored, tables: Mapping[Clique, Floats], factors: Sequence[Factor]) -> None:
         """Lay all tables out, one after the other.
 
         Args:
@@ -99,8 +98,10 @@ class Moves:
         self._aimed = sum(math.prod(domain.shape_of(scope)) for scope in tables)
 
     @classmethod
-    def of(cls, tree: Markov, tables: Mapping[Clique, Floats], factors: Sequence[Factor] | None = None) -> Self | None:
-        """Moves of the records of a tree; None where each would read too many cells.
+    def of(
+        cls, tree: Factored, tables: Mapping[Clique, Floats], factors: Sequence[Factor] | None = None
+    ) -> Self | None:
+        """Moves of the records of a tree or a histogram; None where each would read too many cells.
 
         Args:
             tree: The law that records are drawn from.
@@ -108,25 +109,35 @@ class Moves:
             factors: The log-weights to start from; those of the tree by default.
         """
         domain, state = tree.domain, tree.potentials()
-        scopes = state.scopes if factors is None else [scope for scope, _ in factors]
+        base = [] if state.base is None else [(domain.names, np.log(state.base))]
+        scopes = [scope for scope, _ in base] + state.scopes if factors is None else [scope for scope, _ in factors]
         holders = _holders(domain, tables, [*scopes, *(scope for scope, _ in domain.zeros)])
         if not _are_few(domain, dict.fromkeys([*tables, *holders])):
             return None
         if factors is None:
             factors = [
+                *base,
                 *state.tables.items(),
                 *((each.scope, step * each.values()) for each, step in state.steps.items()),
             ]
         return cls(tree, tables, factors)
 
-    def together(self, blocks: Iterator[Codes], draw: np.random.Generator) -> Iterator[Codes]:
+    def together(self, blocks: Iterator[Codes], draw: np.random.Generator, fixed: Clique = ()) -> Iterator[Codes]:
         """Move the records of each block until all of them together have the tables.
 
         Args:
             blocks: Blocks of records of the tree.
             draw: Source of randomness: in the same state it gives the same records, on any number of cores.
+            fixed: Variables that stay as they are, and all attributes that they are functions of.
         """
-        return self._each(blocks, draw, self._followed)
+        free = self._free(fixed)
+
+        def move(codes: Ints, rng: np.random.Generator) -> None:
+            for trust in _TRUST:
+                missing, gains = self._missing(codes, trust)
+                self._pass(codes, rng, free, self._logs + gains * missing, gains)
+
+        return self._each(blocks, draw, move)
 
     def apart(self, blocks: Iterator[Codes], draw: np.random.Generator, fixed: Clique = ()) -> Iterator[Codes]:
         """Move each record by itself, by the log-weights as they are.
@@ -136,7 +147,7 @@ class Moves:
             draw: Source of randomness.
             fixed: Variables that stay as they are, and all attributes that they are functions of.
         """
-        free = np.flatnonzero(~np.isin(self._axes, self._domain.axes(self._domain.base(fixed))))
+        free = self._free(fixed)
 
         def move(codes: Ints, rng: np.random.Generator) -> None:
             logs, gains = self._logs.copy(), np.zeros_like(self._logs)
@@ -180,10 +191,9 @@ class Moves:
             parts = in_parts(lambda first, stop: [moved(*each) for each in held[first:stop]], len(held), len(held))
             yield from chain.from_iterable(parts)
 
-    def _followed(self, codes: Ints, rng: np.random.Generator) -> None:
-        for trust in _TRUST:
-            missing, gains = self._missing(codes, trust)
-            self._pass(codes, rng, np.arange(len(codes)), self._logs + gains * missing, gains)
+    def _free(self, fixed: Clique) -> Ints:
+        """Places of the codes that may be drawn anew."""
+        return np.flatnonzero(~np.isin(self._axes, self._domain.axes(self._domain.base(fixed))))
 
     def _missing(self, codes: Ints, trust: float) -> tuple[Floats, Floats]:
         """Numbers of records that cells lack, and the gains."""

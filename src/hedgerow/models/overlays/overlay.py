@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
-from hedgerow.models.core import Codes, Columns, Complete, Given, Model, SamplingMethod, code_type
+from hedgerow.models.core import Codes, Columns, Complete, Factored, Given, Model, SamplingMethod, code_type
 from hedgerow.models.overlays.moves import Moves, can_move
 from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
@@ -70,11 +70,8 @@ class Overlay(Model):
     @cached_property
     def moves(self) -> Moves | None:
         """Moves of the tree's records towards the tables, or their pairs; None where these are too many."""
-        for scopes in (self.parts.scopes, largest(part for part in self.parts.sets if len(part) == _NARROW)):
-            if can_move(self._domain, scopes):
-                tables = zip(scopes, self._tables(scopes), strict=True)
-                return Moves.of(self.tree, {scope: table / table.sum() for scope, table in tables})
-        return None
+        narrow = [part for part in self.parts.sets if len(part) == _NARROW]
+        return moves_of(self, self.parts.scopes) or moves_of(self, narrow)
 
     @property
     def cheap_cells(self) -> int:
@@ -226,3 +223,26 @@ class Overlay(Model):
             )
 
         return moved
+
+
+def moves_of(model: Model, scopes: Iterable[Clique]) -> Moves | None:
+    """Moves of the records of a hypothesis towards its own tables, for records that have not all its law.
+
+    Args:
+        model: The hypothesis.
+        scopes: Attributes of the tables; those inside another are left out.
+
+    Returns:
+        None where the tables are too many, or the hypothesis is made of records.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> tree = Markov(Domain(IntegerRange(name, 0, 1) for name in "ab"), 4.0)
+        >>> moves_of(tree, [("a", "b")]) is None, moves_of(tree, []) is None
+        (False, True)
+    """
+    law, wanted = model.tree if isinstance(model, Overlay) else model, largest(scopes)
+    if not (wanted and isinstance(law, Factored) and can_move(model.domain, wanted)):
+        return None
+    tables = zip(wanted, model.marginals(wanted), strict=True)
+    return Moves.of(law, {scope: table / table.sum() for scope, table in tables})
