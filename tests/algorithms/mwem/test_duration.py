@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import hedgerow.algorithms.mwem.duration as duration_module
+import hedgerow.algorithms.mwem.plan as plan_module
 from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Workload
 
 BUDGET = ApproxDP(1.0, 1e-9)
@@ -12,7 +12,7 @@ BUDGET = ApproxDP(1.0, 1e-9)
 
 @pytest.fixture(autouse=True)
 def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duration_module, "slowness", lambda: 1.0)
+    monkeypatch.setattr(plan_module, "slowness", lambda: 1.0)
 
 
 def seconds(sizes: list[int], text: str = "marginals:2", total: float = 1e4, config: MWEM | None = None) -> float:
@@ -51,5 +51,5 @@ def test_more_rounds_and_more_sweeps_take_longer() -> None:
 
 def test_a_slow_machine_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = seconds([4] * 5)
-    monkeypatch.setattr(duration_module, "slowness", lambda: 3.0)
+    monkeypatch.setattr(plan_module, "slowness", lambda: 3.0)
     assert seconds([4] * 5) == pytest.approx(3.0 * usual)

@@ -72,7 +72,7 @@ def best_iterate_by_true_error(patch: pytest.MonkeyPatch) -> None:
     def watching(self: Any, chosen: int, charge: RoundCharge) -> bool:
         progressed = look(self, chosen, charge)
         error = np.abs(self.workload.answers(self.model) - exactly(self)).max()
-        seen.setdefault(id(self), []).append((float(error), self.told, self.model.copy()))
+        seen.setdefault(id(self), []).append((float(error), self.n_measured, self.model.copy()))
         return progressed
 
     def choosing(self: Any) -> Release:

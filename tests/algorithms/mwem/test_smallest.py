@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem import Rounds, candidates
-from hedgerow.algorithms.mwem.opening import first_charges
-from hedgerow.algorithms.mwem.smallest import check_drawable
+from hedgerow.algorithms.mwem import Rounds
+from hedgerow.algorithms.mwem.plan import check_drawable
+from hedgerow.algorithms.mwem.strategy_choice import first_charges
+from hedgerow.algorithms.strategies import candidates
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, Workload
-from hedgerow.algorithms.mwem import opening
-from hedgerow.algorithms.mwem.candidates import attributes_of
-from hedgerow.algorithms.mwem.opening import annealed_candidates
+from hedgerow.algorithms.mwem import strategy_choice
 from hedgerow.algorithms.mwem.settings import candidates_of, first_rounds, is_annealed, planned_rounds, tables_below
-from hedgerow.algorithms.mwem.tables import MOST_BELOW, Asked, closure, tables_of
+from hedgerow.algorithms.mwem.strategy_choice import annealed_candidates
+from hedgerow.algorithms.strategies.candidates import MOST_BELOW, QueryWeights, attributes_of, closure, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
@@ -56,7 +55,7 @@ def naive_worth(workload: Workload) -> dict[Clique, float]:
 @pytest.mark.parametrize("name", ["pairs", "cells", "mixed", "triples"])
 def test_the_worth_of_a_table_is_that_of_the_queries_read_off_it(name: str) -> None:
     workload = Workload.parse(TEXTS[name], DOMAIN)
-    found, expected = Asked(workload).tables, naive_worth(workload)
+    found, expected = QueryWeights(workload).tables, naive_worth(workload)
     assert found.keys() == expected.keys()
     assert [found[scope] for scope in expected] == pytest.approx(list(expected.values()), rel=1e-12)
     tables = tables_of(workload)
@@ -202,14 +201,14 @@ def test_annealed_runs_measure_wide_tables_where_the_budget_can_tell(rho: float,
 
 
 def first_charges(workload: Workload, budget: Budget, left: float, each: float) -> Floats:
-    return opening.first_charges(workload, budget, attributes_of(workload), left, each=each, total=2000.0)
+    return strategy_choice.first_charges(workload, budget, attributes_of(workload), left, each=each, total=2000.0)
 
 
 @pytest.mark.parametrize(("budget", "power"), [(PureDP(1.0), 1.0), (ZCDP(0.02), 0.5)], ids=["pure", "zCDP"])
 def test_no_other_division_of_the_first_charges_has_a_smaller_expected_error(budget: Budget, power: float) -> None:
     workload = Workload.parse("marginals:2; prefixes:d", DOMAIN)
     charges = first_charges(workload, budget, left=1.0, each=0.02)
-    worth = Asked(workload).alone(DOMAIN.names) * np.array(DOMAIN.shape)
+    worth = QueryWeights(workload).alone(DOMAIN.names) * np.array(DOMAIN.shape)
 
     def error(shares: Floats) -> float:
         return float((worth / shares**power).sum())
@@ -227,7 +226,7 @@ def test_the_first_charges_grow_with_noise_up_to_a_share_of_what_is_left() -> No
     )
     assert much == pytest.approx(4 / 64)
     assert much < some < little
-    assert little == pytest.approx(opening._FIRST_MOST)
+    assert little == pytest.approx(strategy_choice._FIRST_MOST)
 
 
 def test_ranges_alone_have_equal_first_charges() -> None:

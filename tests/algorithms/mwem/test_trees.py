@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.candidates import Limit
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import automatic_rounds
-from hedgerow.algorithms.mwem.tables import closure
 from hedgerow.algorithms.shared import RoundCharge, expected_noise
+from hedgerow.algorithms.strategies.candidates import Limit, closure
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError
@@ -158,7 +157,7 @@ def test_single_attributes_that_leave_no_room_are_refused_before_anything_is_spe
 def test_answers_that_do_not_fit_are_refused_before_anything_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = Curator(DATA, PureDP(1.0), noise=SeededNoise(0))
     monkeypatch.setattr(
-        "hedgerow.algorithms.mwem.candidates.has_room", lambda required: required < 48 * PAIRS.n_queries
+        "hedgerow.algorithms.strategies.candidates.has_room", lambda required: required < 48 * PAIRS.n_queries
     )
     with pytest.raises(MarginalTooLargeError, match="counting 6 of at most that size"):
         MWEM().run_with(keeper, PAIRS)

@@ -19,13 +19,12 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 
 from dataclasses import dataclass
 
-from hedgerow.algorithms.mwem.candidates import check_answers
-from hedgerow.algorithms.mwem.plan import Plan, make_plan
+from hedgerow.algorithms.mwem.plan import Plan, check_drawable, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
 from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
-from hedgerow.algorithms.mwem.smallest import check_drawable
 from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, held_at_once, may_be_fixed
 from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
+from hedgerow.algorithms.strategies.candidates import check_answers
 from hedgerow.errors import ConfigError
 from hedgerow.models import check_fits, wants_classes
 from hedgerow.privacy import Budget, Curator, Regime

@@ -1,13 +1,13 @@
 """The plan of a run of MWEM: memory, time, charges and promise, from public quantities alone."""
 
+from __future__ import annotations
+
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any
 
-from hedgerow.algorithms.mwem.candidates import Limit
-from hedgerow.algorithms.mwem.duration import seconds_of_run
-from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -17,15 +17,28 @@ from hedgerow.algorithms.mwem.settings import (
     limit_of,
     round_charge,
 )
-from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, is_over_tree, schedule_of
-from hedgerow.algorithms.shared import BETA, Bound, Charges, Line, RoundCharge, Task, bound_of, expected_noise
+from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, annealed_candidates, is_over_tree, schedule_of
+from hedgerow.algorithms.shared import (
+    BETA,
+    Bound,
+    Charges,
+    Line,
+    RoundCharge,
+    Task,
+    bound_of,
+    expected_noise,
+    noise_of,
+    noise_of_total,
+)
 from hedgerow.algorithms.shared.bounds import task_of
-from hedgerow.algorithms.shared.plans import charges_line, memory_line, noise_of, noisy_values, total_error
+from hedgerow.algorithms.shared.plans import charges_line, memory_line, noisy_values, total_error
+from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
-from hedgerow.models import LARGEST_TREE, Footprint, usable_bytes
-from hedgerow.privacy import Budget
+from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, usable_bytes
+from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise
 from hedgerow.quantities import human_bytes, human_seconds
-from hedgerow.queries import Measurable, Workload
+from hedgerow.queries import Measurable, Parities, Parity, Workload
+from hedgerow.system import slowness
 
 _BETA_TOTAL = 0.1 * BETA
 """Part of the failure probability that goes to the noisy number of records."""
@@ -294,3 +307,166 @@ def _noise_of(
     ordered = sorted(steps, key=itemgetter(1), reverse=True)
     for target, charge in steps if len(steps) <= _SHOWN else (ordered[0], ordered[-1]):
         yield target.text, float(noise_of(target, budget, charge, config.noise).expected_abs)
+
+
+_START = 1.5
+"""Seconds to load libraries and compiled functions, to open files and to write the release."""
+_READ, _DRAW = 15e-9, 35e-9
+"""A value of a record that is read; one that is drawn and written."""
+_NOISE, _MEASURE = 8.4e-6, 45e-6
+"""One noisy value; one measurement, beside its values."""
+_CANDIDATE = 80e-6
+"""Decisions about a candidate before anything is measured."""
+
+_PASS, _CALL = 1.2e-9, 60e-6
+"""A pass over a histogram, per cell, between a multiplication and a sum; and however small it is."""
+_MOST_PASSED = 40
+"""Measurements beyond these are fitted on marginals of the histogram, together."""
+_PARITY = 3e-4
+"""A parity of a histogram that is fitted to parities alone, by Newton's method."""
+
+_TABLE, _TABLE_CELL = 60e-6, 10e-6
+"""A table that is held over a tree, and each of its cells."""
+
+_ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
+"""A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
+_SWEEP = 5e-9
+"""A sweep over trees with steps that do not start anew, per cell."""
+_LAST, _LAST_CELL = 0.2, 1e-6
+"""The last fit of trees."""
+
+_SHARE_OF_ROUNDS = 0.75
+
+
+def seconds_of_run(
+    config: MWEMSettings,
+    workload: Workload,
+    candidates: Workload,
+    held: Footprint,
+    *,
+    rounds: int,
+    adaptive: bool,
+    cells: int,
+    steps: Sequence[Measurable],
+    total: float,
+) -> float:
+    """Rough seconds of a whole run of the command line on one core of this machine, with noise that protects.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        candidates: Candidates of rounds that select.
+        held: The hypothesis.
+        rounds: Number of rounds, the most there can be if they adapt.
+        adaptive: Whether noisy answers decide the number of rounds.
+        cells: Cells that trees are expected to have at the end.
+        steps: Targets that are measured in turn; none where rounds select.
+        total: A public guess of the number of records.
+    """
+    values = total * len(workload.domain)
+    made = math.ceil(_SHARE_OF_ROUNDS * rounds) if adaptive else rounds
+    if steps:
+        fit, noisy = _fit_once(config, workload, held, steps), sum(target.size for target in steps)
+        made = len(steps)
+    else:
+        fit = _rounds(config, candidates, held, made, cells)
+        noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
+        if held.tree_cells is not None:  # cliques hold what is measured
+            noisy = min(noisy, cells // 3)
+    decided = _CANDIDATE * max(workload.n_candidates, candidates.n_candidates)
+    parts = (_START, (_READ + _DRAW) * values, decided, _NOISE * noisy, _MEASURE * made, fit)
+    return slowness() * sum(parts)
+
+
+def _fit_once(config: MWEMSettings, workload: Workload, held: Footprint, steps: Sequence[Measurable]) -> float:
+    """One fit to all that was measured."""
+    if held.table_cells:
+        return _LAST + _TABLE * len({target.scope for target in steps}) + _TABLE_CELL * held.table_cells
+    if held.tree_cells is not None:
+        return _LAST + _LAST_CELL * held.tree_cells
+    if all(isinstance(target, Parity) for target in steps):
+        return _PARITY * len(steps) + _PASS * workload.domain.size * math.log2(workload.domain.size)
+    return _passes(config.refit, min(len(steps), _MOST_PASSED)) * (_CALL + _PASS * workload.domain.size)
+
+
+def _rounds(config: MWEMSettings, candidates: Workload, held: Footprint, rounds: int, cells: int) -> float:
+    """Rounds that answer all candidates, and fit after each."""
+    domain = candidates.domain
+    if held.tree_cells is None:
+        answers = (rounds + 1) * min(len(candidates.scopes), 2 * len(domain))
+        between = sum(_passes(config.refit_between, measured) for measured in range(1, rounds))
+        return (answers + between + _passes(config.refit, rounds)) * (_CALL + _PASS * domain.size)
+    scopes = sum(len(family.scopes) for family in candidates.families if not isinstance(family, Parities))
+    each = _ROUND + _ROUND_ATTRIBUTE * len(domain) + _ROUND_SCOPE * scopes
+    if isinstance(config.refit, Proximal):
+        return rounds * (each + _ROUND_CELL * cells) + _LAST + _LAST_CELL * cells
+    sweeps = rounds * _passes(config.refit_between, 1)
+    return rounds * each + sweeps * (_CALL * rounds + _SWEEP * cells)
+
+
+def _passes(rule: Refit | None, measured: int) -> int:
+    """Passes of one fit to ``measured`` measurements; proximal fits double their steps from 4 to some thousands."""
+    if isinstance(rule, Sweeps):
+        return rule.sweeps * measured
+    return (1 if rule is None else rule.polish + round(10 / math.log2(rule.growth))) * measured
+
+
+_TINY = float(1 << 16)
+"""Noise of one count, in counts, that the whole budget must buy at least for a closer look."""
+
+_ROOM = 64.0
+"""Part of the first charge that noise must still be drawn for: for other numbers of records charges may be smaller."""
+
+
+def check_drawable(config: MWEMSettings, workload: Workload, budget: Budget, amount: float) -> None:
+    """Refuse a budget that is too small for the noise of a run to be drawn.
+
+    Args:
+        config: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: The part of it that is left.
+
+    Raises:
+        ConfigError: Some noise would be wider than 64-bit integers; nothing was spent.
+
+    Example:
+        >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
+        >>> workload = Workload.parities(Domain(IntegerRange(name, 0, 1) for name in "abc"), 2)
+        >>> check_drawable(MWEM(), workload, PureDP(1e-9), 1e-9)
+        >>> check_drawable(MWEM(), workload, PureDP(1e-16), 1e-16)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: a noise scale of ... counts cannot be drawn
+          Remedy: spend more on each step: fewer rounds, or a larger budget
+    """
+    most = float(budget.neighbours.records)
+    whole = additive_noise(budget.regime, amount, l1=most, l2=most, step=1.0, kind=None)
+    if whole.std < _TINY:
+        return
+    charges = config.charges(amount, budget.neighbours)
+    noise_of_total(budget, charges.total)
+    if charges.error > 0.0:
+        additive_noise(budget.regime, charges.error / 2.0, l1=most + GRID, l2=most + GRID, step=GRID, kind=None)
+    for total in (1.0, float(LARGEST_MASS)):
+        _check_rounds(config, workload, budget, charges.rounds, total)
+
+
+def _check_rounds(config: MWEMSettings, workload: Workload, budget: Budget, amount: float, total: float) -> None:
+    schedule = schedule_of(config, workload, budget, amount, total)
+    for target, charge in schedule.steps:
+        noise_of(target, budget, charge / _ROOM, config.noise)
+    if schedule.steps:
+        return
+    candidates = candidates_of(config, workload, schedule.rounds)
+    if schedule.rounds is not None:
+        first = round_charge(config, candidates, amount, schedule.rounds)
+    else:
+        annealed = is_annealed(config, workload)
+        rounds = annealed_rounds(config, workload, budget, amount, total) if annealed else None
+        each = amount / (rounds or first_rounds(workload, annealed=False))
+        first = RoundCharge.split(each, config.selecting(annealed=annealed))
+    expected_noise(candidates, budget, first.measurement / _ROOM, config.noise)
+    if first.selection > 0.0:
+        sensitive = float(candidates.candidate_weights.max())
+        ExponentialMechanism.for_charge(budget.regime, first.selection / _ROOM, sensitive)

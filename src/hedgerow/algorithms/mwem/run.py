@@ -9,8 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
-from hedgerow.algorithms.mwem.opening import annealed_candidates, first_charges
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -20,7 +18,7 @@ from hedgerow.algorithms.mwem.settings import (
     least_of_parts,
     round_charge,
 )
-from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, schedule_of
+from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, annealed_candidates, first_charges, schedule_of
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
     Averager,
@@ -35,6 +33,7 @@ from hedgerow.algorithms.shared import (
 from hedgerow.algorithms.shared.algorithm import number_of_records, plain_parameters, tell
 from hedgerow.algorithms.shared.learning import averaged_total, clipped, possible_values, take_step
 from hedgerow.algorithms.strategies import cut_where_counts_are
+from hedgerow.algorithms.strategies.candidates import Limit, attributes_of
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
 from hedgerow.models import LARGEST_TREE, Histogram, Hypothesis, Model, Proximal, ValueClasses, hypothesis
@@ -79,7 +78,7 @@ class MWEMRun:
         self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
         self.noise_counted = 1.0
-        self.told = 0
+        self.n_measured = 0
         self.rounds: int | None = None
         self.decision: StrategyChoice | None = None
 
@@ -179,22 +178,22 @@ class MWEMRun:
         Of tables from coarse to fine cells that hold few records by the last ones are measured together.
         With a prior it is also fitted now and then: a prior is judged by what it foretold.
         """
-        often = math.ceil(len(steps) / _FITS) if isinstance(self.learner, AnchoredLearner) else len(steps) + 1
-        held = 0.0 if isinstance(self.model, ValueClasses) else least_of_parts(self.config, self.workload)
-        if held or often <= len(steps) or not self._waits:
+        refit_every = math.ceil(len(steps) / _FITS) if isinstance(self.learner, AnchoredLearner) else len(steps) + 1
+        min_block_count = 0.0 if isinstance(self.model, ValueClasses) else least_of_parts(self.config, self.workload)
+        if min_block_count or refit_every <= len(steps) or not self._waits:
             for number, (target, charge) in enumerate(steps, 1):
-                self._measure(self._cut(target, charge, held), charge, lazy=number % often > 0)
+                self._measure(self._cut(target, charge, min_block_count), charge, lazy=number % refit_every > 0)
             return
         found = measured_together(steps, self.curator, self.config.noise, self.model, self.progress)
         self.learner.measurements.extend(found)
 
-    def _cut(self, target: Measurable, charge: float, held: float) -> Measurable:
+    def _cut(self, target: Measurable, charge: float, min_block_count: float) -> Measurable:
         """The target, or blocks of its cells that hold so many times the noise by tables of the same attributes."""
-        if not (held and isinstance(target, Marginal)):
+        if not (min_block_count and isinstance(target, Marginal)):
             return target
         base = target.domain.base(target.scope)
         before = [each for each in self.learner.measurements if target.domain.base(each.target.scope) == base]
-        least = held * self.curator.noise_for(target, charge, self.config.noise).expected_abs
+        least = min_block_count * self.curator.noise_for(target, charge, self.config.noise).expected_abs
         return cut_where_counts_are(target, before, self.total, least)
 
     def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
@@ -247,12 +246,25 @@ class MWEMRun:
             if spend < left and not (self.config.repeats or (eligible & self._fresh(charge)).any()):
                 amount *= _GROWTH
                 continue
-            told = self._round(charge, eligible)
+            shown = self._round(charge, eligible)
             left = 0.0 if spend == left else left - spend
-            if told <= 1.0:
+            if shown <= 1.0:
                 amount *= _GROWTH
-            elif told > _VERY_MUCH:
+            elif shown > _VERY_MUCH:
                 amount = min(amount, max(least, amount / _GROWTH))
+
+    def _offsets(self, charge: float) -> Floats | None:
+        if not self.config.offsets:
+            return None
+        if self.expected is None or self.expected[0] != charge:  # mostly all rounds have the same
+            noise = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
+            self.expected = charge, np.minimum(self.noise_counted * noise, LARGEST_MASS)
+        return self.expected[1]
+
+    @property
+    def _waits(self) -> bool:
+        """Whether fits start afresh, so that measurements can wait for one fit to them all."""
+        return isinstance(self.config.refit_between, Proximal) and self.config.output == "last"
 
     def _fresh(self, charge: RoundCharge) -> Bools:
         """Candidates that were not yet measured with a charge as large; public."""
@@ -290,14 +302,6 @@ class MWEMRun:
         self.selected += 1
         return self._look(chosen, charge)
 
-    def _offsets(self, charge: float) -> Floats | None:
-        if not self.config.offsets:
-            return None
-        if self.expected is None or self.expected[0] != charge:  # mostly all rounds have the same
-            noise = expected_noise(self.candidates, self.curator.budget, charge, self.config.noise)
-            self.expected = charge, np.minimum(self.noise_counted * noise, LARGEST_MASS)
-        return self.expected[1]
-
     def _look(self, chosen: int, charge: RoundCharge) -> float:
         """Measure a candidate and update. Returns what the noisy answer showed, in units of its expected noise."""
         if self.averager is not None and isinstance(self.model, Histogram):
@@ -306,20 +310,17 @@ class MWEMRun:
         self.finest[chosen] = max(self.finest[chosen], charge.measurement)
         return showed
 
-    @property
-    def _waits(self) -> bool:
-        """Whether fits start afresh, so that measurements can wait for one fit to them all."""
-        return isinstance(self.config.refit_between, Proximal) and self.config.output == "last"
-
     def _measure(self, target: Measurable, charge: float, *, lazy: bool) -> float:
         """Learn the answer and tell about it. Returns what it showed, in units of its expected noise."""
         residuals = np.abs(self._learn(target, charge, lazy=lazy))
-        told = residuals[possible_values(target)]
-        residual = float(told.sum())
-        self.told += 1
-        tell(self.progress, self.curator, target.text, residual, number=self.told, of=self.rounds, model=self.model)
+        possible = residuals[possible_values(target)]
+        residual = float(possible.sum())
+        self.n_measured += 1
+        tell(
+            self.progress, self.curator, target.text, residual, number=self.n_measured, of=self.rounds, model=self.model
+        )
         expected = self.curator.noise_for(target, charge, self.config.noise).expected_abs
-        return residual / (told.size * expected) if expected > 0.0 else math.inf
+        return residual / (possible.size * expected) if expected > 0.0 else math.inf
 
     def _learn(self, target: Measurable, charge: float, *, lazy: bool) -> Floats:
         """Measure and move the hypothesis. Returns noisy answer minus its answer before, in counts.

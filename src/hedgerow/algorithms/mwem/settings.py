@@ -12,11 +12,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from hedgerow.algorithms.mwem.candidates import Limit, attributes_of
-from hedgerow.algorithms.mwem.tables import closure, tables_of
 from hedgerow.algorithms.shared import Charges, Output, Prior, RoundCharge, Task, bound_of, expected_noise, task_of
 from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
 from hedgerow.algorithms.strategies import has_levels
+from hedgerow.algorithms.strategies.candidates import Limit, attributes_of, closure, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.errors import ConfigError
