@@ -201,6 +201,29 @@ def test_pairs_are_taken_where_wider_tables_are_too_many(monkeypatch: pytest.Mon
     assert distance(model.sample(20_000, 1), model) < 0.2 * before
 
 
+def test_pairs_that_the_tree_misses_most_are_taken_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = hard()
+    monkeypatch.setattr(module, "MOST_READ", 90)
+    assert not module.can_move(model.domain, model.parts.scopes)
+    pairs = list(combinations(model.domain.names, 2))
+    far = [
+        np.abs(one - other).sum()
+        for one, other in zip(model.marginals(pairs), model.tree.marginals(pairs), strict=True)
+    ]
+    order = [pairs[place] for place in np.argsort(far)[::-1]]
+    taken = module.as_many(model.tree, order)
+    assert 2 < len(taken) < len(pairs)
+    assert taken == order[: len(taken)]
+    moved, before = (table.sample(20_000, 1) for table in (model, model.tree))
+    of_model = {pair: table / model.total for pair, table in zip(pairs, model.marginals(pairs), strict=True)}
+
+    def off(codes: Codes, scopes: list[Clique]) -> float:
+        return float(np.mean([np.abs(table_of(codes, model.domain, pair) - of_model[pair]).sum() for pair in scopes]))
+
+    assert off(moved, taken) < 0.2 * off(before, taken)
+    assert off(moved, pairs) < off(before, pairs)
+
+
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=examples(25), deadline=None)
 def test_a_pass_is_the_plain_one(seed: int) -> None:

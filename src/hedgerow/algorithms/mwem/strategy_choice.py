@@ -63,9 +63,6 @@ _ONE_TABLE = 1.25
 _KEPT = 8
 """Strategies of which it is kept whether trees hold them: those of all regimes measure the same."""
 
-_OVER_TREE = 2.0
-"""Factor by which tables over a tree must be better than rounds where its records cannot be moved towards them all."""
-
 _OF_TREE, _OF_MOVED = 0.6, 0.2
 """Sampling error of records from a tree, and of moved ones, for that of independent ones (theory.md section 19)."""
 
@@ -80,8 +77,8 @@ class StrategyChoice:
         fixed: The best fixed strategy that the hypothesis can hold.
         total: Number of records (noisy), in counts.
         adaptive_error: Predicted error of the answers of adaptive rounds.
-        fixed_drawing: Error that drawing as many records adds to those of the fixed strategy; None where they are drawn
-            from a tree that holds few of its tables.
+        fixed_drawing: Error that drawing as many records adds to those of the fixed strategy; None where records are
+            moved towards few of its tables, so that no formula tells it.
         adaptive_drawing: The same for adaptive rounds.
         optimize_for: Whose errors are compared.
 
@@ -119,18 +116,16 @@ class StrategyChoice:
 
     @property
     def compared(self) -> tuple[float, float]:
-        """The errors of the fixed strategy and of adaptive rounds that are compared."""
-        adaptive = self.adaptive_error if self.optimize_for == "answers" else self.adaptive_records_error
-        return self._compared(self.fixed_error), adaptive
+        """Errors of the fixed strategy and of adaptive rounds; those of answers where none of records is predicted."""
+        found = self.fixed_records_error
+        if self.optimize_for == "answers" or found is None:
+            return self.fixed_error, self.adaptive_error
+        return found, self.adaptive_records_error
 
     def handicapped(self) -> float:
         """The error by which fixed strategies are compared: fits to one table of everything take noise for records."""
-        return self._compared(_handicapped(self.fixed) / self.total)
-
-    def _compared(self, answers: float) -> float:
-        if self.optimize_for == "answers":
-            return answers
-        return _OVER_TREE * answers if self.fixed_drawing is None else math.hypot(answers, self.fixed_drawing)
+        answers = _handicapped(self.fixed) / self.total
+        return math.hypot(answers, (self.fixed_drawing or 0.0) * (self.optimize_for == "records"))
 
     @property
     def takes_fixed(self) -> bool:

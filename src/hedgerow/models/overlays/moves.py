@@ -63,6 +63,7 @@ class Moves:
 
     Example:
         >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.models import Markov
         >>> tree = Markov(Domain(IntegerRange(name, 0, 1) for name in "ab"), 1.0)  # all four cells alike
         >>> moves = Moves.of(tree, {("a", "b"): np.array([[0.5, 0.0], [0.0, 0.5]])})
         >>> (block,) = moves.together(tree.sample_blocks(1000, 1), np.random.default_rng(1))
@@ -247,6 +248,35 @@ def can_move(domain: Domain, scopes: Sequence[Clique]) -> bool:
 def _are_few(domain: Domain, scopes: Iterable[Clique]) -> bool:
     shapes = [domain.shape_of(scope) for scope in scopes]
     return _read(shapes) <= MOST_READ and sum(map(math.prod, shapes)) <= LARGEST_MOVED
+
+
+def as_many(tree: Factored, scopes: Iterable[Clique]) -> list[Clique]:
+    """As many of some tables as records of a tree can be moved towards.
+
+    Args:
+        tree: The law that records are drawn from.
+        scopes: Attributes of the tables, the most important ones first.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.models import Markov
+        >>> tree = Markov(Domain(IntegerRange(f"x{i:03}", 0, 3) for i in range(200)), 1.0)
+        >>> len(as_many(tree, combinations(tree.domain.names, 2)))
+        6553
+    """
+    domain, found = tree.domain, list[Clique]()
+    own = [
+        domain.shape_of(domain.base(scope))
+        for scope in (*tree.potentials().scopes, *(each for each, _ in domain.zeros))
+    ]
+    left, cells = MOST_READ - _read(own), LARGEST_MOVED - sum(map(math.prod, own))
+    for scope in scopes:
+        shape = domain.shape_of(scope)
+        left, cells = left - _read([shape]), cells - math.prod(shape)
+        if min(left, cells) < 0:
+            break
+        found.append(scope)
+    return found
 
 
 def _holders(domain: Domain, tables: Mapping[Clique, Floats], scopes: Sequence[Clique]) -> list[Clique]:

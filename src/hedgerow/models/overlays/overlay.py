@@ -11,7 +11,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Codes, Columns, Complete, Factored, Given, Model, SamplingMethod, code_type
-from hedgerow.models.overlays.moves import Moves, can_move
+from hedgerow.models.overlays.moves import Moves, as_many, can_move
 from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
@@ -69,9 +69,15 @@ class Overlay(Model):
 
     @cached_property
     def moves(self) -> Moves | None:
-        """Moves of the tree's records towards the tables, or their pairs; None where these are too many."""
+        """Moves of the tree's records towards the tables, or their pairs, or those pairs that the tree misses most."""
         narrow = [part for part in self.parts.sets if len(part) == _NARROW]
-        return moves_of(self, self.parts.scopes) or moves_of(self, narrow)
+        return moves_of(self, self.parts.scopes) or moves_of(self, narrow) or moves_of(self, self._missed(narrow))
+
+    def _missed(self, scopes: Sequence[Clique]) -> list[Clique]:
+        """As many tables as records can be moved towards, those first that the tree is farthest from."""
+        tables, below = self.marginals(scopes), self.tree.marginals(scopes)
+        far = [float(np.abs(one - other).sum()) for one, other in zip(tables, below, strict=True)]
+        return as_many(self.tree, (scopes[place] for place in np.argsort(far)[::-1].tolist()))
 
     @property
     def cheap_cells(self) -> int:
