@@ -153,7 +153,7 @@ def synthesize(
         neighbours: The change that one person can make: ``"add-remove"`` a record, or ``"replace"`` one.
         register: Register of the table, which keeps the sum of all its releases.
         name: Name of the release in the register.
-        workload: Text of the queries that should come out right; all pairs of columns by default.
+        workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -163,7 +163,7 @@ def synthesize(
         where: SQL condition on rows, of a file or a place: only those for which it holds are records.
         violations: Whether records that break a rule of the domain are refused, or left out.
         person: Column that says who a record belongs to.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight that counts.
         coded: Whether the table holds codes in place of values.
@@ -465,7 +465,7 @@ def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str,
     rounds = parameters.get("rounds")
     told = {
         "persons": "Each record is somebody's own: a person with several needs person= and at_most=.",
-        "workload": f"What should come out right is {release.workload.spec!r} (workload=).",
+        "workload": f"The workload, the tables that you need to be accurate, is {release.workload.spec!r} (workload=).",
         "mechanism": f"The mechanism is {release.provenance.algorithm}"
         + (f" with rounds={rounds!r}" if rounds is not None else "")
         + " (mechanism=).",

@@ -22,7 +22,7 @@ class Synthesizer:
     """`synthesize` with its arguments kept: each ``fit`` spends the whole budget, and ``sample`` spends nothing.
 
     It follows scikit-learn's conventions without needing scikit-learn: ``clone``, ``get_params`` and ``set_params``
-    work, and what a fit has made ends in an underscore. A search that fits it often spends the budget as often.
+    work, and what a fit has made ends in an underscore. Every fit spends the full budget, also those of a grid search.
 
     Example:
         >>> import pyarrow as pa
@@ -65,7 +65,7 @@ class Synthesizer:
             budget: A budget of another kind.
             neighbours: The change that one person can make.
             register: Register of the table, which adds the fits up.
-            workload: Queries that should come out right.
+            workload: Queries that you need to be accurate.
             mechanism: Name of an algorithm, or a configured one.
             optimize_for: What ``mwem`` makes as good as it can: records, or answers alone.
             accept_draft: Whether a draft is taken for the domain.

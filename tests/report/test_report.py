@@ -291,7 +291,7 @@ def test_results_come_before_the_ledger(release: Release) -> None:
     ]
     assert [words.index(each) for each in headings] == sorted(words.index(each) for each in headings)
     assert "2 were measured; 4 are unknown" in words
-    assert "as those of a survey that asks" in words
+    assert "as accurate as those of a random sample of" in words
 
 
 def test_a_mean_stands_above_its_interval(release: Release) -> None:

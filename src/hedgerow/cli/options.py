@@ -115,7 +115,7 @@ violations_option = partial(
     table_option,
     "--violations",
     help="Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the table, "
-    "or drop them one by one. How many are dropped is private, and told nowhere.",
+    "or drop them one by one. The number dropped is private and never reported.",
 )
 ViolationsOption = Annotated[Violations, violations_option()]
 
@@ -152,7 +152,7 @@ AtMost = Annotated[
         "--at-most",
         metavar="M",
         min=1,
-        help="Number of records of a person that are counted, at most; noise is proportional to it. Which ones are "
+        help="Maximum records counted per person; noise is proportional to it. Which ones are "
         "left out depends on that person's records alone.",
     ),
 ]
@@ -209,7 +209,7 @@ WorkloadText = Annotated[
     algorithm_option(
         "--workload",
         metavar="SPEC",
-        help="The queries that should come out right: marginals:2, cells:2, parities:3, prefixes:age, "
+        help="The tables and queries that you need to be accurate: marginals:2, cells:2, parities:3, prefixes:age, "
         "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
         "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens); several "
         "joined by ;",

@@ -31,7 +31,7 @@ class ReadOptions:
         where: A SQL condition: only rows for which it holds are records.
         violations: Whether records that break a rule of the domain are an error, or are left out.
         person: Column that says who a record belongs to.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
 

@@ -233,7 +233,7 @@ def read_table(
             private, also where neighbours replace records.
         person: Column that says who a record belongs to: whole numbers or texts, and no column of the domain. Then the
             guarantee is about a person with all records, and not about a record.
-        at_most: Number of records of a person that are counted, at most; noise is proportional to it. Which of a
+        at_most: Maximum records counted per person; noise is proportional to it. Which of a
             person's records these are depends on that person's records alone.
         weight: Column that says how often a record counts: whole numbers, 0 too, and no column of the domain. Counts
             are then sums of weights, those of a population that the records stand for.

@@ -56,5 +56,6 @@ def _coarse(attribute: Binned) -> str:
         return ""
     return (
         f"its bins are of equal width, and the first, {attribute.label(0)}, holds numbers of very different sizes; if "
-        "most are small, nothing is learnt of them: 'bins: {log: 20}' widens, 'points' take single values out"
+        "most are small, most records fall into one bin: use log bins ('bins: {log: 20}'), or list frequent values "
+        "under 'points'"
     )

@@ -100,8 +100,8 @@ class Results:
         people = low if low == high else f"{low} to {high}"
         unit = "people" if self.release.budget.neighbours.unfiltered.persons is None else "records"
         return (
-            f"Tables of the workload are about as exact as those of a survey that asks {people} of the "
-            f"{self.people(self.release.total)} {unit} at random, and prints what it finds."
+            f"Tables of the workload are about as accurate as those of a random sample of {people} of the "
+            f"{self.people(self.release.total)} {unit}."
         )
 
     @cached_property

@@ -42,7 +42,7 @@ def release_linked(
         linked: Their description.
         budget: Budget of both together, between tables that differ in one parent with all children.
         share: Share of the parents.
-        workloads: Queries that should come out right. By default all pairs of columns: those of the parents and the
+        workloads: Queries that you need to be accurate. By default all pairs of columns: those of the parents and the
             number of children from the parents' table, all others from the children's.
         noise: See ``Algorithm.run``.
         progress: See ``Algorithm.run``; called for one run after the other.

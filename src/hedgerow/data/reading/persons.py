@@ -168,7 +168,7 @@ def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArra
     Args:
         keys: Persons whom the rows belong to, shape ``(n, 2)``.
         columns: Codes of the rows, each of shape ``(n,)``, and their weights if they have any.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
 
     Returns:
         Their places, increasing.

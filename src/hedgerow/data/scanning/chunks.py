@@ -129,7 +129,7 @@ def scan_table(
         violations: Whether records that break a rule of the domain are an error, or are left out; see ``read_table``.
         person: Column that says who a record belongs to; see ``read_table``. Records of `GROUP_ROWS` rows are held at a
             time: a longer table is read once for each such group of persons.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
         weight: Column that says how often a record counts; see ``read_table``.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
 

@@ -57,7 +57,7 @@ class Persons:
     Attributes:
         column: Name of the column that says who a record belongs to, which the domain does not have; None where each
             record is a person of its own, and has a weight.
-        at_most: Number of records of a person that are counted, at most; None for the persons of a whole table, before
+        at_most: Maximum records counted per person; None for the persons of a whole table, before
             any of their records are left out.
         weight: Weight of each of these records; None if they count once.
 
@@ -135,7 +135,7 @@ def persons_of(
 
     Args:
         person: Column that says who a record belongs to.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
         weight: Column that says how often a record counts.
         largest_weight: The largest weight; a record with a larger one counts as often as this.
 

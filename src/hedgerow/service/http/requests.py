@@ -94,7 +94,7 @@ class PersonsRequest(ApiRequest):
     Attributes:
         person: Column that says who a record belongs to, where persons have several: the guarantee is then about a
             person with all records. It is no column of the domain, and what it holds is not told.
-        at_most: Number of records of a person that are counted, at most; noise is proportional to it.
+        at_most: Maximum records counted per person; noise is proportional to it.
         weight: Column that says how often a record counts, in whole numbers. It is no column of the domain, and what it
             holds is not told.
         largest_weight: A record with a larger weight counts as often as this; noise is proportional to it.

@@ -217,7 +217,7 @@ class DetailResponse(SummaryResponse):
         records: Combinations of values, and how many of them are records that can exist.
         left_out: Sentences about records that break a rule, where these are left out, and columns not read.
         person: Column that told persons apart; null where each record is somebody's own.
-        at_most: Number of records of a person that are counted, at most.
+        at_most: Maximum records counted per person.
         weight: Column that said how often a record counts; null where each counts once.
         largest_weight: A record with a larger weight counts as often as this.
         source: Place of the table; for custodians.

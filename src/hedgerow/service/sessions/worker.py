@@ -19,7 +19,7 @@ from hedgerow.service.store import GivenAnswer, to_json
 T = TypeVar("T")
 
 _TRIES = 4
-"""Attempts at a group that another process keeps outdating."""
+"""Retries after a version conflict."""
 
 
 @dataclass(frozen=True)
