@@ -17,6 +17,7 @@ Example:
 
 from hedgerow.algorithms.shared import (
     Algorithm,
+    MeasuringAlgorithm,
     Outline,
     ProgressCallback,
     RoundReport,
@@ -65,6 +66,7 @@ __all__ = [
     "Marginal",
     "Measurable",
     "Measurement",
+    "MeasuringAlgorithm",
     "Model",
     "NoiseKind",
     "NoiseSource",

@@ -96,6 +96,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
     | _SPENDING
     | {
         "rounds": "MWEM.rounds",
+        "for": "MWEM.optimize_for",
         "prior": "MWEM.prior",
         "auto-domain": "automatic_domain(bounds)",
         "bounds": "automatic_domain(bounds)",
@@ -111,6 +112,7 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "workload": "release_linked(workloads)",
         "children-workload": "release_linked(workloads)",
         "rounds": "MWEM.rounds",
+        "for": "MWEM.optimize_for",
     },
     "ask": _READING
     | _SPENDING

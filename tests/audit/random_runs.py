@@ -527,6 +527,7 @@ FIELDS: dict[str, dict[str, list[Any]]] = {
         "repeats": [True],
         "noise": [NoiseKind.LAPLACE, NoiseKind.GAUSSIAN],
         "offsets": [False],
+        "optimize_for": ["answers"],
     },
     "pmw": {**_SHARES, "step": ["sharp"], "calibration": ["advanced"], "beta": [0.3]},
     "dual-query": {**_SHARES, "constants": ["source"], "beta": [0.3]},

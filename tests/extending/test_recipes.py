@@ -19,10 +19,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow
-from hedgerow import MWEM, Curator, Domain, IntegerRange, PureDP, Release, SeededNoise, Workload, errors
+from hedgerow import MWEM, ZCDP, Curator, Domain, IntegerRange, PureDP, Release, SeededNoise, Workload, errors
 from hedgerow.algorithms import registry
 from hedgerow.audit import costs
-from hedgerow.extending import CountSource, Model
+from hedgerow.extending import CountSource, Model, RoundReport
 from hedgerow.privacy import ExponentialMechanism, Regime, cost_of
 from hedgerow.privacy.budgets import regime
 from hedgerow.queries.families import registry as family_registry
@@ -58,13 +58,47 @@ def table() -> hedgerow.Table:
 
 def test_the_package_knows_public_names_alone() -> None:
     files = sorted((PLUG_INS / "toy").glob("*.py"))
-    assert len(files) == 5
+    assert len(files) == 6
     for file in files:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hedgerow"):
                 assert node.module in ("hedgerow", "hedgerow.extending")
                 public = set(hedgerow.__all__ if node.module == "hedgerow" else hedgerow.extending.__all__)
                 assert {alias.name for alias in node.names} <= public
+
+
+# ---- a mechanism in its shortest form --------------------------------------------------------------------------------
+
+
+def test_a_mechanism_is_one_method(toy: None) -> None:
+    greedy = registry.entry("greedy").make({"rounds": 3})
+    told = list[RoundReport]()
+    pairs = Workload.marginals(DOMAIN, 1)
+    for budget in (PureDP(5.0), ZCDP(0.5, "replace")):
+        told.clear()
+        release = greedy.run(table(), pairs, budget, noise=SeededNoise(0), progress=told.append)
+        assert [event.label for event in release.events if event.label in ("select", "measure")] == 3 * [
+            "select",
+            "measure",
+        ]
+        assert 0.999 * budget.limit < release.spent <= budget.limit
+        assert [each.round for each in told] == [1, 2, 3]
+        assert release.error is not None
+        assert release.provenance.parameters == {"total_share": 0.02, "error_share": 0.03, "rounds": 3}
+        truth = pairs.answers(table())
+        assert np.abs(pairs.answers(release.model) - truth).max() < 0.05 * 2000
+        plan = greedy.plan(pairs, budget, 2000.0)
+        assert plan.fits
+        assert "measurements" in dict(plan.lines(2000.0))["charges"]
+    assert registry.entry("greedy").restore(release.provenance.parameters) == greedy
+
+
+def test_a_share_out_of_its_range_and_a_model_too_large_are_refused(toy: None) -> None:
+    with pytest.raises(errors.ConfigError):
+        registry.entry("greedy").make({"total_share": 1.5})
+    wide = Domain(IntegerRange(f"x{place}", 0, 99) for place in range(60))
+    with pytest.raises(errors.ModelTooLargeError):
+        registry.entry("greedy").make().check(Workload.marginals(wide, 2), Regime.ZCDP)
 
 
 # ---- a mechanism and a family, by name -------------------------------------------------------------------------------

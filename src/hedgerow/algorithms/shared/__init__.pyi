@@ -45,6 +45,7 @@ from .linked import (
     pairs_of_children as pairs_of_children,
     release_linked as release_linked,
 )
+from .measuring import MeasuringAlgorithm as MeasuringAlgorithm
 from .plans import (
     MEMORY as MEMORY,
     Charges as Charges,
