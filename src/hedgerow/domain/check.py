@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.domain.description import spellings_in_words
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_cells, feasible_records
-from hedgerow.domain.words import spellings_in_words
 
 
 @dataclass(frozen=True)
