@@ -53,7 +53,7 @@ from .spark_records import (
     sample_spark as sample_spark,
     write_folder as write_folder,
 )
-from .words import (
+from .summary import (
     LevelUse as LevelUse,
     distinct_records as distinct_records,
     drawn_sentence as drawn_sentence,
