@@ -10,6 +10,7 @@ from .attribute import (
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
+from .column_warnings import doubts_of as doubts_of
 from .conditions.code_set import CodeSet as CodeSet
 from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint
@@ -30,7 +31,6 @@ from .description import (
     spellings_in_words as spellings_in_words,
 )
 from .domain import Domain as Domain
-from .doubts import doubts_of as doubts_of
 from .encoding import (
     Codes as Codes,
     Encoder as Encoder,
