@@ -7,6 +7,7 @@ from .answer import (
     intersect as intersect,
     within_possible as within_possible,
 )
+from .bin_warnings import release_doubts as release_doubts
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
@@ -23,7 +24,6 @@ from .content import (
     measurements_to_list as measurements_to_list,
     model_to_dict as model_to_dict,
 )
-from .doubts import release_doubts as release_doubts
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import Evidence as Evidence
 from .file import load_release as load_release, save_release as save_release
