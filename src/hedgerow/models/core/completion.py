@@ -25,7 +25,7 @@ from hedgerow.domain import Clique, Domain, codes_at, places_in
 from hedgerow.errors import ImpossibleRowError
 from hedgerow.models.core import sampling_kernels as compiled
 from hedgerow.models.core.conditional import Conditional, runs_of
-from hedgerow.models.core.given import Columns
+from hedgerow.models.core.fixed_columns import Columns
 from hedgerow.models.core.records import SamplingMethod
 
 _EXPANDED = 1 << 22
