@@ -27,7 +27,6 @@ from .content import (
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import Evidence as Evidence
 from .file import load_release as load_release, save_release as save_release
-from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
 from .pairs import (
     Association as Association,
@@ -37,6 +36,7 @@ from .pairs import (
     survey_size as survey_size,
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
+from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches
 from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.models import Model
     from hedgerow.privacy import Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
-    from hedgerow.release.given import Given
+    from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
 
@@ -340,7 +340,7 @@ class Release:
         """Number of records to draw, for each row that is given, and what they are drawn given."""
         if given is None:
             return self._checked(n, method), None
-        from hedgerow.release.given import understood
+        from hedgerow.release.record_conditions import understood
 
         known = understood(given, self.domain)
         if n is None:
