@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from hedgerow.algorithms.shared import check_choice
-from hedgerow.algorithms.strategies.levels import from_levels, from_mixes
+from hedgerow.algorithms.strategies.level_strategies import from_levels, from_mixes
 from hedgerow.algorithms.strategies.parts import Aim, Goal, Part
 from hedgerow.algorithms.strategies.singly import each_alone, from_cells
 from hedgerow.algorithms.strategies.strategy import Strategy
