@@ -15,9 +15,9 @@ import math
 
 from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.strategies.level_strategies import from_levels, from_mixes
-from hedgerow.algorithms.strategies.parts import Aim, Goal, Part
 from hedgerow.algorithms.strategies.singly import each_alone, from_cells
 from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, Part
 from hedgerow.algorithms.strategies.tables import are_tables, from_tables
 from hedgerow.errors import QueryError
 from hedgerow.privacy import Budget

@@ -26,8 +26,8 @@ from itertools import product
 import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements
 from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.strategies.sub_strategy import Asked, Goal, Measurements
 from hedgerow.algorithms.strategies.trees import Numbers, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain

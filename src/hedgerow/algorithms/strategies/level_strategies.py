@@ -7,7 +7,7 @@ from itertools import islice, product
 import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.sub_strategy import Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique

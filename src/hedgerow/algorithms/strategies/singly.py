@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from hedgerow.algorithms.strategies.components import Components, single
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.sub_strategy import Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.tables import from_one_table
 from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.strategies.parts import Goal, Part
+from hedgerow.algorithms.strategies.sub_strategy import Goal, Part
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.queries import Measurable, Workload

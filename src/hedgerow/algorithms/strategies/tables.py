@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
-from hedgerow.algorithms.strategies.parts import Aim, Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.algorithms.strategies.sub_strategy import Aim, Asked, Goal, Measurements, Part
 from hedgerow.arrays import Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
