@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hedgerow.data.column_summary import TRACKED, Summary
 from hedgerow.data.kinds import decimal_options
-from hedgerow.data.summaries import TRACKED, Summary
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
