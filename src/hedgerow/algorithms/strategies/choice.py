@@ -17,7 +17,7 @@ from hedgerow.algorithms.shared import check_choice
 from hedgerow.algorithms.strategies.level_strategies import from_levels, from_mixes
 from hedgerow.algorithms.strategies.singly import each_alone, from_cells
 from hedgerow.algorithms.strategies.strategy import Strategy
-from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, Part
+from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, SubStrategy
 from hedgerow.algorithms.strategies.tables import are_tables, from_tables
 from hedgerow.errors import QueryError
 from hedgerow.privacy import Budget
@@ -70,7 +70,7 @@ def strategies(
     return sorted((Strategy.of(parts, goal, amount) for parts in found), key=lambda each: each.aimed)
 
 
-def _together(goal: Goal) -> list[Part]:
+def _together(goal: Goal) -> list[SubStrategy]:
     """All families from the same marginals or parities, if some are boxes or conditions."""
     families = goal.workload.families
     if all(map(are_tables, families)):
@@ -81,7 +81,7 @@ def _together(goal: Goal) -> list[Part]:
         return []
 
 
-def _groups(goal: Goal) -> list[list[Part]]:
+def _groups(goal: Goal) -> list[list[SubStrategy]]:
     """Families that are answered together, or alone, each group with all its ways."""
     families = list(enumerate(goal.workload.families))
     together = [number for number, family in families if are_tables(family)]
@@ -92,7 +92,7 @@ def _groups(goal: Goal) -> list[list[Part]]:
     return tables + [_of_family(goal, number) for number, _ in families if number not in together]
 
 
-def _of_family(goal: Goal, number: int) -> list[Part]:
+def _of_family(goal: Goal, number: int) -> list[SubStrategy]:
     """Ways to answer a family that has no components, by itself."""
     family, alone = goal.workload.families[number], each_alone(goal, number)
     cells = math.prod(goal.workload.domain.shape_of(family.scopes[0]))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.strategies.sub_strategy import Goal, Part
+from hedgerow.algorithms.strategies.sub_strategy import Goal, SubStrategy
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.queries import Measurable, Workload
@@ -53,11 +53,11 @@ class Strategy:
 
     goal: Goal
     charge: float
-    parts: tuple[Part, ...]
+    parts: tuple[SubStrategy, ...]
     shares: Floats
 
     @classmethod
-    def of(cls, parts: Sequence[Part], goal: Goal, charge: float) -> Strategy:
+    def of(cls, parts: Sequence[SubStrategy], goal: Goal, charge: float) -> Strategy:
         """Divide the charge between parts that do not help each other.
 
         With e the error of a part that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace noise in

@@ -126,7 +126,7 @@ class Measurements:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class QueryWeights:
     """Candidates of a workload that a part answers, those with equal errors as one question.
 
     Attributes:
@@ -145,7 +145,7 @@ class Asked:
     lengths: Ints
 
     @classmethod
-    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> Asked:
+    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> QueryWeights:
         """The candidates of some families.
 
         Args:
@@ -185,7 +185,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SubStrategy:
     """Measurements with their shares, and candidates that are answered from them.
 
     Attributes:
@@ -199,7 +199,7 @@ class Part:
     """
 
     name: str
-    asked: Asked
+    asked: QueryWeights
     measurements: Measurements
     shares: Floats
     estimate: Variances
@@ -210,13 +210,13 @@ class Part:
         cls,
         name: str,
         goal: Goal,
-        asked: Asked,
+        asked: QueryWeights,
         measurements: Measurements,
         estimate: Estimate,
         *,
         single: Ints | None = None,
         starts: Sequence[Floats] = (),
-    ) -> Part:
+    ) -> SubStrategy:
         """The part with its best division, without measurements that are hardly worth anything.
 
         Args:
@@ -225,7 +225,7 @@ class Part:
             asked: Candidates that it answers.
             measurements: All measurements that are allowed.
             estimate: Variances of the questions.
-            single: See `Part`.
+            single: See `SubStrategy`.
             starts: See `divided`.
         """
         power, weights = asked.division(goal.aim)

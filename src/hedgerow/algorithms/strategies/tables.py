@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
 from hedgerow.algorithms.strategies.strategy import Strategy
-from hedgerow.algorithms.strategies.sub_strategy import Aim, Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, Measurements, QueryWeights, SubStrategy
 from hedgerow.arrays import Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
@@ -24,7 +24,7 @@ def are_tables(family: Family) -> bool:
     return family.tabular or isinstance(family, Parities)
 
 
-def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
+def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     """Queries from marginals, and where all attributes are binary from parities.
 
     Args:
@@ -40,13 +40,13 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
     estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
-    found = [Part.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
+    found = [SubStrategy.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
     if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
         found.append(_from_parities(goal, closure, asked, energies))
     return found
 
 
-def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
+def from_one_table(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
     """All queries from the table of all their attributes.
 
     Args:
@@ -61,7 +61,7 @@ def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
     return asked, Components(row, energies, closure.guessed(goal.total))
 
 
-def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse) -> Part:
+def _from_parities(goal: Goal, closure: Closure, asked: QueryWeights, energies: Sparse) -> SubStrategy:
     """Each component of binary attributes is a parity; that of no attribute is the number of records."""
     needed = np.unique(energies.indices).astype(np.int64)
     all_records = len(closure.scopes)
@@ -74,7 +74,9 @@ def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse)
     estimate = Components(single(all_records + 1, needed), energies, closure.guessed(goal.total))
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
-    return Part.divided("parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise)
+    return SubStrategy.divided(
+        "parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise
+    )
 
 
 def residual_error(workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean") -> float:
@@ -114,11 +116,11 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     needed = np.unique(energies.indices).astype(np.int64)
     roots = np.sqrt(closure.dimensions[needed])
     estimate = Components(single(len(closure.dimensions), needed), energies)
-    part = Part.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
+    part = SubStrategy.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
     return Strategy.of([part], goal, goal.charge).mean_error
 
 
-def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]:
+def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWeights, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
     workload = goal.workload
     every = [workload.families[number] for number in families]
@@ -130,7 +132,7 @@ def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]
         each, question_of = _questions(closure, family)
         questions.append(sum(found.shape[0] for found in energies) + question_of)
         energies.append(each)
-    return closure, Asked.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
+    return closure, QueryWeights.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
 
 
 @lru_cache(maxsize=2)
