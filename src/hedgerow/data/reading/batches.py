@@ -53,7 +53,7 @@ class _Beside(Protocol[T_co]):
         ...
 
 
-class Part(NamedTuple):
+class CodedRows(NamedTuple):
     """Some records of a table.
 
     Attributes:
@@ -66,10 +66,10 @@ class Part(NamedTuple):
     counts: Ints | None = None
     persons: Keys | None = None
 
-    def rows(self, chosen: Any) -> Part:
+    def rows(self, chosen: Any) -> CodedRows:
         """Some of its rows, by a mask or by their places."""
         counts, persons = (None if each is None else each[chosen] for each in (self.counts, self.persons))
-        return Part([codes[chosen] for codes in self.codes], counts, persons)
+        return CodedRows([codes[chosen] for codes in self.codes], counts, persons)
 
 
 class Weights:
@@ -186,7 +186,7 @@ class Encoding:
         self.weights = _weights(reader.file, coding.options)
         self.identities = None if (person := coding.options.person) is None else Identities(reader.file, person)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[CodedRows]:
         """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
 
         Raises:
@@ -211,7 +211,7 @@ class Encoding:
             chosen = self._following(found)
             self.rows += batch.num_rows
             if not (self.faults or self.broken or any(each.is_faulty for each in beside)):
-                part = Part([found[name] for name in coding.domain.names], counts, persons)
+                part = CodedRows([found[name] for name in coding.domain.names], counts, persons)
                 yield part if chosen is None else part.rows(chosen)
 
     def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
@@ -295,7 +295,7 @@ def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
     return iter(())
 
 
-def encoded(reader: Reader, coding: Coding) -> Iterator[Part]:
+def encoded(reader: Reader, coding: Coding) -> Iterator[CodedRows]:
     """Codes of all attributes, counts and persons of the rows, batch by batch; what is wrong is told at the end.
 
     Args:

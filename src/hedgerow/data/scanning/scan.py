@@ -17,7 +17,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.options import Violations
-from hedgerow.data.reading import Coding, Part
+from hedgerow.data.reading import CodedRows, Coding
 from hedgerow.data.table import Table, check_binary, joined
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
@@ -344,7 +344,7 @@ def counted(
     return counts
 
 
-def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+def in_chunks(parts: Iterator[CodedRows], coding: Coding, rows: int | None = None) -> Iterator[Table]:
     """Codes of batches as tables of more rows; as one table where records of a person are left out.
 
     Args:
@@ -352,7 +352,7 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
         coding: The columns that were read.
         rows: See `chunks`.
     """
-    held: list[Part] = []
+    held: list[CodedRows] = []
     n_held = 0
     for part in parts:
         held.append(part)
