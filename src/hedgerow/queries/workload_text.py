@@ -36,12 +36,12 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         if found is None:
             raise _unknown_family(text, start, segment)
         body, weight = _split_weight(segment[found.end() :])
-        part = _Part(text, start + found.end(), found.group(1), body, domain)
-        build = _READERS.get(part.form, _by_family)(part)
+        family_text = _FamilyText(text, start + found.end(), found.group(1), body, domain)
+        build = _READERS.get(family_text.form, _by_family)(family_text)
         try:
             families.append(build())
         except HedgerowError as error:
-            raise part.error(error.message, part.start, error.remedy) from error
+            raise family_text.error(error.message, family_text.start, error.remedy) from error
         weights.append(weight)
     return families, weights
 
@@ -52,7 +52,7 @@ def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _FamilyText:
     """One family in the text: its ``form:`` and the body after it, from position ``start``."""
 
     text: str
@@ -109,43 +109,45 @@ class _Token:
     kind: str
 
 
-def _tokens(part: _Part) -> list[_Token]:
+def _tokens(family_text: _FamilyText) -> list[_Token]:
     tokens, position = [], 0
-    body = part.body.rstrip()
+    body = family_text.body.rstrip()
     while position < len(body):
         found = _TOKEN.match(body, position)
         if found is None:
-            place = part.start + position + len(body[position:]) - len(body[position:].lstrip())
-            raise part.error(f"{part.text[place]!r} is not expected", place)
+            place = family_text.start + position + len(body[position:]) - len(body[position:].lstrip())
+            raise family_text.error(f"{family_text.text[place]!r} is not expected", place)
         kind = str(found.lastgroup)
         word = found.group(kind)
         word = word[1:-1].replace('""', '"') if kind == "quoted" else word
-        tokens.append(_Token(word, part.start + found.start(kind), kind))
+        tokens.append(_Token(word, family_text.start + found.start(kind), kind))
         position = found.end()
     return tokens
 
 
-def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
+def _names(family_text: _FamilyText, tokens: list[_Token], marks: str) -> list[list[str]]:
     """Names joined by ``*``, in lists joined by ``,``; checked to alternate with marks and to be attributes."""
     lists: list[list[str]] = [[]]
     for i, token in enumerate(tokens):
         if i % 2 == 1:
             if token.kind != "mark" or token.word not in marks:
                 wanted = " or ".join(repr(mark) for mark in marks)
-                raise part.error(f"{wanted} is expected, not {token.word!r}", token.place)
+                raise family_text.error(f"{wanted} is expected, not {token.word!r}", token.place)
             if token.word == ",":
                 lists.append([])
         elif token.kind == "mark":
-            raise part.error(f"an attribute is expected, not {token.word!r}", token.place)
-        elif token.word not in part.domain:
-            meant = did_you_mean(token.word, part.domain.all_names)
-            raise part.error(f"there is no attribute {token.word!r}", token.place, meant)
+            raise family_text.error(f"an attribute is expected, not {token.word!r}", token.place)
+        elif token.word not in family_text.domain:
+            meant = did_you_mean(token.word, family_text.domain.all_names)
+            raise family_text.error(f"there is no attribute {token.word!r}", token.place, meant)
         else:
             if token.word in lists[-1]:
-                raise part.error(f"attribute {token.word!r} is there twice", token.place, "name each attribute once")
+                raise family_text.error(
+                    f"attribute {token.word!r} is there twice", token.place, "name each attribute once"
+                )
             lists[-1].append(token.word)
     if len(tokens) % 2 == 0:
-        raise part.error("an attribute is expected", part.start + len(part.body))
+        raise family_text.error("an attribute is expected", family_text.start + len(family_text.body))
     return lists
 
 
@@ -154,64 +156,68 @@ _Builder = Callable[[], Family]
 
 
 def _cliques(
-    part: _Part, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
+    family_text: _FamilyText,
+    of_order: Callable[[Domain, int], Family],
+    named: Callable[[Domain, list[list[str]]], Family],
 ) -> _Builder:
-    tokens = _tokens(part)
+    tokens = _tokens(family_text)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: of_order(part.domain, int(tokens[0].word))
-    names = _names(part, tokens, "*,")
-    return lambda: named(part.domain, names)
+        return lambda: of_order(family_text.domain, int(tokens[0].word))
+    names = _names(family_text, tokens, "*,")
+    return lambda: named(family_text.domain, names)
 
 
-def _tables(part: _Part, family: type[Marginals | Cells]) -> _Builder:
-    end = _LEVELS.search(part.body)
+def _tables(family_text: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
+    end = _LEVELS.search(family_text.body)
     if end is not None:
-        part = replace(part, body=part.body[: end.start()])
-    found = BOUNDED_ORDER.fullmatch(part.body.strip())
+        family_text = replace(family_text, body=family_text.body[: end.start()])
+    found = BOUNDED_ORDER.fullmatch(family_text.body.strip())
     if found is not None:
         order, largest = (int(number) for number in found.groups())
-        return lambda: family.of_order(part.domain, order, largest, levels=end is not None)
-    return _cliques(part, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
+        return lambda: family.of_order(family_text.domain, order, largest, levels=end is not None)
+    return _cliques(family_text, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
 
-def _prefixes(part: _Part) -> _Builder:
-    names = _names(part, _tokens(part), ",")
+def _prefixes(family_text: _FamilyText) -> _Builder:
+    names = _names(family_text, _tokens(family_text), ",")
     if len(names) != 1:
-        raise part.error("prefixes are of one attribute", part.start, "write 'prefixes:age; prefixes:hours'")
-    return lambda: Boxes.prefixes(part.domain, names[0][0])
+        raise family_text.error(
+            "prefixes are of one attribute", family_text.start, "write 'prefixes:age; prefixes:hours'"
+        )
+    return lambda: Boxes.prefixes(family_text.domain, names[0][0])
 
 
-def _ranges(part: _Part) -> _Builder:
-    tokens = _tokens(part)
+def _ranges(family_text: _FamilyText) -> _Builder:
+    tokens = _tokens(family_text)
     colons = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ":"]
-    lists = _names(part, tokens[: colons[0]] if colons else tokens, ",")
-    numbers = [_whole(part, tokens, i) for i in colons]
+    lists = _names(family_text, tokens[: colons[0]] if colons else tokens, ",")
+    numbers = [_whole(family_text, tokens, i) for i in colons]
     if len(numbers) > 2:
-        raise part.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
+        raise family_text.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
     if colons and len(tokens) > colons[-1] + 2:
-        raise part.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
+        raise family_text.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
     count = numbers[0] if numbers else None
     seed = numbers[1] if len(numbers) == 2 else 0
-    return lambda: Boxes.ranges(part.domain, [name for names in lists for name in names], count, seed)
+    return lambda: Boxes.ranges(family_text.domain, [name for names in lists for name in names], count, seed)
 
 
-def _whole(part: _Part, tokens: list[_Token], colon: int) -> int:
+def _whole(family_text: _FamilyText, tokens: list[_Token], colon: int) -> int:
     if colon + 1 < len(tokens) and tokens[colon + 1].word.isdigit():
         return int(tokens[colon + 1].word)
-    raise part.error("a whole number is expected after ':'", tokens[colon].place + 1)
+    raise family_text.error("a whole number is expected after ':'", tokens[colon].place + 1)
 
 
-def _where(part: _Part) -> _Builder:
+def _where(family_text: _FamilyText) -> _Builder:
     conditions = []
-    for start, text in _conditions(part.body):
-        place = part.start + start + len(text) - len(text.lstrip())
+    for start, text in _conditions(family_text.body):
+        place = family_text.start + start + len(text) - len(text.lstrip())
         if not text.strip():
-            raise part.error("a condition is expected", place)
+            raise family_text.error("a condition is expected", place)
         try:
-            conditions.append(parse_conjunction(text.strip(), part.domain))
+            conditions.append(parse_conjunction(text.strip(), family_text.domain))
         except HedgerowError as error:
-            raise part.error(error.message, place, error.remedy) from error
-    return lambda: Conjunctions(part.domain, conditions)
+            raise family_text.error(error.message, place, error.remedy) from error
+    return lambda: Conjunctions(family_text.domain, conditions)
 
 
 def _conditions(body: str) -> list[tuple[int, str]]:
@@ -225,12 +231,14 @@ def _conditions(body: str) -> list[tuple[int, str]]:
     return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
-def _by_family(part: _Part) -> _Builder:
+def _by_family(family_text: _FamilyText) -> _Builder:
     """The reader of families from outside this package, which read their texts themselves."""
-    return lambda: text_forms()[part.form].from_text(f"{part.form}:{part.body.strip()}", part.domain)
+    return lambda: text_forms()[family_text.form].from_text(
+        f"{family_text.form}:{family_text.body.strip()}", family_text.domain
+    )
 
 
-_READERS: dict[str, Callable[[_Part], _Builder]] = {
+_READERS: dict[str, Callable[[_FamilyText], _Builder]] = {
     "marginals": partial(_tables, family=Marginals),
     "cells": partial(_tables, family=Cells),
     "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),
