@@ -40,7 +40,7 @@ from .record_conditions import read_values as read_values, understood as underst
 from .records import Records as Records, write_batches as write_batches
 from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (
-    Asked as Asked,
+    CountAnswerer as CountAnswerer,
     Selected as Selected,
     check_selection as check_selection,
     estimates as estimates,

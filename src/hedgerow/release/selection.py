@@ -46,7 +46,7 @@ _ROUNDING = 1e-12
 """Shares of a count below which differences are rounding."""
 
 
-class Asked(Protocol):
+class CountAnswerer(Protocol):
     """Anything that answers counting questions."""
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
@@ -156,7 +156,7 @@ def _questions(domain: Domain, column: Aggregate) -> int:
     return missing + (1 if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
 
 
-def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
+def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
     """Answer a statement.
 
     Args:
@@ -224,7 +224,7 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
 class _Selecting:
     """One statement while it is answered."""
 
-    def __init__(self, selection: Selection, asked: Asked, risk: float) -> None:
+    def __init__(self, selection: Selection, asked: CountAnswerer, risk: float) -> None:
         self.groups: Groups = selection.groups
         self.columns = selection.columns
         self.asked = asked
