@@ -33,7 +33,7 @@ _LOOKED_UP = 1 << 22
 _LISTED_CODES = 1 << 12
 """Most codes of an attribute that is looked up in lists of what each query allows."""
 
-Asked = TypeVar("Asked", Clique, Conjunction)
+Target = TypeVar("Target", Clique, Conjunction)
 
 
 class Empirical(Model):
@@ -141,7 +141,7 @@ class Empirical(Model):
         parts = [holding(self.domain, self.codes, part) @ masses for part in self._parts(queries)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _parts(self, asked: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
+    def _parts(self, asked: Sequence[Target]) -> Iterator[Sequence[Target]]:
         """Runs of what is asked that are looked up together: bounds the memory."""
         length = max(1, _LOOKED_UP // len(self.codes))
         return (asked[first : first + length] for first in range(0, len(asked), length))
