@@ -138,7 +138,7 @@ def render_report(
     template = page_template("page.html")
     results = Results(release, CONFIDENCE)
     drawn = release.domain.names[:MOST_OF_MATRIX]
-    looks = list(_measured(release))
+    measured = list(_measured(release))
     budget = release.budget
     return template.render(
         release=release,
@@ -151,9 +151,9 @@ def render_report(
         stamps=_stamps(release, exact),
         error=error_sentence(release, CONFIDENCE),
         records_error=_records_error(release),
-        looks=looks,
+        measured=measured,
         spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
-        fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
+        fit=Markup(fit_plot([row.ratio for row in measured])) if measured else "",
         marginals=list(_marginals(release)),
         ignored=ignored_in_words(release.domain),
         attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
@@ -204,7 +204,7 @@ def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _MeasurementRow:
     """A measurement as the page shows it."""
 
     text: str
@@ -214,10 +214,10 @@ class _Look:
     ratio: float
 
 
-def _measured(release: Release) -> Iterator[_Look]:
+def _measured(release: Release) -> Iterator[_MeasurementRow]:
     for each, answers in zip(release.measurements, _answers(release), strict=True):
         ratio = _distance(each, answers)
-        yield _Look(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
+        yield _MeasurementRow(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
 
 
 def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, float]]:
