@@ -36,12 +36,12 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         if found is None:
             raise _unknown_family(text, start, segment)
         body, weight = _split_weight(segment[found.end() :])
-        family_text = _FamilyText(text, start + found.end(), found.group(1), body, domain)
-        build = _READERS.get(family_text.form, _by_family)(family_text)
+        entry = _FamilyText(text, start + found.end(), found.group(1), body, domain)
+        build = _READERS.get(entry.form, _by_family)(entry)
         try:
             families.append(build())
         except HedgerowError as error:
-            raise family_text.error(error.message, family_text.start, error.remedy) from error
+            raise entry.error(error.message, entry.start, error.remedy) from error
         weights.append(weight)
     return families, weights
 
@@ -109,45 +109,43 @@ class _Token:
     kind: str
 
 
-def _tokens(family_text: _FamilyText) -> list[_Token]:
+def _tokens(entry: _FamilyText) -> list[_Token]:
     tokens, position = [], 0
-    body = family_text.body.rstrip()
+    body = entry.body.rstrip()
     while position < len(body):
         found = _TOKEN.match(body, position)
         if found is None:
-            place = family_text.start + position + len(body[position:]) - len(body[position:].lstrip())
-            raise family_text.error(f"{family_text.text[place]!r} is not expected", place)
+            place = entry.start + position + len(body[position:]) - len(body[position:].lstrip())
+            raise entry.error(f"{entry.text[place]!r} is not expected", place)
         kind = str(found.lastgroup)
         word = found.group(kind)
         word = word[1:-1].replace('""', '"') if kind == "quoted" else word
-        tokens.append(_Token(word, family_text.start + found.start(kind), kind))
+        tokens.append(_Token(word, entry.start + found.start(kind), kind))
         position = found.end()
     return tokens
 
 
-def _names(family_text: _FamilyText, tokens: list[_Token], marks: str) -> list[list[str]]:
+def _names(entry: _FamilyText, tokens: list[_Token], marks: str) -> list[list[str]]:
     """Names joined by ``*``, in lists joined by ``,``; checked to alternate with marks and to be attributes."""
     lists: list[list[str]] = [[]]
     for i, token in enumerate(tokens):
         if i % 2 == 1:
             if token.kind != "mark" or token.word not in marks:
                 wanted = " or ".join(repr(mark) for mark in marks)
-                raise family_text.error(f"{wanted} is expected, not {token.word!r}", token.place)
+                raise entry.error(f"{wanted} is expected, not {token.word!r}", token.place)
             if token.word == ",":
                 lists.append([])
         elif token.kind == "mark":
-            raise family_text.error(f"an attribute is expected, not {token.word!r}", token.place)
-        elif token.word not in family_text.domain:
-            meant = did_you_mean(token.word, family_text.domain.all_names)
-            raise family_text.error(f"there is no attribute {token.word!r}", token.place, meant)
+            raise entry.error(f"an attribute is expected, not {token.word!r}", token.place)
+        elif token.word not in entry.domain:
+            meant = did_you_mean(token.word, entry.domain.all_names)
+            raise entry.error(f"there is no attribute {token.word!r}", token.place, meant)
         else:
             if token.word in lists[-1]:
-                raise family_text.error(
-                    f"attribute {token.word!r} is there twice", token.place, "name each attribute once"
-                )
+                raise entry.error(f"attribute {token.word!r} is there twice", token.place, "name each attribute once")
             lists[-1].append(token.word)
     if len(tokens) % 2 == 0:
-        raise family_text.error("an attribute is expected", family_text.start + len(family_text.body))
+        raise entry.error("an attribute is expected", entry.start + len(entry.body))
     return lists
 
 
@@ -156,68 +154,64 @@ _Builder = Callable[[], Family]
 
 
 def _cliques(
-    family_text: _FamilyText,
-    of_order: Callable[[Domain, int], Family],
-    named: Callable[[Domain, list[list[str]]], Family],
+    entry: _FamilyText, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
 ) -> _Builder:
-    tokens = _tokens(family_text)
+    tokens = _tokens(entry)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: of_order(family_text.domain, int(tokens[0].word))
-    names = _names(family_text, tokens, "*,")
-    return lambda: named(family_text.domain, names)
+        return lambda: of_order(entry.domain, int(tokens[0].word))
+    names = _names(entry, tokens, "*,")
+    return lambda: named(entry.domain, names)
 
 
-def _tables(family_text: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
-    end = _LEVELS.search(family_text.body)
+def _tables(entry: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
+    end = _LEVELS.search(entry.body)
     if end is not None:
-        family_text = replace(family_text, body=family_text.body[: end.start()])
-    found = BOUNDED_ORDER.fullmatch(family_text.body.strip())
+        entry = replace(entry, body=entry.body[: end.start()])
+    found = BOUNDED_ORDER.fullmatch(entry.body.strip())
     if found is not None:
         order, largest = (int(number) for number in found.groups())
-        return lambda: family.of_order(family_text.domain, order, largest, levels=end is not None)
-    return _cliques(family_text, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
+        return lambda: family.of_order(entry.domain, order, largest, levels=end is not None)
+    return _cliques(entry, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
 
-def _prefixes(family_text: _FamilyText) -> _Builder:
-    names = _names(family_text, _tokens(family_text), ",")
+def _prefixes(entry: _FamilyText) -> _Builder:
+    names = _names(entry, _tokens(entry), ",")
     if len(names) != 1:
-        raise family_text.error(
-            "prefixes are of one attribute", family_text.start, "write 'prefixes:age; prefixes:hours'"
-        )
-    return lambda: Boxes.prefixes(family_text.domain, names[0][0])
+        raise entry.error("prefixes are of one attribute", entry.start, "write 'prefixes:age; prefixes:hours'")
+    return lambda: Boxes.prefixes(entry.domain, names[0][0])
 
 
-def _ranges(family_text: _FamilyText) -> _Builder:
-    tokens = _tokens(family_text)
+def _ranges(entry: _FamilyText) -> _Builder:
+    tokens = _tokens(entry)
     colons = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ":"]
-    lists = _names(family_text, tokens[: colons[0]] if colons else tokens, ",")
-    numbers = [_whole(family_text, tokens, i) for i in colons]
+    lists = _names(entry, tokens[: colons[0]] if colons else tokens, ",")
+    numbers = [_whole(entry, tokens, i) for i in colons]
     if len(numbers) > 2:
-        raise family_text.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
+        raise entry.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
     if colons and len(tokens) > colons[-1] + 2:
-        raise family_text.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
+        raise entry.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
     count = numbers[0] if numbers else None
     seed = numbers[1] if len(numbers) == 2 else 0
-    return lambda: Boxes.ranges(family_text.domain, [name for names in lists for name in names], count, seed)
+    return lambda: Boxes.ranges(entry.domain, [name for names in lists for name in names], count, seed)
 
 
-def _whole(family_text: _FamilyText, tokens: list[_Token], colon: int) -> int:
+def _whole(entry: _FamilyText, tokens: list[_Token], colon: int) -> int:
     if colon + 1 < len(tokens) and tokens[colon + 1].word.isdigit():
         return int(tokens[colon + 1].word)
-    raise family_text.error("a whole number is expected after ':'", tokens[colon].place + 1)
+    raise entry.error("a whole number is expected after ':'", tokens[colon].place + 1)
 
 
-def _where(family_text: _FamilyText) -> _Builder:
+def _where(entry: _FamilyText) -> _Builder:
     conditions = []
-    for start, text in _conditions(family_text.body):
-        place = family_text.start + start + len(text) - len(text.lstrip())
+    for start, text in _conditions(entry.body):
+        place = entry.start + start + len(text) - len(text.lstrip())
         if not text.strip():
-            raise family_text.error("a condition is expected", place)
+            raise entry.error("a condition is expected", place)
         try:
-            conditions.append(parse_conjunction(text.strip(), family_text.domain))
+            conditions.append(parse_conjunction(text.strip(), entry.domain))
         except HedgerowError as error:
-            raise family_text.error(error.message, place, error.remedy) from error
-    return lambda: Conjunctions(family_text.domain, conditions)
+            raise entry.error(error.message, place, error.remedy) from error
+    return lambda: Conjunctions(entry.domain, conditions)
 
 
 def _conditions(body: str) -> list[tuple[int, str]]:
@@ -231,11 +225,9 @@ def _conditions(body: str) -> list[tuple[int, str]]:
     return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
-def _by_family(family_text: _FamilyText) -> _Builder:
+def _by_family(entry: _FamilyText) -> _Builder:
     """The reader of families from outside this package, which read their texts themselves."""
-    return lambda: text_forms()[family_text.form].from_text(
-        f"{family_text.form}:{family_text.body.strip()}", family_text.domain
-    )
+    return lambda: text_forms()[entry.form].from_text(f"{entry.form}:{entry.body.strip()}", entry.domain)
 
 
 _READERS: dict[str, Callable[[_FamilyText], _Builder]] = {

@@ -2,7 +2,7 @@
 
 An attribute is packed once into bits. A parity is then the exclusive or of a few rows of words, and the bits set in
 it are counted: about 0.15 microseconds for a set of three attributes and 100,000 records. Rows that count more than
-once are packed by the binary digits of their weights: those whose weight holds 2**b count 2**b times in the b-th packed.
+once are packed by the binary digits of their weights: those whose weight holds 2**b count 2**b times in pack b.
 """
 
 import math
