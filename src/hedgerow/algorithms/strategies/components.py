@@ -56,7 +56,7 @@ class Components:
 
     Attributes:
         measured: Precision of each component for one of each measurement, shape ``(measurements, components)``.
-        asked: Energies of each question, shape ``(questions, components)``; no entry is 0.
+        energies: Energies of each question, shape ``(questions, components)``; no entry is 0.
         known: Precision of each component before anything is measured; 0 for the best unbiased estimate.
 
     Example:
@@ -70,7 +70,7 @@ class Components:
     """
 
     measured: Sparse
-    asked: Sparse
+    energies: Sparse
     known: Floats | float = 0.0
 
     def variances(self, inverse_variances: Floats) -> Floats:
@@ -86,7 +86,7 @@ class Components:
 
     def _variances(self, precisions: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return _times(self.asked, 1.0 / precisions)
+            return _times(self.energies, 1.0 / precisions)
 
     def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1.
@@ -97,7 +97,7 @@ class Components:
         precisions = self._precisions(inverse_variances)
 
         def slopes(weights: Floats) -> Floats:
-            wanted = _times(self.asked.T, weights)
+            wanted = _times(self.energies.T, weights)
             each = np.divide(wanted, precisions**2, out=np.zeros_like(precisions), where=wanted > 0.0)
             return _times(self.measured, each)
 

@@ -387,8 +387,8 @@ def _place(levels: Clique, scope: Clique) -> int:
 def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
     families = [family for family in workload.families if isinstance(family, Boxes)]
     domain, goal = workload.domain, Goal(workload, budget, charge)
-    asked = QueryWeights.of(workload, range(len(families)), np.arange(workload.n_candidates))
-    power, weights = asked.division(goal.aim)
+    queries = QueryWeights.of(workload, range(len(families)), np.arange(workload.n_candidates))
+    power, weights = queries.division(goal.aim)
     count = min(_TUNED, workload.n_candidates)
     some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)
     lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))

@@ -32,12 +32,12 @@ def from_levels(goal: Goal, number: int, family: Boxes) -> SubStrategy:
         family: Ranges of one attribute.
     """
     levels, tree = _tree(family, 0, public_total=goal.public_total)
-    asked = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
-    power, weights = asked.division(goal.aim)
+    queries = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
+    power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     shares = _divided(tree.taken(some), weights[some], power, goal.growth)
     measured = Measurements.of_marginals(family.domain, [(name,) for name in levels], goal.budget)
-    return SubStrategy("levels", asked, measured, shares, tree)
+    return SubStrategy("levels", queries, measured, shares, tree)
 
 
 def from_mixes(goal: Goal, number: int, family: Boxes) -> SubStrategy:
@@ -49,8 +49,8 @@ def from_mixes(goal: Goal, number: int, family: Boxes) -> SubStrategy:
         family: Boxes of two attributes.
     """
     names, trees = zip(*(_tree(family, axis, public_total=False) for axis in (0, 1)), strict=True)
-    asked = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
-    power, weights = asked.division(goal.aim)
+    queries = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
+    power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     tuned, wanted = [tree.taken(some) for tree in trees], weights[some]
     shares: list[Floats] = [np.full(len(levels), 1.0 / len(levels)) for levels in names]
@@ -58,7 +58,7 @@ def from_mixes(goal: Goal, number: int, family: Boxes) -> SubStrategy:
         fixed = wanted * tuned[1 - this].variances(shares[1 - this] ** goal.growth)
         shares[this] = _divided(tuned[this], fixed, power, goal.growth)
     measured = Measurements.of_marginals(family.domain, list(product(*names)), goal.budget)
-    return SubStrategy("levels", asked, measured, np.outer(*shares).reshape(-1), LevelProduct(*trees))
+    return SubStrategy("levels", queries, measured, np.outer(*shares).reshape(-1), LevelProduct(*trees))
 
 
 def _divided(tree: LevelTree, weights: Floats, power: float, growth: float) -> Floats:

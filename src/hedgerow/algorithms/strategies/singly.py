@@ -36,8 +36,8 @@ def each_alone(goal: Goal, number: int) -> SubStrategy:
     if family.tabular:  # the cells of a marginal cost what one of them costs
         measured, question_of = Measurements.of_marginals(family.domain, family.scopes, goal.budget), family.scope_of
     every = np.arange(len(measured.l1))
-    rows, asked = single(len(every), every), QueryWeights.of(goal.workload, [number], question_of)
-    return SubStrategy.divided("each", goal, asked, measured, Components(rows, rows), single=every)
+    rows, queries = single(len(every), every), QueryWeights.of(goal.workload, [number], question_of)
+    return SubStrategy.divided("each", goal, queries, measured, Components(rows, rows), single=every)
 
 
 def from_cells(goal: Goal) -> Iterator[SubStrategy]:
@@ -53,13 +53,13 @@ def from_cells(goal: Goal) -> Iterator[SubStrategy]:
     if not core or cells > LARGEST_STOPPED or any(domain.index(name) >= len(domain) for name in core):
         return
     try:
-        asked, estimate = from_one_table(goal, cells)
+        queries, estimate = from_one_table(goal, cells)
     except QueryError:
-        asked, estimate = _by_moments(goal, cells)
+        queries, estimate = _by_moments(goal, cells)
     whole = scopes == (core,) and all(family.tabular for family in workload.families) and not goal.public_total
-    noise = np.zeros(estimate.asked.shape[0], dtype=np.int64) if whole else None
+    noise = np.zeros(estimate.energies.shape[0], dtype=np.int64) if whole else None
     yield SubStrategy(
-        "cells", asked, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise
+        "cells", queries, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise
     )
 
 
@@ -68,8 +68,8 @@ def _by_moments(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
     squares, means = (np.concatenate(each) for each in zip(*map(_moments, families), strict=True))
     every = np.arange(len(squares))
     factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
-    asked = QueryWeights.of(goal.workload, range(len(families)), every)
-    return asked, Components(csr_array(np.ones((1, len(every)))), factors)
+    queries = QueryWeights.of(goal.workload, range(len(families)), every)
+    return queries, Components(csr_array(np.ones((1, len(every)))), factors)
 
 
 def _moments(family: Family) -> tuple[Floats, Floats]:

@@ -97,8 +97,8 @@ class Strategy:
         errors, deviations = np.zeros((2, self.goal.workload.n_candidates))
         for part, share in zip(self.parts, self.shares.tolist(), strict=True):
             found = part.errors(self.goal.budget, share * self.charge)
-            errors[part.asked.candidates] = part.asked.units * found[0]
-            deviations[part.asked.candidates] = found[1]
+            errors[part.queries.candidates] = part.queries.units * found[0]
+            deviations[part.queries.candidates] = found[1]
         return errors, deviations
 
     @property

@@ -190,7 +190,7 @@ class SubStrategy:
 
     Attributes:
         name: Word for what is measured.
-        asked: Candidates that it answers.
+        queries: Candidates that it answers.
         measurements: All measurements, those with a share of 0 among them.
         shares: Share of the charge of the part for each measurement.
         estimate: Variances of the questions.
@@ -199,7 +199,7 @@ class SubStrategy:
     """
 
     name: str
-    asked: QueryWeights
+    queries: QueryWeights
     measurements: Measurements
     shares: Floats
     estimate: Variances
@@ -210,7 +210,7 @@ class SubStrategy:
         cls,
         name: str,
         goal: Goal,
-        asked: QueryWeights,
+        queries: QueryWeights,
         measurements: Measurements,
         estimate: Estimate,
         *,
@@ -222,28 +222,28 @@ class SubStrategy:
         Args:
             name: Word for what is measured.
             goal: Error that is to be small.
-            asked: Candidates that it answers.
+            queries: Candidates that it answers.
             measurements: All measurements that are allowed.
             estimate: Variances of the questions.
             single: See `SubStrategy`.
             starts: See `divided`.
         """
-        power, weights = asked.division(goal.aim)
+        power, weights = queries.division(goal.aim)
         whole = measurements.precisions(goal)
         shares = divided(estimate, whole, weights, power=power, growth=goal.growth, starts=starts)
         fewer = np.where(shares < _LITTLE / len(shares), 0.0, shares)
         fewer /= fewer.sum()
 
         def aimed(some: Floats) -> float:
-            deviations = np.sqrt(estimate.variances(whole * some**goal.growth))[asked.question_of]
-            return asked.aimed(goal.aim, deviations, deviations)
+            deviations = np.sqrt(estimate.variances(whole * some**goal.growth))[queries.question_of]
+            return queries.aimed(goal.aim, deviations, deviations)
 
         kept = fewer if aimed(fewer) <= _WORSE * aimed(shares) else shares
-        return cls(name, asked, measurements, kept, estimate, single)
+        return cls(name, queries, measurements, kept, estimate, single)
 
     def aimed(self, goal: Goal, charge: float) -> float:
         """The number that the aim makes small, if the part gets a charge."""
-        return self.asked.aimed(goal.aim, *self.errors(goal.budget, charge))
+        return self.queries.aimed(goal.aim, *self.errors(goal.budget, charge))
 
     def errors(self, budget: Budget, charge: float) -> tuple[Floats, Floats]:
         """Expected absolute error of one value of each candidate, and its standard deviation, in counts.
@@ -259,4 +259,4 @@ class SubStrategy:
         if self.single is not None:  # the noise of one measurement, less what was known without it
             alone = deviations[self.single]
             errors = np.where(alone < math.inf, np.minimum(magnitudes[self.single], errors), errors)
-        return errors[self.asked.question_of], found[self.asked.question_of]
+        return errors[self.queries.question_of], found[self.queries.question_of]

@@ -34,15 +34,15 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     Raises:
         QueryError: A family is another one, or see `Closure.of`.
     """
-    closure, asked, energies = _asked(goal, families)
+    closure, queries, energies = _energies_of(goal, families)
     domain, scopes = closure.domain, closure.scopes
     marginals = replace(Measurements.of_marginals(domain, scopes, goal.budget), target=closure.marginal)
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
     estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
-    found = [SubStrategy.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
+    found = [SubStrategy.divided("marginals", goal, queries, marginals, estimate, starts=[named])]
     if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
-        found.append(_from_parities(goal, closure, asked, energies))
+        found.append(_from_parities(goal, closure, queries, energies))
     return found
 
 
@@ -56,12 +56,12 @@ def from_one_table(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
     Raises:
         QueryError: See `from_tables`.
     """
-    closure, asked, energies = _asked(goal, range(len(goal.workload.families)))
+    closure, queries, energies = _energies_of(goal, range(len(goal.workload.families)))
     row: Sparse = csr_array(np.full((1, len(closure.dimensions)), 1.0 / cells))
-    return asked, Components(row, energies, closure.guessed(goal.total))
+    return queries, Components(row, energies, closure.guessed(goal.total))
 
 
-def _from_parities(goal: Goal, closure: Closure, asked: QueryWeights, energies: Sparse) -> SubStrategy:
+def _from_parities(goal: Goal, closure: Closure, queries: QueryWeights, energies: Sparse) -> SubStrategy:
     """Each component of binary attributes is a parity; that of no attribute is the number of records."""
     needed = np.unique(energies.indices).astype(np.int64)
     all_records = len(closure.scopes)
@@ -75,7 +75,7 @@ def _from_parities(goal: Goal, closure: Closure, asked: QueryWeights, energies: 
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
     return SubStrategy.divided(
-        "parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise
+        "parities", goal, queries, Measurements(target, sensitive, sensitive), estimate, single=noise
     )
 
 
@@ -112,15 +112,15 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     for family in workload.families:
         if not are_tables(family):  # ranges would be better off with levels
             raise QueryError(f"{family.spec!r} is not made of marginals or parities", remedy="leave it out")
-    closure, asked, energies = _asked(goal, range(len(workload.families)))
+    closure, queries, energies = _energies_of(goal, range(len(workload.families)))
     needed = np.unique(energies.indices).astype(np.int64)
     roots = np.sqrt(closure.dimensions[needed])
     estimate = Components(single(len(closure.dimensions), needed), energies)
-    part = SubStrategy.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
+    part = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
     return Strategy.of([part], goal, goal.charge).mean_error
 
 
-def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWeights, Sparse]:
+def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWeights, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
     workload = goal.workload
     every = [workload.families[number] for number in families]
