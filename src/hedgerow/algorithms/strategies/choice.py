@@ -62,12 +62,12 @@ def strategies(
     amount = budget.limit if charge is None else charge
     goal = Goal(workload, budget, amount, aim, total)
     groups = _groups(goal)
-    found = [[part] for part in [*from_cells(goal), *_together(goal)]]
+    found = [[sub] for sub in [*from_cells(goal), *_together(goal)]]
     if len(groups) == 1:
-        found += [[part] for part in groups[0]]
+        found += [[sub] for sub in groups[0]]
     else:
-        found.append([min(each, key=lambda part: part.aimed(goal, amount)) for each in groups])
-    return sorted((Strategy.of(parts, goal, amount) for parts in found), key=lambda each: each.aimed)
+        found.append([min(each, key=lambda sub: sub.aimed(goal, amount)) for each in groups])
+    return sorted((Strategy.of(sub_strategies, goal, amount) for sub_strategies in found), key=lambda each: each.aimed)
 
 
 def _together(goal: Goal) -> list[SubStrategy]:

@@ -155,13 +155,13 @@ class Closure:
         """
         chains = _chains(domain, dict.fromkeys(name for clique in cliques for name in clique))
         _check_number(chains, cliques)
-        found = dict.fromkeys(part for clique in cliques for part in _below(chains, clique))
+        found = dict.fromkeys(component for clique in cliques for component in _below(chains, clique))
         del found[()]
         scopes = tuple(found)
         if not scopes:
             raise QueryError("the queries look at no attribute", remedy="ask about one")
         _check_number(chains, scopes)
-        rows, places = _parts(chains, scopes)
+        rows, places = _components_of(chains, scopes)
         gains = np.array([1.0 / math.prod(domain.shape_of(scope)) for scope in scopes])
         added = {name: _added(domain, chain) for name, chain in chains.items()}
         dimensions = [math.prod(added[name] for name in scope) for scope in scopes]
@@ -261,16 +261,18 @@ class Closure:
         values = [self.domain[name].size for name in scope]
         if (self.dimensions[self.places((name,) for name in scope)] + 1.0).tolist() != values:
             raise QueryError("conditions on attributes that are used with their levels have no closed form")
-        parts = [part for size in range(len(scope) + 1) for part in combinations(range(len(scope)), size)]
-        places = self.places(tuple(scope[axis] for axis in part) for part in parts)
-        energies = np.ones((len(means), len(parts)))
-        for column, part in enumerate(parts):
+        components = [
+            component for size in range(len(scope) + 1) for component in combinations(range(len(scope)), size)
+        ]
+        places = self.places(tuple(scope[axis] for axis in component) for component in components)
+        energies = np.ones((len(means), len(components)))
+        for column, component in enumerate(components):
             for axis in range(len(scope)):
                 mean = means[:, axis]
-                energies[:, column] *= mean * (1.0 - mean) if axis in part else mean**2
+                energies[:, column] *= mean * (1.0 - mean) if axis in component else mean**2
         energies *= self.dimensions[places] > 0.0
         shape = (len(means), len(self.dimensions))
-        starts = np.arange(len(means) + 1) * len(parts)
+        starts = np.arange(len(means) + 1) * len(components)
         found: Sparse = csr_array((energies.reshape(-1), np.tile(places, len(means)), starts), shape=shape)
         found.eliminate_zeros()
         return found
@@ -317,7 +319,7 @@ def _below(chains: Mapping[str, Clique], scope: Clique) -> Iterable[Clique]:
         yield tuple(name for name in mix if name is not None)
 
 
-def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
+def _components_of(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
     """The components of marginals, all pairs as numbers of scopes; that of no attribute has the last one.
 
     They are found one attribute after the other, the last one first: so an attribute keeps its place in what is left.
@@ -333,7 +335,7 @@ def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints
         for axis, name in enumerate(scope):
             coarser[place, axis] = number[(*scope[:axis], *chains[name][-2:-1], *scope[axis + 1 :])]
         alike.setdefault(tuple(len(chains[name]) for name in scope), []).append(place)
-    rows, parts = [], []
+    rows, components = [], []
     for lengths, some in alike.items():
         found = np.array(some)[:, np.newaxis]
         for axis in reversed(range(len(lengths))):
@@ -342,8 +344,8 @@ def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints
                 steps.append(coarser[steps[-1], axis])
             found = np.concatenate(steps, axis=1)
         rows.append(np.repeat(some, found.shape[1]))
-        parts.append(found.reshape(-1))
-    return np.concatenate(rows), np.concatenate(parts)
+        components.append(found.reshape(-1))
+    return np.concatenate(rows), np.concatenate(components)
 
 
 def _check_number(chains: Mapping[str, Clique], cliques: Iterable[Clique]) -> None:

@@ -50,13 +50,13 @@ def cut_where_counts_are(
     nodes = _nodes(domain, target.scope, coarse).reshape(-1)
     places = np.stack(np.unravel_index(np.arange(len(nodes)), shape), axis=1)
     lows, sizes = _boxes(nodes, places, len(counts))
-    parts = _parts(sizes, np.maximum(counts / max(least, _LEAST), 1.0))
-    if int(parts.prod(axis=1).sum()) == target.size:
+    blocks = _blocks_along(sizes, np.maximum(counts / max(least, _LEAST), 1.0))
+    if int(blocks.prod(axis=1).sum()) == target.size:
         return target
-    within = ((places - lows[nodes] + 1) * parts[nodes] - 1) // sizes[nodes]
-    numbers = np.cumsum(np.append(0, parts.prod(axis=1)))[nodes]
+    within = ((places - lows[nodes] + 1) * blocks[nodes] - 1) // sizes[nodes]
+    numbers = np.cumsum(np.append(0, blocks.prod(axis=1)))[nodes]
     for axis in range(len(shape)):
-        numbers += within[:, axis] * parts[nodes, axis + 1 :].prod(axis=1)
+        numbers += within[:, axis] * blocks[nodes, axis + 1 :].prod(axis=1)
     return Blocks(domain, target.scope, numbers.reshape(shape))
 
 
@@ -74,7 +74,7 @@ def _boxes(nodes: Ints, places: Ints, count: int) -> tuple[Ints, Ints]:
     return lows, np.maximum.reduceat(places[order], starts) - lows + 1
 
 
-def _parts(sizes: Ints, wanted: Floats) -> Ints:
+def _blocks_along(sizes: Ints, wanted: Floats) -> Ints:
     """Number of parts along each attribute, about as many for each, whose product is at least what is wanted.
 
     Args:

@@ -84,8 +84,8 @@ def _moments(family: Family) -> tuple[Floats, Floats]:
         shares = ((family.highs - family.lows + 1) / np.array(domain.shape_of(family.clique))).prod(axis=1)
         return shares, shares
     if isinstance(family, Conjunctions):
-        parts = [zip(query.codes, domain.shape_of(query.scope), strict=True) for query in family.queries]
-        shares = np.array([math.prod(len(codes) / size for codes, size in part) for part in parts])
+        selected = [zip(query.codes, domain.shape_of(query.scope), strict=True) for query in family.queries]
+        shares = np.array([math.prod(len(codes) / size for codes, size in codes_of) for codes_of in selected])
         return shares, shares
     if isinstance(family, ExplicitMatrix):
         return (family.matrix**2).mean(axis=1), family.matrix.mean(axis=1)

@@ -1,4 +1,4 @@
-"""Parts of strategies: measurements with their shares of a budget, and what is answered from them."""
+"""Sub-strategies: measurements with their shares of a budget, and what is answered from them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Measurements:
 
 @dataclass(frozen=True, eq=False)
 class QueryWeights:
-    """Candidates of a workload that a part answers, those with equal errors as one question.
+    """Candidates of a workload that a sub-strategy answers, those with equal errors as one question.
 
     Attributes:
         candidates: Positions in the workload.
@@ -192,7 +192,7 @@ class SubStrategy:
         name: Word for what is measured.
         queries: Candidates that it answers.
         measurements: All measurements, those with a share of 0 among them.
-        shares: Share of the charge of the part for each measurement.
+        shares: Share of the charge of the sub-strategy for each measurement.
         estimate: Variances of the questions.
         single: Measurement whose noise is the error of each question; None where errors are sums of many noises, which
             are taken for normal.
@@ -217,7 +217,7 @@ class SubStrategy:
         single: Ints | None = None,
         starts: Sequence[Floats] = (),
     ) -> SubStrategy:
-        """The part with its best division, without measurements that are hardly worth anything.
+        """The sub-strategy with its best division, without measurements that are hardly worth anything.
 
         Args:
             name: Word for what is measured.
@@ -242,7 +242,7 @@ class SubStrategy:
         return cls(name, queries, measurements, kept, estimate, single)
 
     def aimed(self, goal: Goal, charge: float) -> float:
-        """The number that the aim makes small, if the part gets a charge."""
+        """The number that the aim makes small, if the sub-strategy gets a charge."""
         return self.queries.aimed(goal.aim, *self.errors(goal.budget, charge))
 
     def errors(self, budget: Budget, charge: float) -> tuple[Floats, Floats]:
@@ -250,7 +250,7 @@ class SubStrategy:
 
         Args:
             budget: Budget of the run.
-            charge: Charge of the part.
+            charge: Charge of the sub-strategy.
         """
         deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
         deviations = np.maximum(deviations, _LEAST)

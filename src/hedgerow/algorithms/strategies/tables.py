@@ -116,8 +116,8 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     needed = np.unique(energies.indices).astype(np.int64)
     roots = np.sqrt(closure.dimensions[needed])
     estimate = Components(single(len(closure.dimensions), needed), energies)
-    part = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
-    return Strategy.of([part], goal, goal.charge).mean_error
+    sub_strategy = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
+    return Strategy.of([sub_strategy], goal, goal.charge).mean_error
 
 
 def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWeights, Sparse]:
