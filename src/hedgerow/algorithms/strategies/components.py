@@ -88,7 +88,7 @@ class Components:
         with np.errstate(divide="ignore"):
             return _times(self.energies, 1.0 / precisions)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1.
 
         Args:

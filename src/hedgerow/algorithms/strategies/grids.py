@@ -108,7 +108,7 @@ class Grids:
         """
         return np.asarray(self._variances(inverse_variances), dtype=np.float64)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
 
         def slopes(weights: Floats) -> Floats:

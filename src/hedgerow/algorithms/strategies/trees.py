@@ -85,7 +85,7 @@ class LevelTree:
         """
         return np.maximum(np.asarray(self._variances(inverse_variances), dtype=np.float64), 0.0)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
 
         def slopes(weights: Floats) -> Floats:
