@@ -241,7 +241,7 @@ def test_boxes_have_the_product_of_the_variances_of_their_ranges() -> None:
 def test_slopes_are_derivatives(name: str) -> None:
     estimate, precisions, weights = estimates()[name]
     given = precisions * np.linspace(1.0, 2.0, len(precisions))
-    _, slopes = estimate.look(given)
+    _, slopes = estimate.variances_and_slopes(given)
     for place, slope in enumerate(slopes(weights)):
         moved = np.where(np.arange(len(given)) == place, 1e-5 * given, 0.0)
         rise = weights @ (estimate.variances(given + moved) - estimate.variances(given - moved)) / (2.0 * moved.sum())

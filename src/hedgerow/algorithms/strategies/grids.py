@@ -420,6 +420,6 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
             children = np.bincount(parents)
             before = np.cumsum(children)
             inside = np.where(one, 0, before[last] - children[last] - before[first])
-            partial = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
-            found[fine, coarse] = inside + partial
+            outside = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
+            found[fine, coarse] = inside + outside
     return found
