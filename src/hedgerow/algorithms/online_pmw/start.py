@@ -26,7 +26,7 @@ from hedgerow.privacy import (
     Budget,
     Curator,
     Event,
-    InterruptedLook,
+    InterruptedDraw,
     Ledger,
     LedgerView,
     NoiseSource,
@@ -253,7 +253,7 @@ def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
     """
     if event.unit == budget.unit:
         return {}
-    lost = isinstance(event.question, InterruptedLook)
+    lost = isinstance(event.question, InterruptedDraw)
     if lost and (event.unit, budget.regime) == (Regime.GDP.unit, Regime.ZCDP):
         return {"unit": budget.unit}
     if lost and (event.unit, budget.regime) == (Regime.ZCDP.unit, Regime.GDP):

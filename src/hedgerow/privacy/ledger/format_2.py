@@ -14,7 +14,7 @@ from hedgerow.privacy.ledger.questions import (
     ErrorFigure,
     Figure,
     FrequentLabels,
-    InterruptedLook,
+    InterruptedDraw,
     MeasuredQuery,
     Purpose,
     QuantileCuts,
@@ -41,7 +41,7 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], Question]], ...] = (
     ("whether answers pass a threshold with noise of scale .*, up to .*", lambda _: ThresholdTests()),
     (
         "the most that an interrupted (opening|question) can have cost",
-        lambda m: InterruptedLook(cast("Purpose", m[1])),
+        lambda m: InterruptedDraw(cast("Purpose", m[1])),
     ),
 )
 

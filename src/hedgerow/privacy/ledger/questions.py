@@ -281,7 +281,7 @@ class ThresholdTests(Question):
 
 
 @dataclass(frozen=True)
-class InterruptedLook(Question):
+class InterruptedDraw(Question):
     """Something that was paid for when its process died; it may have been drawn or not.
 
     Attributes:
@@ -308,6 +308,6 @@ _QUESTIONS: Mapping[str, type[Question]] = {
         FrequentLabels,
         QueryDraws,
         ThresholdTests,
-        InterruptedLook,
+        InterruptedDraw,
     )
 }
