@@ -1,9 +1,9 @@
 from .chain import canonical_json as canonical_json, head_of as head_of, link as link, start_of as start_of
 from .compiling import (
     compiled_folder as compiled_folder,
+    device_function as device_function,
     inlined as inlined,
     kernel as kernel,
-    part as part,
     when_compiling as when_compiling,
 )
 from .files import (

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Places = NDArray[np.signedinteger]
 Columns = NDArray[np.unsignedinteger]
@@ -112,7 +112,7 @@ def round_runs(
     return found
 
 
-@part()
+@device_function()
 def _round(
     row: Floats, places: Ints, wanted: np.int64, offset: float, least: float, cells: Places, counts: Ints, found: int
 ) -> int:
@@ -250,7 +250,7 @@ def add_up(values: Floats, begins: Ints) -> None:
             values[k] += values[k - 1]
 
 
-@part()
+@device_function()
 def _drawn(row: Floats, position: float) -> int:
     """The first cell whose end is beyond a part of the whole."""
     wanted = position * row[row.size - 1]

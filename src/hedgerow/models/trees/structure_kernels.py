@@ -9,7 +9,7 @@ since they may be more than any integer of the machine holds.
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Places
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
@@ -23,7 +23,7 @@ MOST_MEMBERS = 62
 _FORKED = 1 << MOST_MEMBERS
 
 
-@part()
+@device_function()
 def holds(members: Places, scope: Places) -> bool:
     """Whether one ascending list holds another."""
     at = 0
@@ -87,7 +87,7 @@ def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tup
     return back, shared
 
 
-@part()
+@device_function()
 def _cells_of(mask: int, members: Places, sizes: Floats) -> float:
     cells, place = 1.0, 0
     while mask:
@@ -98,7 +98,7 @@ def _cells_of(mask: int, members: Places, sizes: Floats) -> float:
     return cells
 
 
-@part()
+@device_function()
 def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> float:
     """Cells of a new clique beside clique i, of some of its attributes and others; less its own if it is inside."""
     starts, members, _, _, _, _, cells = tree
