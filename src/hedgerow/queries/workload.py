@@ -19,7 +19,7 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, ExplicitMatrix, Marginals, Parities
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 _MANY = 2**17
 """Answers whose differences are divided among cores when they are added up: to wake a thread takes as long."""
@@ -241,7 +241,7 @@ class Workload:
             absolute = np.abs(differences[starts[0] : starts[-1] if last < self.n_candidates else None])
             return np.add.reduceat(absolute, starts[: last - first] - starts[0])
 
-        return np.concatenate(in_parts(errors, self.n_queries, usable_cores() if self.n_queries >= _MANY else 1))
+        return np.concatenate(in_slices(errors, self.n_queries, usable_cores() if self.n_queries >= _MANY else 1))
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
         """L1 sensitivity of each candidate in counts, and of its error (theory.md section 0).

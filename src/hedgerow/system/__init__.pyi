@@ -17,7 +17,7 @@ from .frames import Tabular as Tabular
 from .machine import (
     ahead as ahead,
     available_bytes as available_bytes,
-    in_parts as in_parts,
+    in_slices as in_slices,
     slowness as slowness,
     usable_cores as usable_cores,
 )

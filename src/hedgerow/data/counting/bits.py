@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints, Words
 from hedgerow.data.counting.variables import Column
 from hedgerow.queries import hadamard
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 LONGEST = 3
 """Marginals of at most so many binary attributes are made from parities."""
@@ -232,7 +232,7 @@ def _every_pair(packed: _PackedRecords, out: Floats) -> None:
     words, n = packed.words, packed.n_attributes
     threads = _threads(words.shape[1] * len(out))
     odd, mask = np.empty((n + 3, n + 3), dtype=np.int64), np.zeros(words.shape[1], dtype=np.uint64)
-    in_parts(lambda thread, _: differing_pairs(words, mask, thread, threads, odd), threads, threads)
+    in_slices(lambda thread, _: differing_pairs(words, mask, thread, threads, odd), threads, threads)
     add_upper(odd, n, packed.n_records, packed.weight, out)
 
 
@@ -250,7 +250,7 @@ def _every_triple(packed: _PackedRecords, out: Floats) -> None:
             start, stop = (math.comb(n, 3) - math.comb(n - i, 3) for i in (first, first + 1))
             add_upper(odd, n - first - 1, packed.n_records, packed.weight, out[start:stop])
 
-    in_parts(work, threads, threads)
+    in_slices(work, threads, threads)
 
 
 _EVERY: dict[int, Callable[[_PackedRecords, Floats], None]] = {1: _single, 2: _every_pair, 3: _every_triple}
@@ -266,7 +266,7 @@ def _listed(packed: _PackedRecords, sets: Ints) -> Floats:
     def work(start: int, stop: int) -> None:
         add_listed(packed.words, sets[start:stop], packed.n_records, packed.weight, out[start:stop])
 
-    in_parts(work, len(sets), _threads(packed.words.shape[1] * len(sets)))
+    in_slices(work, len(sets), _threads(packed.words.shape[1] * len(sets)))
     return out
 
 

@@ -17,7 +17,7 @@ from hedgerow.domain import Clique, summed
 from hedgerow.models.core import KINDS, Codes, Kind, SamplingMethod, block_rows, code_type, positions, shuffle
 from hedgerow.models.dense.layout import Frame, RowLayout
 from hedgerow.queries import Conjunction, shared_marginals
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 LOG_RANGE = 250.0
 """Largest sum of ranges of log-factors between two rebuilds."""
@@ -185,7 +185,7 @@ class Weights:
     def _in_parts(self, part: Callable[[int, int], T]) -> list[T]:
         """Run over all blocks, by as many threads as there are processors if there are many cells."""
         blocks = self.weights.shape[0]
-        return in_parts(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
+        return in_slices(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
 
     # Slices
 

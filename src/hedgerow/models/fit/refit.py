@@ -34,7 +34,7 @@ from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 _PARITIES = 1.25
 """Parities of single attributes are fitted best with longer steps (docs/measurements.md)."""
@@ -363,7 +363,7 @@ def _fit_batches(model: Markov, batches: Sequence[_Batch], rule: Rule) -> None:
     def fits(start: int, stop: int) -> list[Potentials | None]:
         return [_fit_trees(model, batch, rule) for batch in batches[start:stop]]
 
-    for batch, factors in zip(batches, chain.from_iterable(in_parts(fits, len(batches), cores)), strict=True):
+    for batch, factors in zip(batches, chain.from_iterable(in_slices(fits, len(batches), cores)), strict=True):
         if factors is not None:
             model.credit(factors)
         elif len(batch) > 1:

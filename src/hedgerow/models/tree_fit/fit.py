@@ -26,7 +26,7 @@ from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees import Beliefs, support_of
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
-from hedgerow.system import in_parts
+from hedgerow.system import in_slices
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
@@ -153,7 +153,7 @@ class TreeFit:
             room = np.empty_like(self._room) if part else self._room
             return bool(sweep_trees((*fit, room), parts[part], self._steps, targets, self._theta, kind, rates, shares))
 
-        return all(in_parts(sweep, len(parts), len(parts)))
+        return all(in_slices(sweep, len(parts), len(parts)))
 
     def _sorted_places(self) -> Ints:
         """Places of the targets: the cells of marginals are in the order of the layout."""
