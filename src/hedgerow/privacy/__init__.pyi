@@ -11,7 +11,7 @@ from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
 from .budgets.guessing import membership_guess as membership_guess
 from .budgets.limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, Limit as Limit, PureDP as PureDP
 from .budgets.regime import Regime as Regime
-from .budgets.split import parts_of as parts_of, together as together
+from .budgets.split import split_budget as split_budget, together as together
 from .budgets.subsampling import Subsampled as Subsampled
 from .curator import Curator as Curator
 from .evaluation import (
