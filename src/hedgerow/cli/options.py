@@ -750,10 +750,10 @@ def warn_of_domain(output: Output, domain: Domain) -> None:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> warn_of_domain(Output(), Domain([IntegerRange("age", 0, 99)]))
     """
-    from hedgerow.domain import doubts_of
+    from hedgerow.domain import domain_warnings
 
-    for doubt in doubts_of(domain):
-        output.warn(doubt)
+    for warning in domain_warnings(domain):
+        output.warn(warning)
 
 
 def warn_of_budget(output: Output, budget: Budget, total: float) -> None:

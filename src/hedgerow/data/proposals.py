@@ -164,8 +164,8 @@ def _about_dates(options: dict[str, Any], *, several: bool) -> str:
     first = options["min"] if "min" in options else options["edges"][0]
     kind = "Durations" if "P" in first else "Times of day" if "-" not in first else "Times" if "T" in first else "Dates"
     bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
-    doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
-    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"
+    format_question = " Another format fits all cells too: are day and month where it says?" if several else ""
+    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{format_question}"
 
 
 _SINGLE = "has a single value; leave it out, or list all values that could occur."

@@ -10,7 +10,7 @@ from .attribute import (
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
-from .column_warnings import doubts_of as doubts_of
+from .column_warnings import domain_warnings as domain_warnings
 from .conditions.code_set import CodeSet as CodeSet
 from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint

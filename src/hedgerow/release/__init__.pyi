@@ -7,7 +7,7 @@ from .answer import (
     intersect as intersect,
     within_possible as within_possible,
 )
-from .bin_warnings import release_doubts as release_doubts
+from .bin_warnings import release_warnings as release_warnings
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,

@@ -1,4 +1,4 @@
-"""Doubts about the columns of a release, by its noisy values alone."""
+"""Warnings about the columns of a release, by its noisy values alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MANY = 0.5
 """Share of the records with the other value that is worth a word."""
 
 
-def release_doubts(release: Release) -> list[str]:
+def release_warnings(release: Release) -> list[str]:
     """Sentences about columns that nearly all records share one bin of, or that many have the other value of.
 
     Args:
@@ -22,11 +22,11 @@ def release_doubts(release: Release) -> list[str]:
     """
     columns = [each for each in release.domain.columns if isinstance(each, Binned) or each.other is not None]
     tables = release.model.marginals([(each.name,) for each in columns]) if columns else []
-    found = ((each.name, _doubt(each, table)) for each, table in zip(columns, tables, strict=True))
-    return [f"{name}: {doubt}" for name, doubt in found if doubt]
+    found = ((each.name, _warning(each, table)) for each, table in zip(columns, tables, strict=True))
+    return [f"{name}: {warning}" for name, warning in found if warning]
 
 
-def _doubt(attribute: Attribute, counts: Floats) -> str:
+def _warning(attribute: Attribute, counts: Floats) -> str:
     total = float(counts.sum())
     if total <= 0:
         return ""

@@ -20,7 +20,7 @@ from hedgerow.release import (
     associations,
     column_summaries,
     pair_knowledge,
-    release_doubts,
+    release_warnings,
     survey_size,
 )
 
@@ -119,7 +119,7 @@ class Results:
     def warnings(self) -> list[str]:
         """Doubts about columns, and shares at the end of their intervals."""
         ends = [each.attribute for each in self.columns if _at_end(each.share)]
-        found = release_doubts(self.release)
+        found = release_warnings(self.release)
         if ends:
             found.append(
                 f"{', '.join(each.name for each in ends)}: the share of the most frequent value lies at the end of its "
