@@ -117,7 +117,7 @@ class Results:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Doubts about columns, and shares at the end of their intervals."""
+        """Warnings about columns, and shares at the end of their intervals."""
         ends = [each.attribute for each in self.columns if _at_end(each.share)]
         found = release_warnings(self.release)
         if ends:

@@ -94,7 +94,7 @@ class _Lead:
         self.value = self._variance = 0.0
 
     @property
-    def doubt(self) -> float:
+    def noise(self) -> float:
         """A lead that noise may well be the reason of."""
         return _SURE * math.sqrt(self._variance)
 
@@ -172,12 +172,12 @@ class AnchoredLearner:
     @property
     def is_sure(self) -> bool:
         """Whether the other hypothesis is given up."""
-        return self._misleads or abs(self._wide.value) > self._wide.doubt
+        return self._misleads or abs(self._wide.value) > self._wide.noise
 
     @property
     def _misleads(self) -> bool:
         """Whether the public factors are worse than none for tables that are too small to compare the two by."""
-        return self._narrow.value < -self._narrow.doubt
+        return self._narrow.value < -self._narrow.noise
 
     @property
     def _may_be_public(self) -> bool:
