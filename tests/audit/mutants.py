@@ -156,8 +156,8 @@ MISTAKES = [
     Mistake("relations", "return parts.most * parts.largest", "return parts.largest"),
     Mistake("relations", "return change == REPLACE and most == 1 and weight", "return change == REPLACE and weight"),
     Mistake("relations", "most == 1 and weight is None", "most == 1"),
-    Mistake("relations", "halved = _parts(relation).change == ADD_REMOVE and not counts", "halved = not counts"),
-    Mistake("relations", "halved = _parts(relation).change == ADD_REMOVE and not counts", "halved = True"),
+    Mistake("relations", "halved = _fields_of(relation).change == ADD_REMOVE and not counts", "halved = not counts"),
+    Mistake("relations", "halved = _fields_of(relation).change == ADD_REMOVE and not counts", "halved = True"),
     Mistake("relations", "return squared_of_persons(relation) / (4 if", "return Fraction(1) / (4 if"),
     Mistake("relations", 'f"{whole} of persons ({column})"', "whole"),
     Mistake(
