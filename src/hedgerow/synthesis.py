@@ -387,13 +387,13 @@ class Synthesis:
     def _repr_html_(self) -> str:
         """The guarantee, and what was assumed, for notebooks."""
         facts = [("guarantee", self.release.guarantee())]
-        rows = ((each,) for each in self.assumptions)
+        rows = ((assumption,) for assumption in self.assumptions)
         return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
 
     def __str__(self) -> str:
         """The guarantee, the errors of answers and of records, and what was assumed."""
         said = [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", *self._errors]
-        return "\n".join([*said, "Assumed:", *(f"- {each}" for each in self.assumptions)])
+        return "\n".join([*said, "Assumed:", *(f"- {assumption}" for assumption in self.assumptions)])
 
     @cached_property
     def _errors(self) -> list[str]:

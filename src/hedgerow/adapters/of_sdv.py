@@ -117,7 +117,7 @@ class SDVSynthesizer:
         """
         import pandas as pd
 
-        known = [each.get_column_values() for each in conditions for _ in range(each.get_num_rows())]
+        known = [condition.get_column_values() for condition in conditions for _ in range(condition.get_num_rows())]
         kinds = dict.fromkeys(tuple(each) for each in known)
         parts = [self._completed(pd.DataFrame([each for each in known if tuple(each) == kind])) for kind in kinds]
         return self._told(pd.concat(parts, ignore_index=True))

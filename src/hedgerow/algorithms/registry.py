@@ -183,7 +183,7 @@ ENTRIES = (
     ),
 )
 """The algorithms of this package, in the order in which they are listed."""
-NAMES = tuple(each.name for each in ENTRIES)
+NAMES = tuple(entry.name for entry in ENTRIES)
 """Names of the algorithms of this package; `names` adds those of plug-ins."""
 
 
@@ -231,7 +231,7 @@ def entry(name: str) -> Entry:
     if name not in known:
         remedy = f"the mechanisms are: {', '.join(known)}"
         raise ConfigError(f"there is no mechanism {name!r}{_hint(name, known)}", remedy=remedy)
-    return next((each for each in ENTRIES if each.name == name), None) or _plugged(name)
+    return next((entry for entry in ENTRIES if entry.name == name), None) or _plugged(name)
 
 
 def made_by(algorithm: str, parameters: Mapping[str, Any]) -> Algorithm:
@@ -249,7 +249,7 @@ def made_by(algorithm: str, parameters: Mapping[str, Any]) -> Algorithm:
         >>> made_by("IndependentNoise", IndependentNoise(by="query").parameters()).by
         'query'
     """
-    found = next((each for each in entries() if each.algorithm == algorithm), None)
+    found = next((entry for entry in entries() if entry.algorithm == algorithm), None)
     if found is None:
         raise ConfigError(
             f"{algorithm} is no mechanism that makes a release in one run",

@@ -87,7 +87,7 @@ def _read_export(file: Path, stream: IO[bytes]) -> Opened:
 def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
     with zipfile.ZipFile(stream) as archive:
         names = archive.namelist()
-        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in archive.infolist()):
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in archive.infolist()):
             raise _strange(file, "a part is compressed by an unknown method")
         texts = [name for name in names if name in ("release.json", "session.json")]
         if len(texts) != 1 or len(set(names)) != len(names):

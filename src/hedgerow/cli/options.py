@@ -322,7 +322,7 @@ class RowOptions(Options):
             raise typer.BadParameter(
                 "--weight and --largest-weight go together: how often a record counts, and at most"
             )
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
         if found.pop("columns") is not None:
             found["extra_columns"] = "ignore"
         if self.violations is not None:
@@ -420,15 +420,15 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """
     parameters, groups = list[inspect.Parameter](), dict[str, Any]()
     hints = get_type_hints(command, include_extras=True)
-    for each in inspect.signature(command).parameters.values():
-        kind = _OutputOptions if hints[each.name] is Output else hints[each.name]
+    for parameter in inspect.signature(command).parameters.values():
+        kind = _OutputOptions if hints[parameter.name] is Output else hints[parameter.name]
         if not (isinstance(kind, type) and issubclass(kind, Options)):
-            parameters.append(each.replace(annotation=kind))
+            parameters.append(parameter.replace(annotation=kind))
             continue
-        groups[each.name], inner = kind, get_type_hints(kind, include_extras=True)
+        groups[parameter.name], inner = kind, get_type_hints(kind, include_extras=True)
         parameters += [
-            inspect.Parameter(one.name, each.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
-            for one in fields(groups[each.name])
+            inspect.Parameter(one.name, parameter.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
+            for one in fields(groups[parameter.name])
         ]
 
     if "ctx" not in hints:
@@ -437,13 +437,13 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            found = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+            found = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
             given[name] = found.prepared(given["ctx"]) if isinstance(found, _OutputOptions) else found
         if "ctx" not in hints:
             del given["ctx"]
         command(**given)
 
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     cast("Any", called).__signature__ = inspect.Signature(parameters)
     return called
 
@@ -805,7 +805,7 @@ def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--p
     Raises:
         ConfigError: It is one of the files that the private table is read from.
     """
-    if public is not None and public.exists() and any(each.exists() and public.samefile(each) for each in inputs):
+    if public is not None and public.exists() and any(path.exists() and public.samefile(path) for path in inputs):
         remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
         raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
 

@@ -79,10 +79,10 @@ class Wish:
             predictors = []
         own = self._predictor(shown, mechanism, algorithm, workload, total)
         if left is not None:
-            predictors = [_AfterLearning(each, left) for each in predictors]
+            predictors = [_AfterLearning(predictor, left) for predictor in predictors]
             own = own and _AfterLearning(own, left)
         with shown.busy("looking for the smallest budget"):
-            found = [solve(each, self.target, self.budget_of) for each in predictors]
+            found = [solve(predictor, self.target, self.budget_of) for predictor in predictors]
             asked = None if own is None else solve(own, self.target, self.budget_of)
         found.sort(key=lambda each: float("inf") if each.budget is None else each.budget.limit)
         return Answers(self, mechanism, asked, tuple(found))

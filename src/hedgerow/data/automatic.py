@@ -243,7 +243,7 @@ def _of_clocks(name: str, bounds: Bounds | None, step: str = _STEP, **options: s
 def _on_a_scale(name: str, bounds: Bounds | None, **options: str) -> dict[str, Any]:
     low, high = bounds or ("", "")
     return _learning(
-        name, {"min": low, "max": high, "missing": True, **{key: each for key, each in options.items() if each}}
+        name, {"min": low, "max": high, "missing": True, **{key: option for key, option in options.items() if option}}
     )
 
 

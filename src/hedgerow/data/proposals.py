@@ -148,7 +148,7 @@ def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int) -> Propo
 
 def _label_hints(values: list[str]) -> list[str]:
     """Synonyms and levels that labels look like."""
-    short = {text: [each for each in values if _abbreviates(text, each)] for text in values if len(text) <= 3}
+    short = {text: [value for value in values if _abbreviates(text, value)] for text in values if len(text) <= 3}
     synonyms = {text: longer[0] for text, longer in short.items() if len(longer) == 1}
     hints = [f"synonyms: {json_text(synonyms)} (and take these out of the values)"] if synonyms else []
     if len(values) > _BINS and all(map(_CODE.fullmatch, values)):

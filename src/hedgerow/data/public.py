@@ -49,7 +49,7 @@ def read_public(
     reader = open_table(source)
     shared = [
         name
-        for name in (*declared.names, *(each.name for each in declared.derived_columns))
+        for name in (*declared.names, *(derived_column.name for derived_column in declared.derived_columns))
         if _needed(name, declared, coded=coded) <= {*reader.names}
     ]
     if not shared:

@@ -23,7 +23,7 @@ def domain_warnings(domain: Domain) -> list[str]:
         >>> domain_warnings(Domain([Categorical("sex", ("male", "Male"))]))[0].partition(";")[0]
         "sex: the labels 'male' and 'Male' differ in case or blanks only"
     """
-    return [f"{each.name}: {warning}" for each in domain.columns for warning in [_warning(each)] if warning]
+    return [f"{column.name}: {warning}" for column in domain.columns for warning in [_warning(column)] if warning]
 
 
 def _warning(attribute: Attribute) -> str:

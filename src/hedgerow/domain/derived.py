@@ -92,8 +92,8 @@ class Derived:
             array([2, 1, 3], dtype=int32)
         """
         places = np.asarray(codes[0])
-        for each, size in zip(codes[1:], self.codes.shape[1:], strict=True):
-            places = places.astype(np.int64) * size + np.asarray(each)
+        for code, size in zip(codes[1:], self.codes.shape[1:], strict=True):
+            places = places.astype(np.int64) * size + np.asarray(code)
         return self.codes.reshape(-1).take(places)
 
     def ordered(self, names: Sequence[str]) -> Derived:
@@ -239,8 +239,8 @@ def refined(classes: Sequence[Sequence[int] | Places]) -> Places:
         array([0, 1, 3, 3, 2], dtype=int32)
     """
     found = np.zeros(len(classes[0]), dtype=np.int64)
-    for each in classes:
-        places = np.asarray(each, dtype=np.int64)
+    for value_class in classes:
+        places = np.asarray(value_class, dtype=np.int64)
         pairs = found * (int(places.max()) + 1) + places
         if int(pairs.max()) <= 4 * len(pairs) + 64:
             found = (np.cumsum(np.bincount(pairs) > 0) - 1)[pairs]  # what a sort would give

@@ -474,7 +474,7 @@ def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
     known = _of_intervals(values) if pa.types.is_interval(values.type) else _in_microseconds(values)
     distinct: Any = known.dictionary_encode()
     seconds = distinct.dictionary.cast(pa.int64()).to_pylist()
-    texts = [Durations(1).text(each // 1_000_000) for each in seconds]
+    texts = [Durations(1).text(second // 1_000_000) for second in seconds]
     found: pa.Array[Any] = pa.DictionaryArray.from_arrays(distinct.indices, pa.array(texts, pa.string()))
     return found
 

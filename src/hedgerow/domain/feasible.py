@@ -110,7 +110,7 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
     others = _others(domain, frozenset(inside & ruled.keys()), kind)
     if others is None:
         return None
-    free = math.prod(each.size for each in domain if each.name not in inside and each.name not in ruled)
+    free = math.prod(a.size for a in domain if a.name not in inside and a.name not in ruled)
     factors = [*others, ((), np.asarray(free, dtype=kind))]
     for block in blocks:
         hidden = {ruled[name] for name in block if name in ruled}
@@ -224,6 +224,6 @@ def _without(name: str, union: Clique, factors: list[_Factor]) -> _Factor:
     product: NDArray[Any] = np.ones((1,) * len(union), dtype=factors[0][1].dtype)
     for scope, table in factors:
         sizes = iter(table.shape)
-        product = product * table.reshape([next(sizes) if each in scope else 1 for each in union])
-    rest = tuple(each for each in union if each != name)
+        product = product * table.reshape([next(sizes) if name in scope else 1 for name in union])
+    rest = tuple(other for other in union if other != name)
     return rest, np.asarray(product.sum(axis=union.index(name), dtype=product.dtype), dtype=product.dtype)

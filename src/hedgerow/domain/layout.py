@@ -192,7 +192,7 @@ def _are_booleans(attribute: Attribute) -> bool:
 def _ends(attribute: Attribute) -> tuple[float, float] | None:
     """The smallest and the largest number of a column; None if it is none of numbers."""
     if isinstance(attribute, Categorical):
-        numbers = [each for each in attribute.values if isinstance(each, int | float) and not isinstance(each, bool)]
+        numbers = [v for v in attribute.values if isinstance(v, int | float) and not isinstance(v, bool)]
         return (min(numbers), max(numbers)) if len(numbers) == len(attribute.values) else None
     if isinstance(attribute, IntegerRange):
         ends: tuple[float, float] = (attribute.minimum, attribute.maximum)

@@ -86,7 +86,7 @@ class OpenDomain:
         self._unlisted = {name: _unlisted(name, entry) for name, entry in listed.items()}
         self._lists = {name for name, entry in listed.items() if "of" in entry["values"]}
         points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
-        self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
+        self._forced = {name: _apart(self._cells[name], point) for name, point in points.items()}
         self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
         kept = {*wishes, *listed} if self._columns is None else set(self._columns)
         numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
@@ -112,7 +112,7 @@ class OpenDomain:
 
     def _check_apart(self) -> None:
         """Refuse what is made from bins that are not known yet."""
-        used = [each.sources for each in self._whole.declared] + [each.scope for each in self._whole.constraints]
+        used = [f.sources for f in self._whole.declared] + [c.scope for c in self._whole.constraints]
         for names in used:
             for name in names:
                 if name in self._open:

@@ -140,7 +140,7 @@ def _check_calendar(span: Span, scale: Scale | None, first: int, last: int) -> N
     """Refuse a duration that may end before the year 1, or after 9999."""
     day = SECONDS["d"]
     days = (number * _seconds(scale) // day + EPOCH for number in (first, last))
-    if not all(date.min.toordinal() <= each <= date.max.toordinal() for each in days):
+    if not all(date.min.toordinal() <= day <= date.max.toordinal() for day in days):
         raise attribute_error(
             span.length, f"{span.end!r} may lie before the year 1 or after 9999", "give narrower bounds"
         )
@@ -156,14 +156,14 @@ def written(domain: Domain) -> tuple[Attribute, ...]:
         >>> [each.name for each in written(Domain([days, stay], spans=[Span("stay", "day", "left")]))]
         ['day', 'left']
     """
-    spans = {each.length: each for each in domain.spans}
+    spans = {span.length: span for span in domain.spans}
     found: dict[str, Attribute] = {}
-    for each in domain.columns:
-        span = spans.get(each.name)
+    for column in domain.columns:
+        span = spans.get(column.name)
         if span is None or span.column:
-            found[each.name] = each
+            found[column.name] = column
         if span is not None:
-            found[span.end] = measure_of(span, domain[span.start], each).end
+            found[span.end] = measure_of(span, domain[span.start], column).end
     return tuple(found[name] for name in domain.layout.sorted(found))
 
 

@@ -95,8 +95,8 @@ def determines(domain: Domain, name: str, function: Derived, *, says: str | None
         counts.append(len(first))
     check_cells(text, (*counts, size))
     allowed = np.equal.outer(table, np.arange(size))
-    order = [(*function.sources, name).index(each) for each in scope]
-    return Constraint(text, scope, [classes[each] for each in scope], allowed.transpose(order))
+    order = [(*function.sources, name).index(other) for other in scope]
+    return Constraint(text, scope, [classes[name] for name in scope], allowed.transpose(order))
 
 
 def determining(names: Sequence[str], name: str) -> str:
@@ -134,7 +134,7 @@ def by_cases(domain: Domain, what: str, cases: Sequence[str], shown: Sequence[st
     times = masks.sum(axis=0)
     if (times != 1).any():
         place = np.argwhere(times != 1)[0]
-        codes = [int(np.flatnonzero(each == kind)[0]) for each, kind in zip(found.classes, place, strict=True)]
+        codes = [int(np.flatnonzero(v == kind)[0]) for v, kind in zip(found.classes, place, strict=True)]
         record = ", ".join(
             f"{name} = {domain[name].label(code)!r}" for name, code in zip(found.scope, codes, strict=True)
         )
@@ -163,8 +163,8 @@ def check_feasible(domain: Domain) -> None:
     if not domain.constraints or feasible_records(domain) != 0:
         return
     needed = list(domain.constraints)
-    for each in domain.constraints:
-        others = [other for other in needed if other is not each]
+    for constraint in domain.constraints:
+        others = [other for other in needed if other is not constraint]
         if feasible_records(Domain(domain.attributes, (), others)) == 0:
             needed = others
     shown = " and ".join(repr(each.text) for each in needed)

@@ -83,7 +83,7 @@ class _Way:
 
 @lru_cache(maxsize=_KEPT_WAYS)
 def _way(domain: Domain, clique: Clique, wanted: Clique) -> _Way:
-    needed = {clique.index(each) for name in wanted for each in carriers(domain, name, clique)}
+    needed = {clique.index(carrier) for name in wanted for carrier in carriers(domain, name, clique)}
     unneeded = tuple(axis for axis in range(len(clique)) if axis not in needed)
     kept = tuple(name for axis, name in enumerate(clique) if axis in needed)
     single = {each[0]: name for name in wanted if len(each := carriers(domain, name, kept)) == 1}
@@ -96,7 +96,7 @@ def _way(domain: Domain, clique: Clique, wanted: Clique) -> _Way:
 
 def _summed_together(domain: Domain, left: NDArray[Any], kept: Clique, wanted: Clique) -> NDArray[Any]:
     """Sums over all cells of a table that agree in some variables, each of which takes any number of its axes."""
-    others = {each for name in wanted for each in carriers(domain, name, kept) if each != name}
+    others = {carrier for name in wanted for carrier in carriers(domain, name, kept) if carrier != name}
     same = tuple(name for name in kept if name in wanted and name not in others)
     changed = tuple(name for name in wanted if name not in same)
     rest = tuple(name for name in kept if name not in same)
@@ -143,7 +143,7 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
     finer = scope if all([name in clique for name in scope]) else _distinct_carriers(domain, scope, clique)
     if finer is None:
         index = [
-            np.arange(size).reshape([-1 if each == name else 1 for each in clique])
+            np.arange(size).reshape([-1 if other == name else 1 for other in clique])
             if name in clique
             else domain.codes_in(name, clique)
             for name, size in zip(scope, table.shape, strict=True)
@@ -277,9 +277,9 @@ def carriers(domain: Domain, name: str, clique: Clique) -> Clique:
     """
     if name in clique:
         return (name,)
-    for each in clique:
-        if domain.lookup(each, name) is not None:
-            return (each,)
+    for other in clique:
+        if domain.lookup(other, name) is not None:
+            return (other,)
     function = domain.function(name)
     if function is None or not set(function.sources) <= set(clique):
         raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")

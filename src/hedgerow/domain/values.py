@@ -72,7 +72,7 @@ def arrow_schema(domain: Domain) -> pa.Schema:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(each.name, _written_type(each, form_of(domain, each.name))) for each in written(domain)])
+    return pa.schema([pa.field(c.name, _written_type(c, form_of(domain, c.name))) for c in written(domain)])
 
 
 def form_of(domain: Domain, name: str) -> Written:
@@ -82,7 +82,7 @@ def form_of(domain: Domain, name: str) -> Written:
         >>> form_of(Domain([IntegerRange("age", 17, 90)]), "age")
         Written(type=None, null=None, digits=None)
     """
-    starts = {each.end: each.start for each in domain.spans}
+    starts = {span.end: span.start for span in domain.spans}
     return domain.layout[starts.get(name, name)]
 
 
@@ -364,14 +364,14 @@ def _together(columns: Sequence[Drawn]) -> list[list[Drawn]]:
     """Neighbouring columns that are looked up together."""
     groups: list[list[Drawn]] = []
     size = 0
-    for each in columns:
-        most = min(_MOST_TOGETHER, len(each.codes) // _REPEATED)
-        size = size * each.attribute.size if _is_looked_up(each) else 0
+    for column in columns:
+        most = min(_MOST_TOGETHER, len(column.codes) // _REPEATED)
+        size = size * column.attribute.size if _is_looked_up(column) else 0
         if not groups or not 0 < size <= most:
-            groups.append([each])
-            size = each.attribute.size if _is_looked_up(each) else 0
+            groups.append([column])
+            size = column.attribute.size if _is_looked_up(column) else 0
         else:
-            groups[-1].append(each)
+            groups[-1].append(column)
     return groups
 
 

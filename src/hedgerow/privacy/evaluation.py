@@ -205,9 +205,9 @@ def broken_rules(records: pa.Table, domain: Domain) -> dict[str, Bools]:
         {'a value outside the domain': array([False, False,  True])}
     """
     codes = {
-        each.name: np.concatenate([encoder(each).codes(chunk) for chunk in records.column(each.name).chunks])
-        for each in domain.columns
-        if each.name in records.column_names
+        column.name: np.concatenate([encoder(column).codes(chunk) for chunk in records.column(column.name).chunks])
+        for column in domain.columns
+        if column.name in records.column_names
     }
     outside = np.zeros(records.num_rows, dtype=np.bool_)
     for name, column in codes.items():

@@ -20,9 +20,9 @@ def release_warnings(release: Release) -> list[str]:
     Args:
         release: The release; only its hypothesis is looked at, so they cost no budget.
     """
-    columns = [each for each in release.domain.columns if isinstance(each, Binned) or each.other is not None]
-    tables = release.model.marginals([(each.name,) for each in columns]) if columns else []
-    found = ((each.name, _warning(each, table)) for each, table in zip(columns, tables, strict=True))
+    columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
+    tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
+    found = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
     return [f"{name}: {warning}" for name, warning in found if warning]
 
 

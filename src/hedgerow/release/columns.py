@@ -137,10 +137,10 @@ def column_summaries(
         ConfigError: The confidence is not between 0 and 1.
     """
     check_confidence(confidence)
-    held = [each.name for each in release.domain.attributes if each.size <= MOST_LISTED]
+    held = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
     attributes = [release.domain[name] for name in (held if names is None else names)]
-    tables = release.model.marginals([(each.name,) for each in attributes])
-    return [_summary(release, each, table, confidence) for each, table in zip(attributes, tables, strict=True)]
+    tables = release.model.marginals([(attribute.name,) for attribute in attributes])
+    return [_summary(release, a, table, confidence) for a, table in zip(attributes, tables, strict=True)]
 
 
 def _summary(release: Release, attribute: Attribute, counts: Floats, confidence: float) -> ColumnSummary:

@@ -264,13 +264,13 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
          {'measured_values': array([3., 4.])})
     """
     entries = [
-        {"target": _target_to_dict(each.target), "noise": each.noise.value, "scale": each.scale}
-        for each in measurements
+        {"target": _target_to_dict(measurement.target), "noise": measurement.noise.value, "scale": measurement.scale}
+        for measurement in measurements
     ]
     arrays: Arrays = {}
     if measurements:
-        arrays[VALUES] = np.concatenate([each.values for each in measurements])
-    targets = [each.target for each in measurements if isinstance(each.target, Explicit | Blocks)]
+        arrays[VALUES] = np.concatenate([measurement.values for measurement in measurements])
+    targets = [measurement.target for measurement in measurements if isinstance(measurement.target, Explicit | Blocks)]
     vectors = [_vector_of(target) for target in targets if not _has_bits(target)]
     bits = [np.packbits(_vector_of(target) != 0.0) for target in targets if _has_bits(target)]
     if vectors:

@@ -111,7 +111,7 @@ def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], 
         return None
     codes = dict(zip(query.scope, query.codes, strict=True))
     for name in missing:
-        level = next((each for each in levels[name] if domain.determines(scope, each)), None)
+        level = next((level for level in levels[name] if domain.determines(scope, level)), None)
         if level is None:
             return None
         del codes[name]
@@ -259,7 +259,7 @@ def _is_candidate(query: LinearQuery, family: Family) -> bool:
         return False  # which need not be compared with every condition
     alike = np.flatnonzero(family.scope_of == family.scopes.index(query.scope))
     candidates = (family.candidate(index) for index in alike[:_LARGEST_SEARCH].tolist())
-    return any(isinstance(each, LinearQuery) and same_query(query, each) for each in candidates)
+    return any(isinstance(candidate, LinearQuery) and same_query(query, candidate) for candidate in candidates)
 
 
 def sum_bound(kind: NoiseKind, scale: float, weights: Floats, *, copies: int, risk: float, step: float = 1.0) -> float:

@@ -77,7 +77,7 @@ def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
     """
     domain = release.domain
     known = dict[tuple[str, str], Knowledge]()
-    for scope, whole in {(each.target.scope, _is_whole(each.target)) for each in release.measurements}:
+    for scope, whole in {(m.target.scope, _is_whole(m.target)) for m in release.measurements}:
         touched = domain.base(scope)
         exact = {name for name in touched if whole and domain.determines(scope, name)}
         for pair in combinations(touched, 2):
@@ -212,9 +212,9 @@ def _within(value: float, low: float, high: float, radius: float, least: float) 
 def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[Floats, float] | None:
     """Noisy counts of a pair's cells, and their standard deviation, from the measurement that tells them best."""
     held = [
-        each
-        for each in measurements
-        if isinstance(each.target, Marginal) and each.target.within is None and set(pair) <= set(each.target.scope)
+        m
+        for m in measurements
+        if isinstance(m.target, Marginal) and m.target.within is None and set(pair) <= set(m.target.scope)
     ]
 
     def deviation(each: Measurement) -> float:
@@ -329,6 +329,6 @@ def _people(shares: Sequence[Floats], error: float, people: float) -> float:
 def _deviations(shares: Sequence[Floats], asked: float, people: float) -> Iterator[float]:
     """Expected L1 error of each marginal, in shares of the records, when some of the people are asked."""
     rest = (people - asked) / max(1.0, people - 1.0)
-    for each in shares:
-        spread = each * (1.0 - each)
+    for share in shares:
+        spread = share * (1.0 - share)
         yield float(np.minimum(np.sqrt(2.0 * spread * rest / (math.pi * asked)), 2.0 * spread).sum())

@@ -60,7 +60,7 @@ def understood(given: Given, domain: Domain) -> LinearQuery | dict[str, Ints]:
     if isinstance(given, Records):
         return _same_codes(given, domain)
     table = _arrow(given)
-    known = [*(each.name for each in domain.columns), *(each.name for each in domain.derived)]
+    known = [*(column.name for column in domain.columns), *(function.name for function in domain.derived)]
     for name in table.column_names:
         if name not in known:
             remedy = f"give columns among {', '.join(dict.fromkeys(known))}"

@@ -119,7 +119,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Guarantee, size of the noise and columns, for notebooks."""
-        sizes = [each.std for each in self.measurements]
+        sizes = [measurement.std for measurement in self.measurements]
         noise = "no measurement" if not sizes else f"{min(sizes):,.4g} to {max(sizes):,.4g} counts"
         facts = [
             ("guarantee", self.guarantee()),
@@ -151,7 +151,7 @@ class Release:
         from hedgerow.domain.attribute import Binned
         from hedgerow.domain.tilts import tilts_of
 
-        binned = [each for each in self.domain.columns if isinstance(each, Binned)]
+        binned = [column for column in self.domain.columns if isinstance(column, Binned)]
         tables = self.model.marginals([(each.name,) for each in binned]) if binned else []
         return {each.name: tilts_of(each, table) for each, table in zip(binned, tables, strict=True)}
 

@@ -137,10 +137,10 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
           Remedy: group by fewer or coarser columns, or ask for fewer quantiles
     """
     domain, rows = selection.groups.domain, selection.groups.size
-    for each in selection.columns:
-        if each.name:
-            selection.groups.scope_with(each.name)
-    asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
+    for column in selection.columns:
+        if column.name:
+            selection.groups.scope_with(column.name)
+    asked = 1 + sum(rows * _questions(domain, column) for column in selection.columns)
     if asked > most:
         raise QueryError(
             f"the statement leads to {asked:,} questions, and at most {most:,} are asked",
@@ -171,9 +171,9 @@ def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Sel
     check_selection(selection)
     risk = check_confidence(confidence)
     found = _Selecting(selection, asked, risk)
-    rows = [[found.cell(row, each) for each in selection.columns] for row in range(selection.groups.size)]
+    rows = [[found.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
-    headings = tuple(each.heading for each in selection.columns)
+    headings = tuple(column.heading for column in selection.columns)
     return Selected(selection.groups.names, headings, selection.groups.labels, cells, dict(found.sources), confidence)
 
 
@@ -247,7 +247,7 @@ class _Selecting:
     def _count(self, row: int) -> Estimate:
         """The number of records of a group, with the risk that sums need; all groups are asked for together."""
         if not self._counts:
-            alone = all(each.kind == "count" for each in self.columns)
+            alone = all(column.kind == "count" for column in self.columns)
             risk = self.risk if alone else 0.5 * self.risk
             if self.groups.names:
                 self._counts, source = self.asked.counts(self.groups, 1.0 - risk)

@@ -258,7 +258,9 @@ def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str)
     from matplotlib.patches import Patch
 
     entries: dict[str, Any] = {
-        label: handle for each in axes for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
+        label: handle
+        for panel_axes in axes
+        for handle, label in zip(*panel_axes.get_legend_handles_labels(), strict=True)
     }
     order = sorted(entries, key=lambda label: entries[label].get_color() in (_QUIET, INK))
     handles, labels = [entries[label] for label in order], list(order)

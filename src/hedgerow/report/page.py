@@ -160,7 +160,7 @@ def render_report(
         feasible=feasible_records(release.domain) if release.domain.constraints else None,
         levels=level_uses(release),
         levels_sentence=levels_sentence(release),
-        derived=[(each, attribute_in_words(each.attribute)) for each in release.domain.declared],
+        derived=[(function, attribute_in_words(function.attribute)) for function in release.domain.declared],
         distinct_records=distinct_records(release),
         tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
@@ -215,9 +215,15 @@ class _MeasurementRow:
 
 
 def _measured(release: Release) -> Iterator[_MeasurementRow]:
-    for each, answers in zip(release.measurements, _answers(release), strict=True):
-        ratio = _distance(each, answers)
-        yield _MeasurementRow(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
+    for measurement, answers in zip(release.measurements, _answers(release), strict=True):
+        ratio = _distance(measurement, answers)
+        yield _MeasurementRow(
+            measurement.target.text,
+            measurement.target.size,
+            measurement.noise.value.capitalize(),
+            measurement.scale,
+            ratio,
+        )
 
 
 def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, float]]:
@@ -232,14 +238,14 @@ def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, 
 
 def _answers(release: Release) -> list[Floats]:
     """The model's answers to what was measured; a condition on many attributes needs no table of them."""
-    targets = [each.target for each in release.measurements]
-    conditions = [each for each in targets if isinstance(each, Conjunction)]
+    targets = [measurement.target for measurement in release.measurements]
+    conditions = [target for target in targets if isinstance(target, Conjunction)]
     sums = iter(release.model.conjunctions(conditions) if conditions else ())
-    scopes = tuple(dict.fromkeys(each.scope for each in targets if not isinstance(each, Conjunction)))
+    scopes = tuple(dict.fromkeys(target.scope for target in targets if not isinstance(target, Conjunction)))
     tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
     return [
-        np.array([next(sums)]) if isinstance(each, Conjunction) else each.of_table(tables[each.scope])
-        for each in targets
+        np.array([next(sums)]) if isinstance(target, Conjunction) else target.of_table(tables[target.scope])
+        for target in targets
     ]
 
 
@@ -363,7 +369,7 @@ def render_audit(found: Audits) -> str:
     """
     require_extra()
     return page_template("audit.html").render(
-        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(each.path) for each in found.files)
+        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(file.path) for file in found.files)
     )
 
 

@@ -77,7 +77,7 @@ class Results:
     @cached_property
     def columns(self) -> list[ColumnSummary]:
         """Summaries of the first columns."""
-        listed = [each.name for each in self.release.domain.attributes[:MOST_COLUMNS] if each.size <= MOST_LISTED]
+        listed = [a.name for a in self.release.domain.attributes[:MOST_COLUMNS] if a.size <= MOST_LISTED]
         return column_summaries(self.release, listed, self.confidence)
 
     @cached_property
@@ -113,16 +113,16 @@ class Results:
     @cached_property
     def noisy(self) -> list[str]:
         """Names of the columns that are noise for the most part."""
-        return [each.attribute.name for each in self.columns if each.noisy]
+        return [column.attribute.name for column in self.columns if column.noisy]
 
     @cached_property
     def warnings(self) -> list[str]:
         """Warnings about columns, and shares at the end of their intervals."""
-        ends = [each.attribute for each in self.columns if _at_end(each.share)]
+        ends = [column.attribute for column in self.columns if _at_end(column.share)]
         found = release_warnings(self.release)
         if ends:
             found.append(
-                f"{', '.join(each.name for each in ends)}: the share of the most frequent value lies at the end of its "
+                f"{', '.join(end.name for end in ends)}: the share of the most frequent value lies at the end of its "
                 "interval, where the hypothesis and a measurement disagree; an interval misses more often there"
             )
         return found
@@ -168,7 +168,7 @@ class Results:
     @property
     def numeric(self) -> list[ColumnSummary]:
         """Columns with numbers, dates or other values in order."""
-        return [each for each in self.columns if not isinstance(each.attribute, Categorical)]
+        return [column for column in self.columns if not isinstance(column.attribute, Categorical)]
 
 
 def _at_end(found: Estimate) -> bool:

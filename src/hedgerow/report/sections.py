@@ -63,8 +63,7 @@ def render_evaluation(
     from markupsafe import Markup
 
     shown = [
-        Section(each.title, each.text, each.headings, each.rows, [Markup(drawing) for drawing in each.drawings])
-        for each in sections
+        Section(s.title, s.text, s.headings, s.rows, [Markup(drawing) for drawing in s.drawings]) for s in sections
     ]
     return page_template("evaluation.html").render(stamp=STAMP, title=title, facts=facts, notes=notes, sections=shown)
 

@@ -204,7 +204,7 @@ def fixed(workload: Workload, budget_of: Callable[[float], Budget], total: float
     @cache
     def every(budget: Budget) -> dict[str, Strategy]:
         try:
-            return {each.name: each for each in strategies(workload, budget)}
+            return {strategy.name: strategy for strategy in strategies(workload, budget)}
         except ConfigError:  # noise too wide to be drawn
             return {}
 
@@ -282,7 +282,7 @@ class Simulated:
         shares = Seen(workload.domain, made.measurements).candidates(workload)
         missed = np.abs(workload.answers(made.model) - workload.answers(drawn))
         missed = widened(missed, np.repeat(shares, workload.lengths), self.factor)
-        units = np.concatenate([np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families])
+        units = np.concatenate([np.full(f.n_candidates, 0.5 if f.whole else 1.0) for f in workload.families])
         errors = units * workload.candidate_errors(missed)
         mean = float(np.average(errors, weights=workload.candidate_weights)) / drawn.total()
         return mean, float(np.quantile(missed, COVERED))

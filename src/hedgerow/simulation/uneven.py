@@ -71,12 +71,12 @@ class Uneven:
             >>> Uneven.of(domain, noisy, 200.0).deviations[:3].round(2)
             array([1.14, 1.14, 1.14])
         """
-        found = [each for each in measurements if isinstance(each.target, Blocks)]
+        found = [measurement for measurement in measurements if isinstance(measurement.target, Blocks)]
         if not found:
             return None
         finest = max(found, key=lambda each: each.target.size)
-        scope, tables = domain.base(finest.target.scope), [each for each in measurements if _is_table(each.target)]
-        smaller = [each for each in tables if each.target.size < finest.target.size]
+        scope, tables = domain.base(finest.target.scope), [m for m in measurements if _is_table(m.target)]
+        smaller = [table for table in tables if table.target.size < finest.target.size]
         coarser = [each for each in smaller if domain.base(each.target.scope) == scope] or smaller
         if not coarser:
             return None
@@ -190,7 +190,7 @@ def _expected(domain: Domain, scope: Clique, measurements: Sequence[Measurement]
     """Records of each cell, over their mean, as measured tables of single attributes say; flat."""
     found: Floats = np.ones(1)
     for name in scope:
-        counts = [np.maximum(each.values, each.std) for each in measurements if each.target.scope == (name,)]
+        counts = [np.maximum(m.values, m.std) for m in measurements if m.target.scope == (name,)]
         each = np.mean(counts, axis=0) if counts else np.ones(domain[name].size)
         found = np.multiply.outer(found, each / each.mean()).reshape(-1)
     return found

@@ -68,10 +68,10 @@ class Seen:
 
     def __init__(self, domain: Domain, measurements: Sequence[Measurement]) -> None:
         """Keep what was measured."""
-        targets = [each.target for each in measurements]
-        whole = {each.scope for each in targets if isinstance(each, Marginal) and each.within is None}
-        parities = {each.scope for each in targets if isinstance(each, Parity)}
-        single = [each for each in targets if isinstance(each, LinearQuery)]
+        targets = [measurement.target for measurement in measurements]
+        whole = {target.scope for target in targets if isinstance(target, Marginal) and target.within is None}
+        parities = {target.scope for target in targets if isinstance(target, Parity)}
+        single = [target for target in targets if isinstance(target, LinearQuery)]
         cells = {(each.scope, each.codes) for each in single if isinstance(each, Conjunction) and _is_cell(each)}
         counted = Counter(scope for scope, _ in cells)
         whole |= {scope for scope, number in counted.items() if number == math.prod(domain.shape_of(scope))}

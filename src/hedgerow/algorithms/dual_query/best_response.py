@@ -53,7 +53,7 @@ def check_queries(workload: Workload) -> None:
             check_boxes(family.domain, scope)
         if family.conjunctive:
             continue
-        scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
+        scope = max(family.scopes, key=lambda scope: math.prod(family.domain.shape_of(scope)))
         cells = math.prod(family.domain.shape_of(scope))
         if cells > LARGEST_SCOPE:
             raise ConfigError(

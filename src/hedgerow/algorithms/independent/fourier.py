@@ -287,7 +287,7 @@ def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: flo
     spectrum = Spectrum.of(domain, measurements, total)
     found: list[Measurement] = []
     covered: set[Clique] = set()
-    for measured in sorted(measurements, key=lambda each: -len(each.target.scope)):
+    for measured in sorted(measurements, key=lambda measurement: -len(measurement.target.scope)):
         scope = measured.target.scope
         if scope in covered:
             continue

@@ -133,7 +133,7 @@ class OnlineHypothesis:
         told = self._told_apart(query)
         needed = self._needed.get((query.scope, *told.values()))
         if needed is None:
-            scopes = [*self._start_scopes(), *(each.target.scope for each in measurements), query.scope]
+            scopes = [*self._start_scopes(), *(measurement.target.scope for measurement in measurements), query.scope]
             domain = domain_of_sizes(self._model.domain, told) if told else self._model.domain
             needed = self._needed[query.scope, *told.values()] = trees_of(domain, scopes).cells
         if needed > largest_tree:
@@ -198,7 +198,7 @@ class OnlineHypothesis:
         cuts = {name: len(codes.cuts) for name, codes in sets.items()}
         cuts |= {name: domain[name].size for name in domain.base(others)}
         held = {name: classes.count for name, classes in model.classes.items()}
-        return {each.name: min(each.size, held.get(each.name, 1) + cuts.get(each.name, 1)) for each in domain}
+        return {a.name: min(a.size, held.get(a.name, 1) + cuts.get(a.name, 1)) for a in domain}
 
 
 def _step(newest: Measurement, before: float, basis: Basis) -> tuple[LinearQuery, float]:

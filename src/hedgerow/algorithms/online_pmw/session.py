@@ -539,7 +539,7 @@ class OnlineSession:
 
         Its workload are the conditions that were corrected; where there were none, the marginals of single attributes.
         """
-        asked = [each.target for each in self._history.measurements if isinstance(each.target, Conjunction)]
+        asked = [m.target for m in self._history.measurements if isinstance(m.target, Conjunction)]
         workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
         return make_release(
             self._curator,

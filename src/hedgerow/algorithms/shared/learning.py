@@ -124,7 +124,7 @@ def concluded(
     """
     model, measurements = learner.model, learner.measurements
     keeps = learner.keeps_form or isinstance(model, ValueClasses)
-    trees, targets = trees_of(model) or (), (each.target for each in measurements)
+    trees, targets = trees_of(model) or (), (measurement.target for measurement in measurements)
     if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
         return overlaid(model.domain, model.total, measurements, rule, largest_tree)
     learner.fit(rule, told)

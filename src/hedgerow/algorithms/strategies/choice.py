@@ -66,7 +66,7 @@ def strategies(
     if len(groups) == 1:
         found += [[sub] for sub in groups[0]]
     else:
-        found.append([min(each, key=lambda sub: sub.aimed(goal, amount)) for each in groups])
+        found.append([min(group, key=lambda sub: sub.aimed(goal, amount)) for group in groups])
     return sorted((Strategy.of(sub_strategies, goal, amount) for sub_strategies in found), key=lambda each: each.aimed)
 
 

@@ -286,7 +286,7 @@ def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total:
     levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
     choice = _choice(workload, levels, budget, sum(step.charge for step in steps), total)
     scopes = [step.target.scope for step in reversed(steps) if step.target is not None]
-    chain = [tuple(_place(each, scope) for each in levels) for scope in scopes]
+    chain = [tuple(_place(level, scope) for level in levels) for scope in scopes]
     charges = np.array([step.charge for step in reversed(steps)])
     noises = Measurements.of_marginals(workload.domain, scopes, budget).noises(budget, charges)[0]
     variances = choice.estimate(chain, _LIKELY).variances(np.maximum(noises, _LEAST_NOISE) ** -2.0)
@@ -326,7 +326,7 @@ def _steps(domain: Domain, levels: Sequence[Clique], charge: float, shares: Mapp
 def _of_table(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
-    finest, coarser = (0,) * len(levels), tuple(min(1, len(each) - 1) for each in levels)
+    finest, coarser = (0,) * len(levels), tuple(min(1, len(level) - 1) for level in levels)
     size = math.prod(workload.domain.shape_of(workload.scopes[0]))
     noise = _noise(workload, budget, charge) * size / total
     if noise >= 1.0 and coarser != finest:
@@ -337,7 +337,7 @@ def _of_table(
 
 def _singles(levels: Sequence[Clique], share: float) -> dict[Grid, float]:
     """The finest tables of single attributes, with equal parts of a share."""
-    root = [len(each) for each in levels]
+    root = [len(level) for level in levels]
     return {(*root[:axis], 0, *root[axis + 1 :]): share / len(root) for axis in range(len(root))}
 
 
@@ -366,7 +366,7 @@ def _noise(workload: Workload, budget: Budget, charge: float) -> float:
 def _longer(shares: Mapping[Grid, float], grids: Sequence[Grid]) -> Iterator[dict[Grid, float]]:
     """The chains with one more grid, each with several shares."""
     for grid in grids:
-        if grid not in shares and all(_is_finer(grid, each) or _is_finer(each, grid) for each in shares):
+        if grid not in shares and all(_is_finer(grid, other) or _is_finer(other, grid) for other in shares):
             for added in _ADDED:
                 yield {**{each: (1.0 - added) * share for each, share in shares.items()}, grid: added}
 
@@ -376,7 +376,7 @@ def _is_finer(one: Grid, other: Grid) -> bool:
 
 
 def _names(levels: Sequence[Clique], grid: Grid) -> Clique:
-    return tuple(each[at] for each, at in zip(levels, grid, strict=True) if at < len(each))
+    return tuple(level[at] for level, at in zip(levels, grid, strict=True) if at < len(level))
 
 
 def _place(levels: Clique, scope: Clique) -> int:
@@ -391,10 +391,10 @@ def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge
     power, weights = queries.division(goal.aim)
     count = min(_TUNED, workload.n_candidates)
     some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)
-    lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))
+    lows, highs = (np.concatenate([getattr(family, end) for family in families])[some] for end in ("lows", "highs"))
     return _Choice(
-        tuple(_sums(domain, each, lows[:, axis], highs[:, axis]) for axis, each in enumerate(levels)),
-        tuple(np.array([*(float(domain[name].size) for name in each), 1.0]) for each in levels),
+        tuple(_sums(domain, level, lows[:, axis], highs[:, axis]) for axis, level in enumerate(levels)),
+        tuple(np.array([*(float(domain[name].size) for name in level), 1.0]) for level in levels),
         weights[some],
         power,
         goal.growth,

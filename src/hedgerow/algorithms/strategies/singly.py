@@ -91,4 +91,4 @@ def _moments(family: Family) -> tuple[Floats, Floats]:
         return (family.matrix**2).mean(axis=1), family.matrix.mean(axis=1)
     queries = [family.candidate(number) for number in range(family.n_queries)]
     values = [query.values() for query in queries if isinstance(query, LinearQuery)]
-    return np.array([(each**2).mean() for each in values]), np.array([each.mean() for each in values])
+    return np.array([(value**2).mean() for value in values]), np.array([value.mean() for value in values])

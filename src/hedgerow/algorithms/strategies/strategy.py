@@ -70,7 +70,7 @@ class Strategy:
         """
         growth = goal.growth
         power = {"mean": 2.0 / (2.0 + growth), "squares": 1.0 / (1.0 + growth), "largest": 2.0 / growth}[goal.aim]
-        alone = np.array([each.aimed(goal, charge) for each in sub_strategies])
+        alone = np.array([sub_strategy.aimed(goal, charge) for sub_strategy in sub_strategies])
         shares = (alone / alone.max()) ** power if alone.any() else np.ones(len(alone))
         return cls(goal, charge, tuple(sub_strategies), shares / shares.sum())
 

@@ -154,10 +154,10 @@ class QueryWeights:
             question_of: Question of each of their candidates, in their order.
         """
         starts = np.cumsum([0, *(family.n_candidates for family in workload.families)])
-        candidates = np.concatenate([np.arange(starts[each], starts[each + 1]) for each in families])
-        lengths = np.concatenate([workload.families[each].lengths for each in families])
-        whole = [workload.families[each].whole for each in families]
-        counts = [workload.families[each].n_candidates for each in families]
+        candidates = np.concatenate([np.arange(starts[number], starts[number + 1]) for number in families])
+        lengths = np.concatenate([workload.families[number].lengths for number in families])
+        whole = [workload.families[number].whole for number in families]
+        counts = [workload.families[number].n_candidates for number in families]
         units = np.where(np.repeat(whole, counts), 0.5 * lengths, 1.0)
         return cls(candidates, question_of, units, workload.candidate_weights[candidates], lengths)
 

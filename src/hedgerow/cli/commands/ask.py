@@ -231,7 +231,7 @@ def ask(
         if caveats := caveats_in_words(reading.domain).strip():
             shown.tell(caveats)
         found = kept.ask_all(questions.conditions, confidence)
-        tables = [(text, kept.select(each, confidence)) for text, each in questions.statements.items()]
+        tables = [(text, kept.select(statement, confidence)) for text, statement in questions.statements.items()]
         answers = list(zip(questions.conditions, found, strict=True))
         _write(output, answers, tables)
         _tell(shown, session, kept, answers, tables, registered=registered)

@@ -198,7 +198,7 @@ def _checked_places(output: Path, children_output: Path, *, force: bool, inputs:
         found |= {f"{name}records": path, f"{name}release": place.release}
     names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
     check_outputs(
-        dict(zip(names, found.values(), strict=True)), inputs=[each for each in inputs if each is not None], force=force
+        dict(zip(names, found.values(), strict=True)), inputs=[path for path in inputs if path is not None], force=force
     )
     return found
 

@@ -428,9 +428,9 @@ def mechanisms(*, shown: Output) -> None:
       hedgerow mechanisms
       hedgerow mechanisms --json
     """
-    rows = ((each.name, each.summary, _budgets(each.regimes), ", ".join(each.options)) for each in entries())
+    rows = ((entry.name, entry.summary, _budgets(entry.regimes), ", ".join(entry.options)) for entry in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
-    shown.result({"mechanisms": [_described(each) for each in entries()]})
+    shown.result({"mechanisms": [_described(entry) for entry in entries()]})
 
 
 def _budgets(regimes: Collection[Regime]) -> str:

@@ -194,13 +194,13 @@ class Encoding:
             UnreadableTableError: The table cannot be read to its end.
         """
         coding = self._coding
-        measured = {each.length for each in coding.spans if not each.column}
-        encoders = {name: encoder(each) for name, each in coding.attributes.items() if name not in measured}
+        measured = {span.length for span in coding.spans if not span.column}
+        encoders = {name: encoder(attribute) for name, attribute in coding.attributes.items() if name not in measured}
         measures = coding.measures
         beside = [each for each in (self.weights, self.identities) if each is not None]
-        repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
+        repetitive = [name for name, encoder in encoders.items() if encoder.prefers_dictionary]
         for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
-            found = {name: self._codes(name, each, batch.column(name)) for name, each in encoders.items()}
+            found = {name: self._codes(name, encoder, batch.column(name)) for name, encoder in encoders.items()}
             if coding.options.coded:
                 found |= {span.measured: found[span.length] for span in coding.domain.spans if span.column}
             for span, measure in measures.items():

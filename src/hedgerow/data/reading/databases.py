@@ -164,7 +164,7 @@ def _check_cases(reader: Reader) -> None:
     """Refuse names that DuckDB cannot tell apart."""
     for name, n in Counter(name.casefold() for name in set(reader.names)).items():
         if n > 1:
-            twins = [each for each in reader.names if each.casefold() == name]
+            twins = [other for other in reader.names if other.casefold() == name]
             raise ColumnError(
                 f"a filter cannot tell it from {twins[1]!r}", file=reader.file, column=twins[0], remedy="rename one"
             )

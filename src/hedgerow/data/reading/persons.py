@@ -73,10 +73,10 @@ class Identities:
             )
         words: Any = pc.dictionary_encode(cells)
         values: list[bytes] = words.dictionary.to_pylist()
-        bare = values if _is_binary(column.type) else [each.decode("utf-8").strip().encode("utf-8") for each in values]
+        bare = values if _is_binary(column.type) else [v.decode("utf-8").strip().encode("utf-8") for v in values]
         padded = np.array([*(bool(one) and one != two for one, two in zip(bare, values, strict=True)), False])
         empty = np.array([*(not each for each in bare), True])
-        digests = [blake2b(each, digest_size=16, person=_PURPOSE).digest() for each in values]
+        digests = [blake2b(value, digest_size=16, person=_PURPOSE).digest() for value in values]
         keys = np.frombuffer(b"".join([*digests, bytes(16)]), dtype="<u8").reshape(-1, 2).astype(np.uint64)
         places = words.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         self._missing.note(np.flatnonzero(empty[places]), first_row)
@@ -132,7 +132,7 @@ def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         return pc.cast(pc.cast(column, pa.string()), pa.binary())
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    if any(each(kind) for each in texts):
+    if any(is_text(kind) for is_text in texts):
         return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
     return pc.cast(column, pa.large_binary()) if _is_binary(kind) or pa.types.is_null(kind) else None
 

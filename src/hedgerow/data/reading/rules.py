@@ -71,7 +71,7 @@ def rules_of(domain: Domain) -> tuple[Rule, ...]:
         >>> rules_of(Domain([IntegerRange("a", 0, 1)]))
         ()
     """
-    spans = (each for each in domain.spans if each.column)
+    spans = (span for span in domain.spans if span.column)
     return (*map(Rule, domain.derived_columns), *map(Rule, spans), *map(Rule, domain.constraints))
 
 

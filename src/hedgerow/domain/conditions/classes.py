@@ -57,7 +57,7 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
         array([[False, False],
                [False,  True]])
     """
-    leaves = [leaf for each in conditions for leaf in leaves_in(each)]
+    leaves = [leaf for condition in conditions for leaf in leaves_in(condition)]
     scope = domain.base(leaf.name for leaf in leaves)
     _check_scope(domain, scope, text)
     bases = {id(leaf): domain.base([leaf.name]) for leaf in leaves}
@@ -75,7 +75,7 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
         table = tables[id(leaf)][np.ix_(*(first[name] for name in base))]
         return table.reshape([len(first[name]) if name in base else 1 for name in scope])
 
-    masks = tuple(np.broadcast_to(true_where(each, of_leaf), shape) for each in conditions)
+    masks = tuple(np.broadcast_to(true_where(condition, of_leaf), shape) for condition in conditions)
     return Classes(scope, tuple(classes), masks)
 
 

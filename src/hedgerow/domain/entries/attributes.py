@@ -153,7 +153,7 @@ def learnt_values(name: str, values: object) -> int | None:
         )
     lengths = values.get("prefix", [])
     lengths = lengths if isinstance(lengths, list | tuple) else [lengths]
-    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in lengths):
+    if any(isinstance(length, bool) or not isinstance(length, int) or length < 1 for length in lengths):
         raise attribute_error(
             name, f"'prefix' is {values['prefix']!r}", "give lengths, longest first: 'prefix: [3, 1]'"
         )

@@ -87,13 +87,13 @@ class ClassAnswers:
         told = self.coarsening.told_by(scope)
         sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
         shares = [
-            np.array([len(each) for each in sets[name]]) / self.coarsening.fine[name].size
+            np.array([len(code_set) for code_set in sets[name]]) / self.coarsening.fine[name].size
             for name in scope
             if name not in told
         ]
         free = np.prod(shares, axis=0, initial=1.0)
         classes, asked = [self._classes_of(name) for name in told], [sets[name] for name in told]
-        if math.prod(len(each.low) for each in classes) > _GRID_CELLS:
+        if math.prod(len(value_class.low) for value_class in classes) > _GRID_CELLS:
             return np.asarray(free * self._one_by_one(told, queries))
         (table,) = self.inner.marginals([told])
         if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
@@ -116,8 +116,8 @@ class ClassAnswers:
         if base != clique:
             return self._over_derived(base, clique, told, table)
         sizes = [self.coarsening.classes[name].sizes for name in told]
-        for axis, each in enumerate(sizes):
-            table = table / each.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
+        for axis, size in enumerate(sizes):
+            table = table / size.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
         free = math.prod(self.coarsening.fine.shape_of([name for name in clique if name not in told]))
         fine = self.coarsening.fine_table(told, table / free)
         shape = [self.coarsening.fine[name].size if name in told else 1 for name in clique]
@@ -163,7 +163,7 @@ def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
     for first in range(0, len(found), rows):
         chunk = slice(first, first + rows)
         sums = np.tensordot(weights[0][chunk], table, axes=1)
-        for each in weights[1:]:
-            sums = np.einsum("qi,qi...->q...", each[chunk], sums)
+        for weight in weights[1:]:
+            sums = np.einsum("qi,qi...->q...", weight[chunk], sums)
         found[chunk] = sums
     return found

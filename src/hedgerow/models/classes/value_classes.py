@@ -217,7 +217,7 @@ class ValueClasses(Factored):
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        said = [(each, target) for each in measurements if (target := _plain(each.target)) is not None]
+        said = [(m, target) for m in measurements if (target := _plain(m.target)) is not None]
         whole = [target.scope for _, target in said if isinstance(target, Marginal | Parity)]
         for scope in whole:
             cells = math.prod(self._domain.shape_of(scope))

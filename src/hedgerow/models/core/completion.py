@@ -90,7 +90,7 @@ class Completion:
         """Rows that give a variable another code than the one that follows from others."""
         found = np.zeros(rows, dtype=np.bool_)
         for name in self._names:
-            others = {each: columns[each] for each in self._names if each != name}
+            others = {other: columns[other] for other in self._names if other != name}
             if self._domain.determines(others, name):
                 found |= codes_at(self._domain, name, others) != columns[name]
         return found

@@ -192,7 +192,7 @@ class RowLayout:
     @cached_property
     def zeros(self) -> tuple[Ruled, ...]:
         """The cells that each constraint allows."""
-        return tuple(self._ruled(*each) for each in self.domain.zeros)
+        return tuple(self._ruled(*zero) for zero in self.domain.zeros)
 
     def _ruled(self, clique: Clique, allowed: Bools) -> Ruled:
         to_layout = sorted(range(len(clique)), key=lambda i: self._axis(clique[i]))

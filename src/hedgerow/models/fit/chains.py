@@ -59,10 +59,10 @@ class Chain:
         targets, scope = _chain(measurements), cells_of(measurements)
         places = [_places(target, scope) for target in targets]
         if possible is not None:
-            places = [each[possible] for each in places]
+            places = [place[possible] for place in places]
         answers, variances, lengths = list[Floats](), list[Floats](), list[float]()
         for target, nodes in zip(targets, places, strict=True):
-            same = [each for each in measurements if _is_table(each.target) and _key(each.target) == _key(target)]
+            same = [m for m in measurements if _is_table(m.target) and _key(m.target) == _key(target)]
             sigmas = np.array([min(max(each.std / total, _EXACT), _NOTHING) for each in same])
             held = np.bincount(nodes, minlength=target.size) > 0
             values = np.average([each.values / total for each in same], axis=0, weights=sigmas**-2.0)
@@ -88,7 +88,7 @@ def nested(measurements: Sequence[Measurement]) -> bool:
         >>> nested(noisy), nested(noisy[:1])
         (True, False)
     """
-    if not (measurements and all(_is_table(each.target) for each in measurements)):
+    if not (measurements and all(_is_table(measurement.target) for measurement in measurements)):
         return False
     domain, targets = measurements[0].target.domain, _chain(measurements)
     if len(targets) < 2 or len({domain.base(target.scope) for target in targets}) > 1:
@@ -162,9 +162,9 @@ def _is_table(target: Measurable) -> TypeGuard[Table]:
 def _chain(measurements: Sequence[Measurement]) -> list[Table]:
     """The tables, each once, finest first."""
     found: dict[object, Table] = {}
-    for each in measurements:
-        if _is_table(each.target):
-            found.setdefault(_key(each.target), each.target)
+    for measurement in measurements:
+        if _is_table(measurement.target):
+            found.setdefault(_key(measurement.target), measurement.target)
     return sorted(found.values(), key=lambda target: -target.size)
 
 
@@ -175,7 +175,7 @@ def _key(target: Table) -> object:
 def cells_of(measurements: Sequence[Measurement]) -> Clique:
     """The scope whose cells make up all tables."""
     domain = measurements[0].target.domain
-    return max((each.target.scope for each in measurements), key=lambda scope: math.prod(domain.shape_of(scope)))
+    return max((m.target.scope for m in measurements), key=lambda scope: math.prod(domain.shape_of(scope)))
 
 
 def _places(target: Table, scope: Clique) -> Ints:

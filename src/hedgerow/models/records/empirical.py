@@ -216,9 +216,9 @@ def _over_variables(domain: Domain, codes: Codes, scopes: Iterable[Clique]) -> t
     if not asked:
         return domain, codes
     functions = [function for name in domain.clique(asked) if (function := domain.function(name)) is not None]
-    derived = [each.codes[tuple(codes.T[list(domain.axes(each.sources))])] for each in functions]
+    derived = [function.codes[tuple(codes.T[list(domain.axes(function.sources))])] for function in functions]
     columns = np.concatenate([codes.T, np.stack(derived).astype(np.min_scalar_type(max(map(np.max, derived))))])
-    return Domain([*domain, *(each.attribute for each in functions)]), columns.T
+    return Domain([*domain, *(function.attribute for function in functions)]), columns.T
 
 
 def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
@@ -295,7 +295,7 @@ def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Ints, Ints
     """Scopes that have a first, second, ... attribute, and the axis of this attribute."""
     position = {name: axis for axis, name in enumerate(domain.names)}
     axes = [[position[name] for name in scope] for scope in scopes]
-    lengths = np.array([len(each) for each in axes], dtype=np.int64)
+    lengths = np.array([len(axis) for axis in axes], dtype=np.int64)
     depths = []
     for depth in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > depth)

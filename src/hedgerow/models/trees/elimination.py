@@ -185,7 +185,7 @@ def _ordered_children(
             child: kept.union(*(shared for other, (_, shared) in left.items() if other != child)) for child in left
         }
         results = {child: set(left_of(names | held, needed[child], domain)) for child, (held, _) in left.items()}
-        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        child = min(results, key=lambda result: math.prod(tree.domain.shape_of(tuple(results[result]))))
         names = results[child]
         yield child, left.pop(child)[1]
 
@@ -198,4 +198,4 @@ def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[s
 
 
 def _along(factors: Floats, name: str, names: Clique) -> Floats:
-    return factors.reshape([-1 if each == name else 1 for each in names])
+    return factors.reshape([-1 if other == name else 1 for other in names])

@@ -67,7 +67,7 @@ class Forest:
     def strides(self) -> Ints:
         """Cells from one code of each of ``members`` to the next in its clique; for plain trees."""
         sizes = np.split(self.sizes[self.members].astype(np.int64), self.starts[1:-1])
-        return np.concatenate([np.cumprod([1, *each[:0:-1]])[: len(each)][::-1] for each in sizes])
+        return np.concatenate([np.cumprod([1, *size[:0:-1]])[: len(size)][::-1] for size in sizes])
 
     @cached_property
     def homes(self) -> Ints:

@@ -60,7 +60,7 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
             parts.setdefault(int(forest.parts[place]), []).append(place)
     held = [clique for tree in trees for clique in tree.cliques]
     beside = [clique for part, inside in parts.items() if part < len(held) for clique in _joined(forest, inside)]
-    names = tuple(each.name for each in domain.variables[: len(forest.sizes)])
+    names = tuple(variable.name for variable in domain.variables[: len(forest.sizes)])
     return JunctionTree.of(domain, [*held, *(tuple(names[place] for place in each) for each in beside), scope])
 
 

@@ -94,7 +94,7 @@ class JunctionTree:
         cliques, edges = graph.triangulated()
         order = sorted(range(len(cliques)), key=cliques.__getitem__)
         place = {old: new for new, old in enumerate(order)}
-        names = domain.names if graph.ties is None else tuple(each.name for each in domain.variables)
+        names = domain.names if graph.ties is None else tuple(variable.name for variable in domain.variables)
         joined = sorted((min(place[i], place[j]), max(place[i], place[j])) for i, j in edges)
         return cls._made(domain, tuple(tuple(names[a] for a in cliques[i]) for i in order), tuple(joined))
 
@@ -222,7 +222,7 @@ class JunctionTree:
     @cached_property
     def _parents(self) -> dict[int, tuple[int, int | None]]:
         """Depth and parent of each clique, every component hung up at its first clique."""
-        links = {i: set(each) for i, each in enumerate(self.neighbours)}
+        links = {i: set(neighbour) for i, neighbour in enumerate(self.neighbours)}
         found: dict[int, tuple[int, int | None]] = {}
         for root in links:
             if root not in found:

@@ -131,7 +131,7 @@ def _alignment(domain: Domain, names: Clique, others: Clique, needed: frozenset[
     union = domain.clique((*names, *others))
     tied = set(union).difference(domain.reduced(union))
     for name in tuple(tied):
-        sources = carriers(domain, name, tuple(each for each in union if each != name))
+        sources = carriers(domain, name, tuple(other for other in union if other != name))
         tied.update(sources if len(sources) > 1 else ())
     first = left_of(names, needed.union(others, tied), domain)
     second = left_of(others, needed.union(names, tied), domain)

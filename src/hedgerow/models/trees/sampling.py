@@ -133,14 +133,14 @@ def completing(parts: Sequence[Beliefs], domain: Domain, names: Clique) -> Compl
 
 def _blocks(columns: Sequence[_FromTable | _Wide], domain: Domain, n: int) -> Iterator[Codes]:
     """Blocks; inside, derived variables that were drawn have columns after those of the attributes."""
-    variables = {*domain.names, *(name for each in columns for name in each.drawn)}
+    variables = {*domain.names, *(name for column in columns for name in column.drawn)}
     height = 1 + max(domain.axes([*variables]))
     kind = np.result_type(*(np.min_scalar_type(size - 1) for size in domain.shape_of([*variables])))
-    rows = block_rows(domain, sum(each.passed_over for each in columns))
+    rows = block_rows(domain, sum(column.passed_over for column in columns))
     for start in range(0, n, rows):
         codes: Codes = np.empty((height, min(rows, n - start)), dtype=kind)
-        for each in columns:
-            each.fill(codes)
+        for column in columns:
+            column.fill(codes)
         yield codes[: len(domain)].T.astype(code_type(domain), copy=False)
 
 

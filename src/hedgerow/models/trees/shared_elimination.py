@@ -366,4 +366,4 @@ class _Columns:
 def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
     """Few enough columns at once."""
     names = list(conditionals)
-    return (names[run] for run in runs_within([rows * each.shape[-1] for each in conditionals.values()], _ROOM))
+    return (names[run] for run in runs_within([rows * c.shape[-1] for c in conditionals.values()], _ROOM))

@@ -110,7 +110,7 @@ class Ties:
                 others = (found[each] for each in self.coarser[name] if each in found)
                 found[name] = self._upwards(self.domain[name].size / math.prod(others))
             for name in top:
-                above = math.prod(self.domain[each].size for each in heads) * math.prod(found[each] for each in meets)
+                above = math.prod(self.domain[head].size for head in heads) * math.prod(found[meet] for meet in meets)
                 found[name] = self._upwards(self.domain[name].size / above)
         return found
 
@@ -149,6 +149,4 @@ def _ties(domain: Domain, named: Clique) -> Ties:
 
 
 def _determined(domain: Domain, names: Sequence[str]) -> dict[str, Clique]:
-    return {
-        name: tuple(each for each in names if each == name or domain.lookup(name, each) is not None) for name in names
-    }
+    return {name: tuple(o for o in names if o == name or domain.lookup(name, o) is not None) for name in names}

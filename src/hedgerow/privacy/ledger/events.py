@@ -213,4 +213,4 @@ class Event:
         )
 
 
-_FIELDS = {each.name for each in fields(Event)} - {"format"}
+_FIELDS = {field.name for field in fields(Event)} - {"format"}

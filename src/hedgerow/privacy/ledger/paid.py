@@ -185,7 +185,7 @@ class PaidNoise:
         self._use(event, EXPONENTIAL)
         if len(scores) != event.values:
             raise UnpaidNoiseError(f"choices in {event.values} disjoint parts were paid for")
-        return [self.__source.choose(each, event.scale) for each in scores]
+        return [self.__source.choose(score, event.scale) for score in scores]
 
     def draws(self, scores: Floats, event: Event) -> Ints:
         """Independent indices, as many as were charged.

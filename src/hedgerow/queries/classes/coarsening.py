@@ -61,7 +61,7 @@ class Coarsening:
     @cached_property
     def functions(self) -> frozenset[str]:
         """Derived attributes that tables are over."""
-        return frozenset(each.name for each in self.coarse.declared)
+        return frozenset(function.name for function in self.coarse.declared)
 
     def classes_in_order(self) -> list[tuple[str, Classes]]:
         """Attributes that are told apart and their classes, in the order of the coarse domain."""
@@ -123,13 +123,13 @@ class Coarsening:
                 they come down to are unions of classes. Sets of all codes are left out.
         """
         conditions = [self.conditions(query) for query in queries]
-        found = {name: self._over_classes(name, list(each)) for name, each in _sets(conditions).items()}
+        found = {name: self._over_classes(name, list(code_set)) for name, code_set in _sets(conditions).items()}
         return [
             Conjunction.where(
                 self.coarse,
-                {name: found[name][codes] for name, codes in each.items() if len(codes) < self.fine[name].size},
+                {name: found[name][codes] for name, codes in condition.items() if len(codes) < self.fine[name].size},
             )
-            for each in conditions
+            for condition in conditions
         ]
 
     def over_levels(self, table: Floats, attribute: str, levels: Clique) -> Floats:
@@ -213,8 +213,8 @@ def _without(query: Conjunction, names: Collection[str]) -> Conjunction:
 def _sets(conditions: Iterable[Mapping[str, CodeSet]]) -> dict[str, dict[CodeSet, None]]:
     """The distinct sets of codes that conditions name, by variable, in their order."""
     sets: dict[str, dict[CodeSet, None]] = {}
-    for each in conditions:
-        for name, codes in each.items():
+    for condition in conditions:
+        for name, codes in condition.items():
             sets.setdefault(name, {})[codes] = None
     return sets
 
@@ -269,9 +269,9 @@ def _coarse(
     domain: Domain, classes: Mapping[str, Classes], functions: Collection[str] = (), *, constrained: bool = False
 ) -> Domain:
     derived = [
-        Derived(each.attribute, each.sources, each.codes[np.ix_(*(_first_codes(classes, n) for n in each.sources))])
-        for each in (domain.derived if functions else ())
-        if each.name in functions
+        Derived(f.attribute, f.sources, f.codes[np.ix_(*(_first_codes(classes, n) for n in f.sources))])
+        for f in (domain.derived if functions else ())
+        if f.name in functions
     ]
     rules = [
         Constraint(

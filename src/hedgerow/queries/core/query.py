@@ -218,7 +218,7 @@ class Marginal(Measurable):
             return values.reshape(self.shape)
         table = np.zeros(self.domain.shape_of(self.scope))
         codes = (self._kept.get(name, range(size)) for name, size in zip(self.scope, table.shape, strict=True))
-        table[np.ix_(*(np.asarray(each, dtype=np.intp) for each in codes))] = values.reshape(self.shape)
+        table[np.ix_(*(np.asarray(code, dtype=np.intp) for code in codes))] = values.reshape(self.shape)
         return table
 
     @property
@@ -524,10 +524,10 @@ def answered(targets: Sequence[Measurable], tables: Tables) -> list[Floats]:
         [[3.0, 3.0], [0.0]]
     """
     found: dict[int, Floats] = {}
-    parities = {place: each.scope for place, each in enumerate(targets) if isinstance(each, Parity)}
+    parities = {place: target.scope for place, target in enumerate(targets) if isinstance(target, Parity)}
     if parities and isinstance(tables, AnswersParities):
         found.update(zip(parities, tables.parities(list(parities.values())).reshape(-1, 1), strict=True))
-    conjunctions = {place: each for place, each in enumerate(targets) if isinstance(each, Conjunction)}
+    conjunctions = {place: target for place, target in enumerate(targets) if isinstance(target, Conjunction)}
     if conjunctions:  # without tables of their scopes, which may be large
         found.update(zip(conjunctions, tables.conjunctions(list(conjunctions.values())).reshape(-1, 1), strict=True))
     left = [place for place in range(len(targets)) if place not in found]

@@ -90,7 +90,7 @@ def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
 
 def _levels(domain: Domain, name: str, levels: bool) -> Clique:
     """An attribute or level, and where wanted the levels that are coarser."""
-    coarser = (each for each in domain.derived if levels and len(each.sources) == 1 and not each.column)
+    coarser = (function for function in domain.derived if levels and len(function.sources) == 1 and not function.column)
     return name, *(each.name for each in coarser if each.name != name and domain.lookup(name, each.name) is not None)
 
 
