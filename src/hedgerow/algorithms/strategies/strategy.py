@@ -60,8 +60,8 @@ class Strategy:
     def of(cls, sub_strategies: Sequence[SubStrategy], goal: Goal, charge: float) -> Strategy:
         """Divide the charge between sub-strategies that do not help each other.
 
-        With e the error of a sub-strategy that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace noise
-        in pure budgets, else 1; the sum is least at ``y ~ e^(2 / (2 + q))``, the largest at ``y ~ e^(2 / q)``.
+        With e the error of a sub-strategy that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace
+        noise in pure budgets, else 1; the sum is least at ``y ~ e^(2 / (2 + q))``, the largest at ``y ~ e^(2 / q)``.
 
         Args:
             sub_strategies: Sub-strategies that answer every candidate of the workload between them, each once.
