@@ -158,8 +158,8 @@ class SDVSynthesizer:
         return f"SDVSynthesizer({', '.join(told)}, columns: {', '.join(self.domain.names)})"
 
     def _completed(self, known: pd.DataFrame) -> pd.DataFrame:
-        found: pd.DataFrame = self._synthesizer.sample(given=known)
-        return found
+        completed: pd.DataFrame = self._synthesizer.sample(given=known)
+        return completed
 
     def _told(self, frame: pd.DataFrame) -> Any:
         key = self._metadata.get("primary_key")
@@ -171,10 +171,10 @@ class SDVSynthesizer:
 
 def _one_table(metadata: Any, table: str | None) -> tuple[str, dict[str, Any]]:
     """The name of a table, and its metadata."""
-    found = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-    if "tables" not in found:
-        return table or "", dict(found)
-    tables = found["tables"]
+    described = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+    if "tables" not in described:
+        return table or "", dict(described)
+    tables = described["tables"]
     name = table or (next(iter(tables)) if len(tables) == 1 else "")
     if name not in tables:
         listed = ", ".join(map(repr, tables))

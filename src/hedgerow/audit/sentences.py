@@ -218,5 +218,5 @@ def _above(number: Fraction, digits: int) -> str:
 
 def _exponent(number: Fraction) -> int:
     """The power of ten that its first digit stands for."""
-    found = len(str(number.numerator)) - len(str(number.denominator))
-    return found if number >= Fraction(10) ** found else found - 1
+    exponent = len(str(number.numerator)) - len(str(number.denominator))
+    return exponent if number >= Fraction(10) ** exponent else exponent - 1

@@ -322,12 +322,12 @@ class RowOptions(Options):
             raise typer.BadParameter(
                 "--weight and --largest-weight go together: how often a record counts, and at most"
             )
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        if found.pop("columns") is not None:
-            found["extra_columns"] = "ignore"
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if values.pop("columns") is not None:
+            values["extra_columns"] = "ignore"
         if self.violations is not None:
-            found["violations"] = self.violations.value
-        return {name: value for name, value in found.items() if value is not None and value is not False}
+            values["violations"] = self.violations.value
+        return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reading(self, *, show_values: bool = False) -> ReadOptions:
         """How the table is read.
@@ -437,8 +437,8 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            found = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-            given[name] = found.prepared(given["ctx"]) if isinstance(found, _OutputOptions) else found
+            group = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = group.prepared(given["ctx"]) if isinstance(group, _OutputOptions) else group
         if "ctx" not in hints:
             del given["ctx"]
         command(**given)
@@ -472,14 +472,14 @@ def split_names(text: str | None) -> list[str] | None:
     """
     if text is None:
         return None
-    found, place = list[str](), 0
+    names, place = list[str](), 0
     while place < len(text):
         field = _LISTED.match(text, place)
         if field is None:
             raise typer.BadParameter(f'{text[place:]!r} is no list of names, as in: age,"birth, region",sex')
-        found.append((field[1] or "").replace('""', '"') or field[2] or "")
+        names.append((field[1] or "").replace('""', '"') or field[2] or "")
         place = field.end()
-    return [name for name in found if name]
+    return [name for name in names if name]
 
 
 def joined_names(names: Iterable[str]) -> str:
@@ -657,8 +657,8 @@ def between(relation: Relation | None, persons: Persons | None, *, filtered: boo
         >>> between(Relation.REPLACE, None, filtered=True).value
         'replace-then-filter'
     """
-    found = Neighbours.of((relation or Relation.ADD_REMOVE).value).between(persons)
-    return found.filtered if filtered else found
+    neighbours = Neighbours.of((relation or Relation.ADD_REMOVE).value).between(persons)
+    return neighbours.filtered if filtered else neighbours
 
 
 def budget_of(
@@ -676,14 +676,14 @@ def budget_of(
     """
     from hedgerow.privacy import GDP
 
-    found = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
+    budget = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
     if mu is not None:
-        if found is not None:
+        if budget is not None:
             raise typer.BadParameter("give either --mu, --rho, or --epsilon with or without --delta")
         return GDP(mu, neighbours)
-    if found is None:
+    if budget is None:
         raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, --rho, or --mu")
-    return found
+    return budget
 
 
 def limit_of(
@@ -707,12 +707,12 @@ def limit_of(
     """
     from hedgerow.privacy import ApproxDP
 
-    found = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
+    limit = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
     if thresholds is None:
-        return found
-    if not isinstance(found, ApproxDP):
+        return limit
+    if not isinstance(limit, ApproxDP):
         raise typer.BadParameter("--limit-thresholds is a part of --limit-delta: name it, and --limit")
-    return replace(found, thresholds=thresholds)
+    return replace(limit, thresholds=thresholds)
 
 
 def _amount_of(

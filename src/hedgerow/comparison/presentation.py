@@ -53,10 +53,10 @@ def headings_of(comparison: Comparison) -> list[str]:
 
 def rows_of(comparison: Comparison) -> list[list[str]]:
     """One row for every mechanism, and one for every guess that needs none."""
-    found = {(summary.mechanism, summary.budget, summary.metric): summary for summary in comparison.summaries}
+    summary_of = {(summary.mechanism, summary.budget, summary.metric): summary for summary in comparison.summaries}
     rows = []
     for name in dict.fromkeys(summary.mechanism for summary in comparison.summaries):
-        pairs = [(found.get((name, b, MEAN)), found.get((name, b, LARGEST))) for b in comparison.budgets]
+        pairs = [(summary_of.get((name, b, MEAN)), summary_of.get((name, b, LARGEST))) for b in comparison.budgets]
         times = [each.seconds for each, _ in pairs if each is not None and each.runs]
         rows.append([name, *(_cell(*pair) for pair in pairs), _seconds(times)])
     for name, errors in comparison.references.items():
@@ -155,13 +155,13 @@ def _bounds(comparison: Comparison) -> list[Point]:
     from hedgerow.report import Point
 
     asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
-    found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
-    return [Point(amount, bound, bound, bound) for amount, bound in found]
+    points = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
+    return [Point(amount, bound, bound, bound) for amount, bound in points]
 
 
 def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
     from hedgerow.report import Point
 
-    found = [s for s in comparison.summaries if (s.mechanism, s.metric) == (name, metric) and s.runs]
-    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]
-    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(found, ends, strict=True)]
+    summaries = [s for s in comparison.summaries if (s.mechanism, s.metric) == (name, metric) and s.runs]
+    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in summaries]
+    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(summaries, ends, strict=True)]

@@ -93,13 +93,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Averages over the runs, for notebooks, labelled as they must be."""
-        found = self.summaries
+        summaries = self.summaries
         rows = (
             (each.mechanism, f"{amount_of(each.budget):.4g}", each.metric, f"{each.mean:.4g}", each.reason)
-            for each in found
+            for each in summaries
         )
         headings = ("mechanism", "budget", "error", "mean", "remark")
-        return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(found) - MOST_ROWS)
+        return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(summaries) - MOST_ROWS)
 
     @property
     def budgets(self) -> list[Budget]:
@@ -257,8 +257,8 @@ def _averages(name: str, budget: Budget, runs: Sequence[tuple[Mapping[str, float
     if not runs:
         return []
     seconds = math.fsum(time for _, time in runs) / len(runs)
-    found = ((metric, [errors[metric] for errors, _ in runs]) for metric in METRICS)
-    return [Summary(name, budget, metric, len(runs), *interval(values), seconds) for metric, values in found]
+    averages = ((metric, [errors[metric] for errors, _ in runs]) for metric in METRICS)
+    return [Summary(name, budget, metric, len(runs), *interval(values), seconds) for metric, values in averages]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:

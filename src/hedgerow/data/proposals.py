@@ -280,12 +280,12 @@ def _is_step(number: float, step: float) -> bool:
 def _points(summary: Summary) -> dict[str, Any]:
     """Values that many rows hold, to have bins of their own."""
     if summary.counts is None:
-        found = [0] if summary.zeros > _HEAPED * summary.rows else []
+        points = [0] if summary.zeros > _HEAPED * summary.rows else []
     else:
         least = max(_RARE, _HEAPED * summary.rows)
         heaped = (text for text, count in summary.counts.items() if count > least)
-        found = sorted(plain_number(float(text)) for text in heaped)
-    return {"points": found} if found else {}
+        points = sorted(plain_number(float(text)) for text in heaped)
+    return {"points": points} if points else {}
 
 
 def plain_number(number: float) -> Any:

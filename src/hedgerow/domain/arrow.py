@@ -91,10 +91,10 @@ def of_each_kind(cells: pa.Array[Any], read: Callable[[pa.Array[Any]], NDArray[A
     union: Any = cells
     kinds, places = numpy_of(union.type_codes), numpy_of(union.offsets)
     parts = [read(union.field(kind)) for kind in range(union.type.num_fields)]
-    found = np.empty((len(cells), *parts[0].shape[1:]), dtype=parts[0].dtype)
+    values = np.empty((len(cells), *parts[0].shape[1:]), dtype=parts[0].dtype)
     for kind, part in enumerate(parts):
-        found[kinds == kind] = part[places[kinds == kind]]
-    return found
+        values[kinds == kind] = part[places[kinds == kind]]
+    return values
 
 
 def _bits(values: Bools) -> pa.Buffer:

@@ -127,8 +127,10 @@ def spellings_in_words(domain: Domain) -> str:
         >>> spellings_in_words(Domain((Categorical("sex", ("f", "m"), spelling=Spelling(trim=True, fold=True)),)))
         'sex (trimmed, case folded)'
     """
-    found = [(column.name, column.spelling.in_words()) for column in domain.columns if isinstance(column, Categorical)]
-    return ", ".join(f"{name} ({rules})" for name, rules in found if rules)
+    spellings = [
+        (column.name, column.spelling.in_words()) for column in domain.columns if isinstance(column, Categorical)
+    ]
+    return ", ".join(f"{name} ({rules})" for name, rules in spellings if rules)
 
 
 def attribute_in_words(attribute: Attribute) -> str:

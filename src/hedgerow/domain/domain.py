@@ -260,8 +260,8 @@ class Domain:
             >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
             ['area', 'dense']
         """
-        found = {each.name: each for each in (*self.attributes, *(d.attribute for d in self.derived_columns))}
-        return tuple(found[name] for name in self.layout.sorted(found))
+        declared = {each.name: each for each in (*self.attributes, *(d.attribute for d in self.derived_columns))}
+        return tuple(declared[name] for name in self.layout.sorted(declared))
 
     @cached_property
     def grains(self) -> tuple[Derived, ...]:
@@ -270,7 +270,7 @@ class Domain:
         Models hold constraints over these, so that a rule about children costs two classes of ages. Their names are
         not meant for anyone.
         """
-        found, taken = [], set(self.all_names)
+        new, taken = [], set(self.all_names)
         for attribute in self:
             classes = [
                 constraint.classes[constraint.scope.index(attribute.name)]
@@ -281,8 +281,8 @@ class Domain:
                 codes = refined(classes)
                 count = int(codes.max()) + 1
                 if count < attribute.size:
-                    found.append(hidden(attribute.name, (attribute.name,), codes, taken))
-        return tuple(found)
+                    new.append(hidden(attribute.name, (attribute.name,), codes, taken))
+        return tuple(new)
 
     @cached_property
     def meets(self) -> tuple[tuple[Derived, tuple[str, str]], ...]:
@@ -292,21 +292,21 @@ class Domain:
         needs. Only for levels that are nested. Their names are not meant for anyone either.
         """
         taken = {*self.all_names, *(grain.name for grain in self.grains)}
-        found = list[tuple[Derived, tuple[str, str]]]()
+        pairs = list[tuple[Derived, tuple[str, str]]]()
         for grain in self.grains:
             levels = [function for function in self.derived if function.sources == grain.sources]
             nested = all(is_nested(one, other) for one, other in combinations(levels, 2))
             for level in levels if nested else ():
                 if level.codes.min() >= 0 and not is_nested(level, grain):
                     both = refined([level.codes, grain.codes])
-                    found.append((hidden(level.name, level.sources, both, taken), (level.name, grain.name)))
-        return tuple(found)
+                    pairs.append((hidden(level.name, level.sources, both, taken), (level.name, grain.name)))
+        return tuple(pairs)
 
     @cached_property
     def zeros(self) -> tuple[tuple[Clique, Bools], ...]:
         """Each constraint as variables in order (grains, or attributes that have none), and what it allows of them."""
         grains = {grain.sources[0]: grain for grain in self.grains}
-        found = []
+        excluded = []
         for constraint in self.constraints:
             scope = tuple(grains[name].name if name in grains else name for name in constraint.scope)
             index = []
@@ -315,8 +315,8 @@ class Domain:
                 index.append(of_grain)
             order = sorted(range(len(scope)), key=lambda axis: self.axes(scope)[axis])
             table = constraint.allowed[np.ix_(*index)].transpose(order)
-            found.append((tuple(scope[axis] for axis in order), table))
-        return tuple(found)
+            excluded.append((tuple(scope[axis] for axis in order), table))
+        return tuple(excluded)
 
     @cached_property
     def all_names(self) -> Clique:
@@ -419,14 +419,14 @@ class Domain:
             >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99))).base(["age.10", "sex"])
             ('sex', 'age')
         """
-        found: set[str] = set()
+        bases: set[str] = set()
         for name in names:
             if name in self._positions:
-                found.add(name)
+                bases.add(name)
             else:
                 self.index(name)
-                found.update(self._functions[name].sources)
-        return self.clique(found)
+                bases.update(self._functions[name].sources)
+        return self.clique(bases)
 
     def lookup(self, fine: str, coarse: str) -> Places | None:
         """The code of one variable for each code of another that determines it alone; None where it does not.
@@ -464,10 +464,10 @@ class Domain:
             return function.codes if function.sources == (fine,) else None
         if finer.sources != function.sources:
             return None
-        found = coarser(finer.codes.reshape(-1), function.codes.reshape(-1))
-        if found is None:
+        places = coarser(finer.codes.reshape(-1), function.codes.reshape(-1))
+        if places is None:
             return None
-        return np.concatenate([found, np.full(size - len(found), -1, dtype=np.int32)])
+        return np.concatenate([places, np.full(size - len(places), -1, dtype=np.int32)])
 
     def coarser(self, name: str) -> Clique:
         """The derived attributes that a variable alone determines, in the order of the domain: its levels.
@@ -480,12 +480,12 @@ class Domain:
             ('age.16', 'age.256')
         """
         source = self.base((name,))
-        found: list[str] = []
+        names: list[str] = []
         for function in self.derived:
             if function.sources == source and function.name != name and self.lookup(name, function.name) is not None:
-                same = (other for other in (name, *found) if self.lookup(function.name, other) is not None)
-                found += [] if any(self.lookup(other, function.name) is not None for other in same) else [function.name]
-        return tuple(found)
+                same = (other for other in (name, *names) if self.lookup(function.name, other) is not None)
+                names += [] if any(self.lookup(other, function.name) is not None for other in same) else [function.name]
+        return tuple(names)
 
     def determines(self, names: Collection[str], name: str) -> bool:
         """Whether some variables determine another.
@@ -521,8 +521,8 @@ class Domain:
             ('sex', 'age.16')
         """
         asked = frozenset(names)
-        found = self._reductions.get(asked)
-        if found is None:
+        reduction = self._reductions.get(asked)
+        if reduction is None:
             kept = list(self.clique(asked))
             if not all(name in self._positions for name in kept):
                 for name in reversed(tuple(kept)):  # of two that determine each other the first stays
@@ -530,8 +530,8 @@ class Domain:
                     kept = others if self.determines(others, name) else kept
             if len(self._reductions) >= _MOST_REDUCTIONS:
                 self._reductions.clear()
-            found = self._reductions[asked] = tuple(kept)
-        return found
+            reduction = self._reductions[asked] = tuple(kept)
+        return reduction
 
     @cached_property
     def _reductions(self) -> dict[frozenset[str], Clique]:
@@ -558,9 +558,9 @@ class Domain:
             (1, 100)
         """
         for axis, each in enumerate(clique):
-            found = self.lookup(each, name) if each != name or name in clique else None
-            if found is not None:
-                return found.reshape([-1 if other == axis else 1 for other in range(len(clique))])
+            codes = self.lookup(each, name) if each != name or name in clique else None
+            if codes is not None:
+                return codes.reshape([-1 if other == axis else 1 for other in range(len(clique))])
         function = self.function(name)
         if function is None or not set(function.sources) <= set(clique):
             raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")

@@ -44,8 +44,8 @@ def feasible_records(domain: Domain, given: Mapping[str, Bools] | None = None) -
         >>> feasible_records(Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 1)), (), (rule,)))
         185
     """
-    found = _counted(domain, (), _whole(domain), given or {})
-    return None if found is None else int(found)
+    number = _counted(domain, (), _whole(domain), given or {})
+    return None if number is None else int(number)
 
 
 def feasible_cells(domain: Domain, clique: Clique) -> NDArray[Any] | None:
@@ -86,10 +86,10 @@ def possible_cells(domain: Domain, clique: Clique) -> Bools | None:
 
 
 def _possible(domain: Domain, clique: Clique) -> Bools | None:
-    found = _counted(domain, clique, np.dtype(np.bool_), {})
-    if found is not None:
-        found.setflags(write=False)
-    return found
+    possible = _counted(domain, clique, np.dtype(np.bool_), {})
+    if possible is not None:
+        possible.setflags(write=False)
+    return possible
 
 
 _KEPT_CELLS = 1 << 14
@@ -128,10 +128,10 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
     left = _eliminated(domain, clique, factors)
     if left is None:
         return None
-    found = np.ones(shape, dtype=kind)
+    counts = np.ones(shape, dtype=kind)
     for scope, table in left:
-        found *= spread_over(domain, table, scope, clique)
-    return found
+        counts *= spread_over(domain, table, scope, clique)
+    return counts
 
 
 @lru_cache(maxsize=64)

@@ -141,10 +141,10 @@ def read_domain(path: str | os.PathLike[str], *, accept_draft: bool = False) -> 
     """
 
     def made(content: object, folder: Path) -> Domain:
-        found = domain_of(content, folder)
+        domain = domain_of(content, folder)
         if not accept_draft:
-            check_public(found)
-        return found
+            check_public(domain)
+        return domain
 
     return of_file(path, made)
 
@@ -304,8 +304,8 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
             "'derived' does not map names to functions", remedy="write 'density: {from: area, table: FILE}'"
         )
     for name, entry in functions.items():
-        found = derived_of(domain, str(name), entry, folder)
-        domain = Domain(attributes, [*domain.declared, found], (), unleveled)
+        function = derived_of(domain, str(name), entry, folder)
+        domain = Domain(attributes, [*domain.declared, function], (), unleveled)
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
@@ -335,7 +335,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
 
 def _leading_levels(domain: Domain) -> list[tuple[str, Any]]:
     """The first declared functions as far as they are levels that entries of attributes can hold, in their order."""
-    found: list[tuple[str, Any]] = []
+    levels: list[tuple[str, Any]] = []
     last: Derived | None = None
     for function in domain.declared:
         name = function.sources[0]
@@ -345,6 +345,6 @@ def _leading_levels(domain: Domain) -> list[tuple[str, Any]]:
         nested = last is None or last.sources != function.sources or coarser(last.codes, function.codes) is not None
         if item is None or not nested:
             break
-        found.append((name, item))
+        levels.append((name, item))
         last = function
-    return found
+    return levels

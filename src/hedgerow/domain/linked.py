@@ -80,9 +80,9 @@ class Linked:
             if derived_column not in counted.declared and {*derived_column.sources} & {*counted.names}:
                 message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
                 raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        found = cls(joined, key, number)
-        found.check_children()
-        return found
+        linked = cls(joined, key, number)
+        linked.check_children()
+        return linked
 
     def check_children(self) -> None:
         """Refuse rules between the tables by which some parents can have no child: they may be drawn with some.

@@ -282,8 +282,8 @@ def _columns(schema: Any, *, public_categories: bool, trust_types: bool) -> dict
     if isinstance(schema, str | os.PathLike):
         schema = _in_file(Path(schema))
     if _is_of_frame(schema):
-        found = _of_frame(schema, public_categories=public_categories)
-        return found if trust_types else {name: _by_name(column) for name, column in found.items()}
+        columns = _of_frame(schema, public_categories=public_categories)
+        return columns if trust_types else {name: _by_name(column) for name, column in columns.items()}
     if isinstance(schema, Mapping):
         if isinstance(schema.get("fields"), list):
             return {str(each["name"]): _of_table_schema(each) for each in schema["fields"]}
@@ -336,9 +336,9 @@ def _of_pandas(kind: Any, *, public: bool) -> _Column:
     text = str(kind)
     if text != "category":
         return _typed(text, nullable=not re.match(r"(u?int\d|bool$)", text))
-    found = [plain(category) for category in kind.categories]
-    if public and all(isinstance(each, str | int | float) for each in found):
-        return _typed(text, nullable=True, values=found)
+    categories = [plain(category) for category in kind.categories]
+    if public and all(isinstance(each, str | int | float) for each in categories):
+        return _typed(text, nullable=True, values=categories)
     note = "its categories may have been read off the data; public_categories=True says that they were not"
     return _Column("labels", {"missing": True}, note)
 

@@ -106,10 +106,10 @@ def _summed_together(domain: Domain, left: NDArray[Any], kept: Clique, wanted: C
     count = math.prod(beside)
     cells = math.prod(domain.shape_of(changed))
     places = np.where(places < 0, cells, places)[:, None] * count + np.arange(count)
-    found = np.zeros((cells + 1) * count, dtype=left.dtype)  # the last ones, where no record is, count for nothing
-    _add(found, places.reshape(-1), left.reshape(-1))
-    found = found[: cells * count].reshape((*domain.shape_of(changed), *beside))
-    return found.transpose([(*changed, *same).index(name) for name in wanted])
+    sums = np.zeros((cells + 1) * count, dtype=left.dtype)  # the last ones, where no record is, count for nothing
+    _add(sums, places.reshape(-1), left.reshape(-1))
+    sums = sums[: cells * count].reshape((*domain.shape_of(changed), *beside))
+    return sums.transpose([(*changed, *same).index(name) for name in wanted])
 
 
 def _add(found: NDArray[Any], places: Ints, values: NDArray[Any]) -> None:
@@ -159,10 +159,10 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
 
 def _distinct_carriers(domain: Domain, scope: Clique, clique: Clique) -> Clique | None:
     """For each variable of a scope one that determines it alone; None where two share one, or it takes several."""
-    found = [carriers(domain, name, clique) for name in scope]
-    if any(len(each) > 1 for each in found) or len(set(found)) < len(found):
+    carried = [carriers(domain, name, clique) for name in scope]
+    if any(len(each) > 1 for each in carried) or len(set(carried)) < len(carried):
         return None
-    return tuple(each[0] for each in found)
+    return tuple(each[0] for each in carried)
 
 
 def places_in(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
@@ -181,18 +181,18 @@ def places_in(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
 
 
 def _places(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
-    found = np.zeros(domain.shape_of(clique), dtype=np.int64)
+    places = np.zeros(domain.shape_of(clique), dtype=np.int64)
     outside = np.zeros((1,) * len(clique), dtype=np.bool_)
     for name, size in zip(wanted, domain.shape_of(wanted), strict=True):
         codes = domain.codes_in(name, clique)
-        found *= size
-        found += codes
+        places *= size
+        places += codes
         if codes.min() < 0:
             outside = outside | (codes < 0)
     if outside.any():
-        found[np.broadcast_to(outside, found.shape)] = -1
-    found.setflags(write=False)
-    return found
+        places[np.broadcast_to(outside, places.shape)] = -1
+    places.setflags(write=False)
+    return places
 
 
 _kept_places = lru_cache(maxsize=1024)(_places)
@@ -240,9 +240,9 @@ def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[s
     sums = np.add.reduceat(table if order is None else table.take(order, axis), starts, axis, dtype=table.dtype)
     if codes.size == size:
         return np.asarray(sums)
-    found = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
-    found[(slice(None),) * axis + (codes,)] = sums
-    return found
+    coarse = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
+    coarse[(slice(None),) * axis + (codes,)] = sums
+    return coarse
 
 
 def _codes(domain: Domain, fine: str, coarse: str) -> Places:

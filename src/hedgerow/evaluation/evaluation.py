@@ -261,18 +261,18 @@ def _parts(
 def _named(synthetic: object) -> dict[str, object]:
     """The synthetic tables by name: file names, or paths where two are alike."""
     if isinstance(synthetic, Mapping):
-        found = dict(synthetic)
+        named = dict(synthetic)
     else:
         several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
         paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else "" for each in several]
         texts = [path or f"table {number}" for number, path in enumerate(paths, 1)]
         short = [os.path.basename(text) for text in texts]
-        found = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
-        if len(found) < len(several):
+        named = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
+        if len(named) < len(several):
             raise ConfigError("a synthetic file is named twice", remedy="name each once")
-    if not found:
+    if not named:
         raise ConfigError("there is no synthetic table", remedy="name at least one")
-    return found
+    return named
 
 
 def _shared(

@@ -204,9 +204,9 @@ class Workload:
             raise QueryError("the workload and the tables are over different domains")
         wanted = [family.wanted(tables) for family in self.families]
         distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
-        found = self._tables(tables, distinct)
+        tables_of = self._tables(tables, distinct)
         for family, cliques in zip(self.families, wanted, strict=True):
-            seen = [found[clique] for clique in cliques]
+            seen = [tables_of[clique] for clique in cliques]
             yield family, family.evaluate(cliques, seen) if cliques else family.answers(tables), seen
 
     def _tables(self, tables: Tables, cliques: Sequence[Clique]) -> dict[Clique, Floats]:
@@ -215,10 +215,10 @@ class Workload:
         base = {clique: self.domain.base(clique) for clique in cliques if not names.issuperset(clique)}
         coarse = {clique: finer for clique, finer in base.items() if finer in known}
         asked = tuple(clique for clique in cliques if clique not in coarse)
-        found = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
+        tables_of = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
         for clique, finer in coarse.items():
-            found[clique] = summed(self.domain, found[finer], finer, clique)
-        return found
+            tables_of[clique] = summed(self.domain, tables_of[finer], finer, clique)
+        return tables_of
 
     def candidate_errors(self, differences: Floats) -> Floats:
         """L1 error of each candidate.
@@ -357,8 +357,8 @@ class Workload:
         """
         from hedgerow.queries.conditions import parse_conjunction
 
-        found = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
-        return cls((Conjunctions(domain, found),))
+        parsed = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
+        return cls((Conjunctions(domain, parsed),))
 
     @classmethod
     def explicit(

@@ -32,11 +32,11 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
     families, weights = [], []
     head = re.compile(rf"\s*({'|'.join(map(re.escape, text_forms()))})\s*:")
     for start, segment in _segments(text, head):
-        found = head.match(segment)
-        if found is None:
+        match = head.match(segment)
+        if match is None:
             raise _unknown_family(text, start, segment)
-        body, weight = _split_weight(segment[found.end() :])
-        entry = _FamilyText(text, start + found.end(), found.group(1), body, domain)
+        body, weight = _split_weight(segment[match.end() :])
+        entry = _FamilyText(text, start + match.end(), match.group(1), body, domain)
         build = _READERS.get(entry.form, _by_family)(entry)
         try:
             families.append(build())
@@ -67,8 +67,8 @@ class _FamilyText:
 
 def _segments(text: str, head: re.Pattern[str]) -> list[tuple[int, str]]:
     """Families with their positions: cut at ``;`` and at ``+`` before a family, outside of quotes."""
-    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
-    cuts = [found.start() for found in re.finditer(rf";|\+(?={head.pattern})", masked)]
+    masked = _QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    cuts = [match.start() for match in re.finditer(rf";|\+(?={head.pattern})", masked)]
     starts = [0, *(cut + 1 for cut in cuts)]
     return [(start, text[start:end]) for start, end in zip(starts, [*cuts, len(text)], strict=True)]
 
@@ -91,11 +91,11 @@ def _example(form: str) -> str:
 
 
 def _split_weight(body: str) -> tuple[str, float]:
-    found = _WEIGHT.search(body)
-    if found is None:
+    match = _WEIGHT.search(body)
+    if match is None:
         return body, 1.0
     try:
-        return body[: found.start()], float(found.group(1))
+        return body[: match.start()], float(match.group(1))
     except ValueError:
         return body, 1.0
 
@@ -113,15 +113,15 @@ def _tokens(entry: _FamilyText) -> list[_Token]:
     tokens, position = [], 0
     body = entry.body.rstrip()
     while position < len(body):
-        found = _TOKEN.match(body, position)
-        if found is None:
+        match = _TOKEN.match(body, position)
+        if match is None:
             place = entry.start + position + len(body[position:]) - len(body[position:].lstrip())
             raise entry.error(f"{entry.text[place]!r} is not expected", place)
-        kind = str(found.lastgroup)
-        word = found.group(kind)
+        kind = str(match.lastgroup)
+        word = match.group(kind)
         word = word[1:-1].replace('""', '"') if kind == "quoted" else word
-        tokens.append(_Token(word, entry.start + found.start(kind), kind))
-        position = found.end()
+        tokens.append(_Token(word, entry.start + match.start(kind), kind))
+        position = match.end()
     return tokens
 
 
@@ -167,9 +167,9 @@ def _tables(entry: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
     end = _LEVELS.search(entry.body)
     if end is not None:
         entry = replace(entry, body=entry.body[: end.start()])
-    found = BOUNDED_ORDER.fullmatch(entry.body.strip())
-    if found is not None:
-        order, largest = (int(number) for number in found.groups())
+    match = BOUNDED_ORDER.fullmatch(entry.body.strip())
+    if match is not None:
+        order, largest = (int(number) for number in match.groups())
         return lambda: family.of_order(entry.domain, order, largest, levels=end is not None)
     return _cliques(entry, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
@@ -216,7 +216,7 @@ def _where(entry: _FamilyText) -> _Builder:
 
 def _conditions(body: str) -> list[tuple[int, str]]:
     """Conditions with their positions: cut at commas outside of quotes and brackets."""
-    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), body)
+    masked = _QUOTED.sub(lambda match: "x" * len(match.group()), body)
     depth, cuts = 0, [-1]
     for i, mark in enumerate(masked):
         depth += (mark == "(") - (mark == ")")

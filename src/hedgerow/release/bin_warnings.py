@@ -22,8 +22,8 @@ def release_warnings(release: Release) -> list[str]:
     """
     columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
     tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
-    found = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
-    return [f"{name}: {warning}" for name, warning in found if warning]
+    warnings = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
+    return [f"{name}: {warning}" for name, warning in warnings if warning]
 
 
 def _warning(attribute: Attribute, counts: Floats) -> str:

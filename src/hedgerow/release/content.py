@@ -313,14 +313,14 @@ def measurements_from_list(
     forms = {_form(entry["target"]) for entry in listed}
     values = _Reader(arrays[VALUES] if listed else np.zeros(0))
     vectors = {name: _Reader(arrays[name] if name in forms else np.zeros(0)) for name in (VECTORS, BITS)}
-    found = []
+    measurements = []
     for entry in listed:
         target = _target_from_dict(entry["target"], vectors, domain)
         noise, scale = NoiseKind(entry["noise"]), float(entry["scale"])
-        found.append(Measurement(target, values.take(target.size), noise, scale))
+        measurements.append(Measurement(target, values.take(target.size), noise, scale))
     for reader in (values, *vectors.values()):
         reader.finish()
-    return tuple(found)
+    return tuple(measurements)
 
 
 def _form(target: Mapping[str, Any]) -> str:
@@ -377,10 +377,10 @@ def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Cl
     told = reader.take(math.prod(shape)).reshape(shape)
     if not ((told >= 0.0) & (told < told.size) & (told == np.floor(told))).all():
         raise ValueError("blocks of a measurement are not numbered")
-    found = Blocks(domain, scope, told.astype(np.int64), str(entry.get("about", "")))
-    if found.size != entry["cells"]:
-        raise ValueError(f"a measurement of {entry['cells']} blocks has {found.size}")
-    return found
+    blocks = Blocks(domain, scope, told.astype(np.int64), str(entry.get("about", "")))
+    if blocks.size != entry["cells"]:
+        raise ValueError(f"a measurement of {entry['cells']} blocks has {blocks.size}")
+    return blocks
 
 
 def _part_to_dict(target: Marginal) -> dict[str, Any]:

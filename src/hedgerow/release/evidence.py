@@ -88,17 +88,17 @@ def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
     """
     if not isinstance(query, Conjunction):
         return {}
-    found: dict[str, dict[str, CodeSet]] = {}
+    levels: dict[str, dict[str, CodeSet]] = {}
     for name, codes in zip(query.scope, query.codes, strict=True):
-        found[name] = {}
+        levels[name] = {}
         for level in query.domain.coarser(name):
             places: Any = query.domain.lookup(name, level)
             inside = np.zeros(places.size, dtype=bool)
             inside[np.asarray(codes, dtype=np.intp)] = True
             whole = np.unique(places[inside & (places >= 0)])  # codes below 0 are those that no record has
             if not np.isin(places[~inside], whole).any():
-                found[name][level] = CodeSet.of(whole.tolist())
-    return found
+                levels[name][level] = CodeSet.of(whole.tolist())
+    return levels
 
 
 def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], scope: Clique) -> LinearQuery | None:

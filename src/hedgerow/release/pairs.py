@@ -152,15 +152,15 @@ def associations(release: Release, confidence: float = 0.95) -> list[Association
     """
     domain = release.domain
     width = -float(special.ndtri(check_confidence(confidence) / 2.0))
-    found = [
+    pairs = [
         (pair, knowledge)
         for pair, knowledge in pair_knowledge(release).items()
         if knowledge is not Knowledge.UNKNOWN and domain[pair[0]].size * domain[pair[1]].size <= MOST_CELLS
     ][:MOST_PAIRS]
-    tables = release.model.marginals([pair for pair, _ in found]) if found else []
+    tables = release.model.marginals([pair for pair, _ in pairs]) if pairs else []
     told = [
         _association(release, pair, knowledge, table, width)
-        for (pair, knowledge), table in zip(found, tables, strict=True)
+        for (pair, knowledge), table in zip(pairs, tables, strict=True)
     ]
     return sorted(told, key=_strength, reverse=True)
 

@@ -440,7 +440,7 @@ class Release:
         pieces = list(measured(query, self.measurements))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if self.error is not None:
-            found = from_workload_error(
+            answer = from_workload_error(
                 query,
                 value,
                 workload=self.workload,
@@ -448,7 +448,7 @@ class Release:
                 neighbours=self.budget.neighbours,
                 total_slack=slack,
             )
-            pieces += [] if found is None else [found]
+            pieces += [] if answer is None else [answer]
         if not pieces:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)

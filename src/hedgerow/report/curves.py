@@ -81,15 +81,15 @@ def curve_styles(names: Iterable[str]) -> dict[str, CurveStyle]:
         >>> [(style.marker, style.filled) for style in found.values()]
         [('v', True), ('v', False)]
     """
-    found: dict[str, CurveStyle] = {}
+    styles: dict[str, CurveStyle] = {}
     own: dict[str, CurveStyle] = {}
     for name in names:
         base = name.partition(" (")[0].partition(":")[0]
         style = CURVE_STYLES.get(base) or own.setdefault(base, _OTHERS[len(own) % len(_OTHERS)])
-        variants = sum(other.marker == style.marker for other in found.values())
+        variants = sum(other.marker == style.marker for other in styles.values())
         dashes = _VARIANTS[(variants - 1) % len(_VARIANTS)]
-        found[name] = replace(style, filled=False, dashes=dashes) if variants else style
-    return found
+        styles[name] = replace(style, filled=False, dashes=dashes) if variants else style
+    return styles
 
 
 Scale = Literal["log", "linear"]

@@ -93,10 +93,10 @@ class Results:
     @cached_property
     def survey(self) -> str:
         """The error of the workload as a survey of so many people; empty where none was estimated."""
-        found = survey_size(self.release, self.confidence)
-        if found is None:
+        size = survey_size(self.release, self.confidence)
+        if size is None:
             return ""
-        low, high = map(self.people, found)
+        low, high = map(self.people, size)
         people = low if low == high else f"{low} to {high}"
         unit = "people" if self.release.budget.neighbours.unfiltered.persons is None else "records"
         return (
@@ -119,13 +119,13 @@ class Results:
     def warnings(self) -> list[str]:
         """Warnings about columns, and shares at the end of their intervals."""
         ends = [column.attribute for column in self.columns if _at_end(column.share)]
-        found = release_warnings(self.release)
+        listed = release_warnings(self.release)
         if ends:
-            found.append(
+            listed.append(
                 f"{', '.join(end.name for end in ends)}: the share of the most frequent value lies at the end of its "
                 "interval, where the hypothesis and a measurement disagree; an interval misses more often there"
             )
-        return found
+        return listed
 
     @property
     def guess(self) -> str:
@@ -137,12 +137,12 @@ class Results:
             else "who knows the whole table but for one person, and gives even odds to this person being in it"
         )
         right = f"{at_most(100.0 * membership_guess(release.budget), 3)}%"
-        found = (
+        sentence = (
             f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
             f"of at most {right}; without the release it is 50%."
         )
-        found += caveats_in_words(release.domain)
-        return found if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {found}"
+        sentence += caveats_in_words(release.domain)
+        return sentence if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {sentence}"
 
     def interval(self, column: ColumnSummary, found: Estimate) -> str:
         """The interval of a number of a column; empty where there is none."""

@@ -154,10 +154,10 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
     earlier: tuple[float, float] | None = None
     best: tuple[float, Prediction] | None = None
     for _ in range(_STEPS):
-        found = predictor.predict(budget_of(math.exp(place)))
-        over = math.log(min(max(1e-100, found.over(target)), 1e100))
+        prediction = predictor.predict(budget_of(math.exp(place)))
+        over = math.log(min(max(1e-100, prediction.over(target)), 1e100))
         if over <= 0.0:
-            high, best = place, (place, found)
+            high, best = place, (place, prediction)
         else:
             low = place
         if -_CLOSE <= over <= 0.0 or high - low < _CLOSE:
@@ -168,7 +168,7 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
         margin = min(0.5 * _CLOSE, 0.25 * (high - low))
         place = min(max(place - (over + 0.5 * _CLOSE) / slope, low + margin), high - margin)
     if best is None:
-        return Solved(predictor.name, predictor.basis, None, found)
+        return Solved(predictor.name, predictor.basis, None, prediction)
     return Solved(predictor.name, predictor.basis, budget_of(math.exp(best[0])), best[1])
 
 
@@ -264,8 +264,8 @@ class Simulated:
 
     def predict(self, budget: Budget) -> Prediction:
         """Mean errors over the runs."""
-        found = [self._once(budget, number) for number in range(self.runs)]
-        errors, intervals = zip(*found, strict=True)
+        runs = [self._once(budget, number) for number in range(self.runs)]
+        errors, intervals = zip(*runs, strict=True)
         return Prediction(float(np.mean(errors)), float(np.mean(intervals)))
 
     def _once(self, budget: Budget, number: int) -> tuple[float, float]:

@@ -119,8 +119,8 @@ def _text(path: Path) -> str:
 
 def _number(path: Path, word: str = "") -> int | None:
     """The number with which a file begins, or the one after a word at the beginning of a line."""
-    found = re.search(rf"^{re.escape(word)}\s*(\d+)\b", _text(path), re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(rf"^{re.escape(word)}\s*(\d+)\b", _text(path), re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def _group_folders(root: Path) -> list[Path]:

@@ -151,8 +151,8 @@ class Prior:
         bases = dict.fromkeys(tuple(name for name in domain.base(scope) if name in names) for scope in workload.scopes)
         groups: list[list[Clique]] = []
         for size in range(1, _WIDEST + 1):
-            found = dict.fromkeys(below for base in bases for below in combinations(base, size))
-            small = [each for each in found if math.prod(domain.shape_of(each)) <= largest_cells]
+            scopes = dict.fromkeys(below for base in bases for below in combinations(base, size))
+            small = [each for each in scopes if math.prod(domain.shape_of(each)) <= largest_cells]
             if not small or len(small) + sum(map(len, groups)) > _MOST:
                 break
             groups.append(small)

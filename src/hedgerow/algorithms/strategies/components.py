@@ -155,9 +155,9 @@ class Closure:
         """
         chains = _chains(domain, dict.fromkeys(name for clique in cliques for name in clique))
         _check_number(chains, cliques)
-        found = dict.fromkeys(component for clique in cliques for component in _below(chains, clique))
-        del found[()]
-        scopes = tuple(found)
+        components = dict.fromkeys(component for clique in cliques for component in _below(chains, clique))
+        del components[()]
+        scopes = tuple(components)
         if not scopes:
             raise QueryError("the queries look at no attribute", remedy="ask about one")
         _check_number(chains, scopes)
@@ -186,10 +186,10 @@ class Closure:
 
     def _kept(self, kind: type[_Target], number: int) -> _Target:
         key = (kind, number)
-        found: _Target | None = self._targets.get(key)
-        if found is None:
-            found = self._targets[key] = kind(self.domain, self.scopes[number])
-        return found
+        target: _Target | None = self._targets.get(key)
+        if target is None:
+            target = self._targets[key] = kind(self.domain, self.scopes[number])
+        return target
 
     @cached_property
     def _targets(self) -> dict[Any, Any]:
@@ -235,10 +235,10 @@ class Closure:
         Args:
             scopes: Some of the scopes.
         """
-        found = self.marginals[self.places(scopes)].copy()
-        found.data = found.data**2 * self.dimensions[found.indices]
-        found.eliminate_zeros()
-        return found
+        energies = self.marginals[self.places(scopes)].copy()
+        energies.data = energies.data**2 * self.dimensions[energies.indices]
+        energies.eliminate_zeros()
+        return energies
 
     def parities(self, scopes: Sequence[Clique]) -> Sparse:
         """Energies of parities.
@@ -273,9 +273,9 @@ class Closure:
         energies *= self.dimensions[places] > 0.0
         shape = (len(means), len(self.dimensions))
         starts = np.arange(len(means) + 1) * len(components)
-        found: Sparse = csr_array((energies.reshape(-1), np.tile(places, len(means)), starts), shape=shape)
-        found.eliminate_zeros()
-        return found
+        energies_of: Sparse = csr_array((energies.reshape(-1), np.tile(places, len(means)), starts), shape=shape)
+        energies_of.eliminate_zeros()
+        return energies_of
 
 
 def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
@@ -287,7 +287,7 @@ def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
     families: dict[Clique, list[str]] = {}
     for name in names:
         families.setdefault(domain.base((name,)), []).append(name)
-    found: dict[str, Clique] = {}
+    chains: dict[str, Clique] = {}
     for sources, members in families.items():
         chain = tuple(sorted(members, key=lambda name: domain[name].size))
         even = len(chain) == 1 and domain.index(chain[0]) < len(domain)
@@ -295,8 +295,8 @@ def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
         even = even or (len(sources) == 1 and all(_is_even(domain, *each) for each in pairwise((*chain, finest))))
         if not even:
             raise QueryError(f"the values of {', '.join(chain)} are not nested in blocks of equal size")
-        found.update({name: chain[: place + 1] for place, name in enumerate(chain)})
-    return found
+        chains.update({name: chain[: place + 1] for place, name in enumerate(chain)})
+    return chains
 
 
 def _is_even(domain: Domain, coarse: str, fine: str) -> bool:

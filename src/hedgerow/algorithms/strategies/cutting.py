@@ -62,8 +62,8 @@ def cut_where_counts_are(
 
 def _nodes(domain: Domain, scope: Clique, coarse: Marginal | Blocks) -> Ints:
     """The node of a measured table for each cell of a finer one."""
-    found = places_in(domain, scope, coarse.scope)
-    return coarse.places.reshape(-1)[found] if isinstance(coarse, Blocks) else found
+    places = places_in(domain, scope, coarse.scope)
+    return coarse.places.reshape(-1)[places] if isinstance(coarse, Blocks) else places
 
 
 def _boxes(nodes: Ints, places: Ints, count: int) -> tuple[Ints, Ints]:
@@ -81,11 +81,11 @@ def _blocks_along(sizes: Ints, wanted: Floats) -> Ints:
         sizes: Lengths of boxes, shape ``(boxes, attributes)``; no box is cut into more.
         wanted: Number of parts, at least 1.
     """
-    found, left = np.ones_like(sizes), np.array(wanted)
+    blocks, left = np.ones_like(sizes), np.array(wanted)
     order, boxes = np.argsort(sizes, axis=1, kind="stable"), np.arange(len(sizes))
     for place in range(sizes.shape[1]):
         axis = order[:, place]
         root = np.ceil(left ** (1.0 / (sizes.shape[1] - place)) - 1e-9)
-        found[boxes, axis] = np.minimum(sizes[boxes, axis], root)
-        left = np.maximum(left / found[boxes, axis], 1.0)
-    return found
+        blocks[boxes, axis] = np.minimum(sizes[boxes, axis], root)
+        left = np.maximum(left / blocks[boxes, axis], 1.0)
+    return blocks

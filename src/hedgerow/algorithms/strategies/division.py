@@ -84,8 +84,8 @@ def divided(
     """
     equal = np.ones(len(precisions))
     descended = partial(_descended, estimate, precisions, weights, power=power, growth=growth)
-    found = [descended(start) for start in (equal, *(starts if growth > 1.0 else ()))]
-    return min(found, key=itemgetter(0))[1]
+    shares = [descended(start) for start in (equal, *(starts if growth > 1.0 else ()))]
+    return min(shares, key=itemgetter(0))[1]
 
 
 def _descended(

@@ -192,8 +192,8 @@ class _Choice:
         )
 
     def _sums(self, fine: Grid, coarse: Grid) -> Floats:
-        found = [sums[places] for sums, places in zip(self.sums, zip(fine, coarse, strict=True), strict=True)]
-        return np.asarray(np.prod(found, axis=0))
+        chosen = [sums[places] for sums, places in zip(self.sums, zip(fine, coarse, strict=True), strict=True)]
+        return np.asarray(np.prod(chosen, axis=0))
 
     def error(self, shares: Mapping[Grid, float]) -> float:
         """The predicted error of a chain, if nothing is known of the counts."""
@@ -208,11 +208,11 @@ class _Choice:
         precisions, start = np.full(len(chain), self.bought(1.0)), np.array([shares[grid] for grid in chain])
         divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
         ways = [divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)]
-        found = (ways[0] + ways[1]) / 2.0
-        if not found.sum() > 0.0:  # next to no noise: every share is as good
+        middle = (ways[0] + ways[1]) / 2.0
+        if not middle.sum() > 0.0:  # next to no noise: every share is as good
             return {min(shares): 1.0}
-        found = np.where(found > _LITTLE, found, 0.0)
-        pairs = zip(chain, (found / found.sum()).tolist(), strict=True)
+        middle = np.where(middle > _LITTLE, middle, 0.0)
+        pairs = zip(chain, (middle / middle.sum()).tolist(), strict=True)
         return {grid: share for grid, share in reversed(list(pairs)) if share > 0.0}
 
 
@@ -407,7 +407,7 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
     """Sums of n f^2 over the values of a level, by the places of a finer level and of this one, for each range."""
     codes = [np.asarray(domain.lookup(levels[0], level)) for level in levels]
     codes.append(np.zeros(len(codes[0]), dtype=np.int64))
-    found = {}
+    sums = {}
     for coarse, above in enumerate(codes):
         counts = np.bincount(above)
         ends, first, last = np.cumsum(counts), above[lows], above[highs]
@@ -421,5 +421,5 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
             before = np.cumsum(children)
             inside = np.where(one, 0, before[last] - children[last] - before[first])
             outside = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
-            found[fine, coarse] = inside + outside
-    return found
+            sums[fine, coarse] = inside + outside
+    return sums

@@ -96,9 +96,9 @@ class Strategy:
     def _errors(self) -> tuple[Floats, Floats]:
         errors, deviations = np.zeros((2, self.goal.workload.n_candidates))
         for sub, share in zip(self.sub_strategies, self.shares.tolist(), strict=True):
-            found = sub.errors(self.goal.budget, share * self.charge)
-            errors[sub.queries.candidates] = sub.queries.units * found[0]
-            deviations[sub.queries.candidates] = found[1]
+            of_sub = sub.errors(self.goal.budget, share * self.charge)
+            errors[sub.queries.candidates] = sub.queries.units * of_sub[0]
+            deviations[sub.queries.candidates] = of_sub[1]
         return errors, deviations
 
     @property
@@ -138,8 +138,10 @@ class Strategy:
     @cached_property
     def targets(self) -> Sequence[Measurable]:
         """All that it measures beside the number of records."""
-        found = (sub.measurements.target(n) for sub in self.sub_strategies for n in np.flatnonzero(sub.shares).tolist())
-        return [target for target in found if target is not None]
+        measured = (
+            sub.measurements.target(n) for sub in self.sub_strategies for n in np.flatnonzero(sub.shares).tolist()
+        )
+        return [target for target in measured if target is not None]
 
     @cached_property
     def scopes(self) -> tuple[Clique, ...]:

@@ -115,13 +115,13 @@ class Measurements:
         order = np.lexsort((self.l2, self.l1, charges))
         ordered = np.stack([charges, self.l1, self.l2], axis=1)[order]
         new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
-        found = np.full((np.count_nonzero(new), 2), math.inf)
+        fitted = np.full((np.count_nonzero(new), 2), math.inf)
         for row, (charge, l1, l2) in enumerate(ordered[new].tolist()):
             if charge > 0.0:
                 noise = additive_noise(budget.regime, charge, l1=l1, l2=l2, step=self.step, kind=None)
-                found[row] = noise.std, noise.expected_abs
+                fitted[row] = noise.std, noise.expected_abs
         each = np.empty((len(order), 2))
-        each[order] = found[np.cumsum(new) - 1]
+        each[order] = fitted[np.cumsum(new) - 1]
         return each[:, 0].copy(), each[:, 1].copy()
 
 
@@ -254,9 +254,9 @@ class SubStrategy:
         """
         deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
         deviations = np.maximum(deviations, _LEAST)
-        found = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
-        errors = np.asarray(_NORMAL * found)
+        sigmas = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
+        errors = np.asarray(_NORMAL * sigmas)
         if self.single is not None:  # the noise of one measurement, less what was known without it
             alone = deviations[self.single]
             errors = np.where(alone < math.inf, np.minimum(magnitudes[self.single], errors), errors)
-        return errors[self.queries.question_of], found[self.queries.question_of]
+        return errors[self.queries.question_of], sigmas[self.queries.question_of]

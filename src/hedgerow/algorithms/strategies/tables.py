@@ -40,10 +40,10 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
     estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
-    found = [SubStrategy.divided("marginals", goal, queries, marginals, estimate, starts=[named])]
+    sub_strategies = [SubStrategy.divided("marginals", goal, queries, marginals, estimate, starts=[named])]
     if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
-        found.append(_from_parities(goal, closure, queries, energies))
-    return found
+        sub_strategies.append(_from_parities(goal, closure, queries, energies))
+    return sub_strategies
 
 
 def from_one_table(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
@@ -130,7 +130,7 @@ def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWei
     questions: list[Ints] = []
     for family in every:
         each, question_of = _questions(closure, family)
-        questions.append(sum(found.shape[0] for found in energies) + question_of)
+        questions.append(sum(energy.shape[0] for energy in energies) + question_of)
         energies.append(each)
     return closure, QueryWeights.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
 

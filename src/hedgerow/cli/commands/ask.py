@@ -230,9 +230,9 @@ def ask(
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
         if caveats := caveats_in_words(reading.domain).strip():
             shown.tell(caveats)
-        found = kept.ask_all(questions.conditions, confidence)
+        of_conditions = kept.ask_all(questions.conditions, confidence)
         tables = [(text, kept.select(statement, confidence)) for text, statement in questions.statements.items()]
-        answers = list(zip(questions.conditions, found, strict=True))
+        answers = list(zip(questions.conditions, of_conditions, strict=True))
         _write(output, answers, tables)
         _tell(shown, session, kept, answers, tables, registered=registered)
 

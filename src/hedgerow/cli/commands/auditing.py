@@ -67,17 +67,17 @@ def audit(
     try:
         check_report("--html", html)
         check_outputs({"--html": html}, inputs=files, force=force)
-        found = audit_files(files, delta=delta, key=None if key is None else VerifyingKey.read(key))
+        audits = audit_files(files, delta=delta, key=None if key is None else VerifyingKey.read(key))
         if html is not None:
             from hedgerow.report import write_audit
 
-            write_audit(found, html)
+            write_audit(audits, html)
     except HedgerowError as error:
         shown.fail(error)
         raise typer.Exit(UNREADABLE) from error
-    _tell(shown, found)
-    shown.result(found.to_dict())
-    raise typer.Exit(EXIT_CODES[found.verdict.value])
+    _tell(shown, audits)
+    shown.result(audits.to_dict())
+    raise typer.Exit(EXIT_CODES[audits.verdict.value])
 
 
 def _tell(output: Output, found: Audits) -> None:

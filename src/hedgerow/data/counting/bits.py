@@ -72,7 +72,7 @@ def count_parities(columns: Sequence[Column], weights: Ints | None, axes: Ints) 
     """
     lengths = np.count_nonzero(axes >= 0, axis=1)
     used, sets = _renumbered(axes)
-    found = np.zeros(len(axes))
+    sums = np.zeros(len(axes))
     for packed in _packed([columns[axis] for axis in used.tolist()], len(columns[0]), weights):
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
@@ -80,10 +80,10 @@ def count_parities(columns: Sequence[Column], weights: Ints | None, axes: Ints) 
             if length in _EVERY and _is_every(chosen, len(used)):
                 counts = np.zeros(len(rows))
                 _EVERY[length](packed, counts)
-                found[rows] += counts
+                sums[rows] += counts
             else:
-                found[rows] += _listed(packed, chosen)
-    return found
+                sums[rows] += _listed(packed, chosen)
+    return sums
 
 
 def count_all_parities(columns: Sequence[Column], weights: Ints | None, order: int) -> Floats:
@@ -106,10 +106,10 @@ def count_all_parities(columns: Sequence[Column], weights: Ints | None, order: i
     """
     n = len(columns)
     ends = np.cumsum([0] + [math.comb(n, length) for length in range(1, order + 1)]).tolist()
-    found = np.zeros(ends[-1])
+    sums = np.zeros(ends[-1])
     for packed in _packed(columns, len(columns[0]), weights):
         for length in range(1, order + 1):
-            out = found[ends[length - 1] : ends[length]]
+            out = sums[ends[length - 1] : ends[length]]
             if length in _EVERY:
                 _EVERY[length](packed, out)
                 continue
@@ -117,7 +117,7 @@ def count_all_parities(columns: Sequence[Column], weights: Ints | None, order: i
             for sets in _all_sets(n, length):
                 out[start : start + len(sets)] += _listed(packed, sets)
                 start += len(sets)
-    return found
+    return sums
 
 
 def count_binary_marginals(columns: Sequence[Column], weights: Ints | None, axes: Ints) -> list[Floats]:
@@ -143,12 +143,12 @@ def count_binary_marginals(columns: Sequence[Column], weights: Ints | None, axes
     keys = {length: place.of_subsets(axes[own, :length]) for length, own in rows.items()}
     wanted = np.unique(np.concatenate([own.reshape(-1) for own in keys.values()]))
     parities = count_parities(columns, weights, place.sets(wanted))
-    found: list[Floats] = [np.empty(0)] * len(axes)
+    counted: list[Floats] = [np.empty(0)] * len(axes)
     for length, own in rows.items():
         tables = np.matmul(parities[np.searchsorted(wanted, keys[length])], hadamard(length)) / 2**length
         for row, table in zip(own.tolist(), tables.reshape(-1, *(2,) * length), strict=True):
-            found[row] = table
-    return found
+            counted[row] = table
+    return counted
 
 
 @dataclass(frozen=True)

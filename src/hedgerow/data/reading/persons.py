@@ -81,8 +81,8 @@ class Identities:
         places = words.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         self._missing.note(np.flatnonzero(empty[places]), first_row)
         self._padded.note(np.flatnonzero(padded[places]), first_row)
-        found: Keys = keys[places]
-        return found
+        keys_read: Keys = keys[places]
+        return keys_read
 
     def add(self, other: Identities) -> None:
         """Add what was read of another part of the table, whose rows have no numbers in the whole."""
@@ -154,8 +154,8 @@ def _words_of_kinds(cells: Any) -> pa.Array[Any] | None:
     if len(held) < len(parts):
         return None
     starts = np.cumsum([0, *map(len, held)])
-    found: pa.Array[Any] = pa.concat_arrays(held).take(pa.array(starts[cells.type_codes] + cells.offsets.to_numpy()))
-    return found
+    words: pa.Array[Any] = pa.concat_arrays(held).take(pa.array(starts[cells.type_codes] + cells.offsets.to_numpy()))
+    return words
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -187,9 +187,9 @@ def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArra
     sizes = sizes[sizes > at_most]
     numbers = np.arange(len(many)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     smallest = np.lexsort((_drawn(keys[many], numbers), np.repeat(np.arange(len(sizes)), sizes)))
-    found = np.concatenate([few, many[smallest[numbers < at_most]]])
-    found.sort()
-    return found
+    rows = np.concatenate([few, many[smallest[numbers < at_most]]])
+    rows.sort()
+    return rows
 
 
 def _sizes(ordered: Keys) -> NDArray[np.intp]:

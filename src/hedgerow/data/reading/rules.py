@@ -162,15 +162,15 @@ class RuleLog:
         """
         if not self._found:
             return
-        found = [(rule, self._found[rule]) for rule in rules_of(self._domain) if rule in self._found]
-        told = [self._told(rule, faulty, alone=len(found) == 1) for rule, faulty in found]
+        broken = [(rule, self._found[rule]) for rule in rules_of(self._domain) if rule in self._found]
+        told = [self._told(rule, faulty, alone=len(broken) == 1) for rule, faulty in broken]
         subject = "a record breaks" if self._any.n_rows == 1 else "records break"
         raise BrokenRuleError(
-            f"{subject} {'the rule' if len(found) == 1 else 'rules of the domain'}: {'; '.join(told)}",
+            f"{subject} {'the rule' if len(broken) == 1 else 'rules of the domain'}: {'; '.join(told)}",
             file=self._file,
             rows=self._any.rows,
             n_rows=self._any.n_rows,
-            broken={rule.text: faulty.n_rows for rule, faulty in found},
+            broken={rule.text: faulty.n_rows for rule, faulty in broken},
             remedy=BROKEN_REMEDY,
         )
 

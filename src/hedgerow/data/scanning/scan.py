@@ -80,9 +80,9 @@ class Wanted:
 
     def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Note parities; the sums are 0."""
-        found = scopes_of(self.domain, scopes)
-        self.scopes |= dict.fromkeys(found)
-        return np.zeros(len(found))
+        tables = scopes_of(self.domain, scopes)
+        self.scopes |= dict.fromkeys(tables)
+        return np.zeros(len(tables))
 
 
 class Counts:
@@ -117,8 +117,8 @@ class Counts:
     def count(self, table: Table) -> None:
         """Add the records of a table."""
         self.total += table.total()
-        for clique, found in zip(self.tables, table.marginals(list(self.tables)), strict=True):
-            self.tables[clique] += found
+        for clique, counts in zip(self.tables, table.marginals(list(self.tables)), strict=True):
+            self.tables[clique] += counts
         if self.queries:
             self.sums += table.conjunctions(self.queries)
         if self.scopes:
@@ -286,17 +286,17 @@ class ScannedTable:
     def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
         self._check_memory()
-        found = self._pass(self._wanted, progress)
-        if self._total not in (None, found.total):
+        passed = self._pass(self._wanted, progress)
+        if self._total not in (None, passed.total):
             raise DataError(
                 "its records changed between two passes",
                 file=self._name,
                 remedy="count a table that nothing is written to: a copy, or a snapshot",
             )
-        self._total = found.total
-        self._tables |= found.tables
-        self._sums |= zip(found.queries, found.sums.tolist(), strict=True)
-        self._parities |= zip(found.scopes, found.parities.tolist(), strict=True)
+        self._total = passed.total
+        self._tables |= passed.tables
+        self._sums |= zip(passed.queries, passed.sums.tolist(), strict=True)
+        self._parities |= zip(passed.scopes, passed.parities.tolist(), strict=True)
         self._wanted = Wanted(self.domain)
 
     def _check_memory(self) -> None:

@@ -109,7 +109,7 @@ def _alternatives(domain: Domain, scope: Clique, classes: Sequence[Places], mask
     rows = mask.reshape(len(mask), -1)
     _, first, inverse = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
     kinds = inverse.reshape(-1)
-    found = []
+    alternatives = []
     for kind in kinds[np.sort(first)].tolist():  # in the order of the classes
         rest = _alternatives(domain, scope[1:], classes[1:], mask[first[kind]])
         if not rest:
@@ -118,8 +118,8 @@ def _alternatives(domain: Domain, scope: Clique, classes: Sequence[Places], mask
         words = [] if inside.all() else [condition(domain[scope[0]], CodeSet.where(inside))]
         if rest != ["true"]:
             words.append(rest[0] if len(rest) == 1 else f"({_any_of(rest)})")
-        found.append(" and ".join(words))
-    return found
+        alternatives.append(" and ".join(words))
+    return alternatives
 
 
 def _check_scope(domain: Domain, scope: Clique, text: str) -> None:
@@ -145,5 +145,5 @@ def _rows(table: Bools, axis: int) -> Places:
     rows = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
     if rows.shape[1] == 1:
         return rows[:, 0].astype(np.int32)
-    _, found = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
-    return found.reshape(-1).astype(np.int32)
+    _, numbers = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int32)

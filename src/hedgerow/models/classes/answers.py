@@ -62,13 +62,13 @@ class ClassAnswers:
     def boxes(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the records that meet conditions on attributes and levels, shape ``(len(queries),)``, in counts."""
         groups: dict[Clique, list[tuple[int, Conjunction]]] = {}
-        found = np.empty(len(queries))
+        answers = np.empty(len(queries))
         for index, query in enumerate(queries):
             asked = self._on_told(query)
             groups.setdefault(asked.scope, []).append((index, asked))
         for scope, numbered in groups.items():
-            found[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
-        return found
+            answers[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
+        return answers
 
     def _on_told(self, query: Conjunction) -> Conjunction:
         """The same condition on attributes, and on levels that are told."""
@@ -106,9 +106,9 @@ class ClassAnswers:
         possible = [index for index, part in enumerate(parts) if all(part.codes)]  # type: ignore[attr-defined]
         asked = [part for part in (parts[index] for index in possible) if isinstance(part, Conjunction)]
         finer = self.coarsening.split(asked)
-        found = np.zeros(len(queries))
-        found[possible] = self.over(finer).conjunctions(finer.conjunctions(asked))
-        return found
+        answers = np.zeros(len(queries))
+        answers[possible] = self.over(finer).conjunctions(finer.conjunctions(asked))
+        return answers
 
     def _spread(self, clique: Clique, told: Clique, table: Floats) -> Floats:
         """A table over classes as one over all values."""
@@ -159,11 +159,11 @@ def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
     if not weights:
         return np.asarray(table.reshape(1), dtype=np.float64)
     rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))
-    found = np.empty(len(weights[0]))
-    for first in range(0, len(found), rows):
+    total = np.empty(len(weights[0]))
+    for first in range(0, len(total), rows):
         chunk = slice(first, first + rows)
         sums = np.tensordot(weights[0][chunk], table, axes=1)
         for weight in weights[1:]:
             sums = np.einsum("qi,qi...->q...", weight[chunk], sums)
-        found[chunk] = sums
-    return found
+        total[chunk] = sums
+    return total

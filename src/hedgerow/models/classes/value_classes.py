@@ -259,11 +259,11 @@ class ValueClasses(Factored):
         Conditions on the same attributes are summed together, over the table of the classes of these.
         """
         boxes = [index for index, query in enumerate(queries) if _is_box(query)]
-        found = np.empty(len(queries))
-        found[boxes] = self._answers().boxes([queries[index] for index in boxes])
+        answers = np.empty(len(queries))
+        answers[boxes] = self._answers().boxes([queries[index] for index in boxes])
         for index in set(range(len(queries))).difference(boxes):
-            found[index] = queries[index].of_table(self.marginals([queries[index].scope])[0])[0]
-        return found
+            answers[index] = queries[index].of_table(self.marginals([queries[index].scope])[0])[0]
+        return answers
 
     def _answers(self) -> ClassAnswers:
         return ClassAnswers(self._coarsening, self._inner, lambda finer: self._over(finer, ()))
@@ -337,8 +337,8 @@ class ValueClasses(Factored):
     def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
         """Conjunctions in canonical form, which the classes tell apart, over classes."""
         new = [query for query in queries if (query.scope, query.codes) not in self._translated]
-        found = self._coarsening.conjunctions(new)
-        for query, each in zip(new, found, strict=True):
+        conjunctions = self._coarsening.conjunctions(new)
+        for query, each in zip(new, conjunctions, strict=True):
             self._translated[query.scope, query.codes] = each
             self._origin[each.scope, each.codes] = query
         return self._translated

@@ -190,9 +190,9 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
 
 def _spaced(n: int, first: int, step: int, size: int, offset: float) -> Floats:
     """Every so many of n positions, all moved around a circle: so no record is nearer to the start than others."""
-    found = (first + step * np.arange(size) + offset) / n
-    passed = int(np.searchsorted(found, 1.0))
-    moved = np.concatenate([found[passed:] - 1.0, found[:passed]])
+    points = (first + step * np.arange(size) + offset) / n
+    passed = int(np.searchsorted(points, 1.0))
+    moved = np.concatenate([points[passed:] - 1.0, points[:passed]])
     return np.asarray(np.minimum(moved, np.nextafter(1.0, 0.0)), dtype=np.float64)
 
 

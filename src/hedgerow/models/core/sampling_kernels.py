@@ -65,16 +65,16 @@ def round_rows(
     """
     starts, cells, counts = entries
     word = state[0]
-    found = 0
+    count = 0
     for g in range(sizes.size):
-        starts[g] = found
+        starts[g] = count
         if sizes[g] > 0:
             word += _STEP
             row = table[group_place[g] :]
-            found = _round(row, rest_place, sizes[g], _unit(word), least, cells, counts, starts[g])
-    starts[sizes.size] = found
+            count = _round(row, rest_place, sizes[g], _unit(word), least, cells, counts, starts[g])
+    starts[sizes.size] = count
     state[0] = word
-    return found
+    return count
 
 
 @kernel()
@@ -97,19 +97,19 @@ def round_runs(
     """
     starts, cells, counts = entries
     word = state[0]
-    found = 0
+    count = 0
     for g in range(sizes.size):
-        starts[g] = found
+        starts[g] = count
         if sizes[g] > 0:
             word += _STEP
             places = order[begins[g] : begins[g + 1]]
             stop = _round(table, places, sizes[g], _unit(word), least, cells, counts, starts[g])
-            for e in range(found, stop):
+            for e in range(count, stop):
                 cells[e] = places[cells[e]]
-            found = stop
-    starts[sizes.size] = found
+            count = stop
+    starts[sizes.size] = count
     state[0] = word
-    return found
+    return count
 
 
 @device_function()

@@ -269,8 +269,8 @@ class Histogram(Factored):
             return [self._every_cell()]
         if len(cliques) == 1:
             (clique,) = cliques
-            found = self._flush(clique)
-            tables = [self._cells.marginal(clique) if found is None else found]
+            flushed = self._flush(clique)
+            tables = [self._cells.marginal(clique) if flushed is None else flushed]
         else:
             self._flush()
             tables = self._cells.marginals(cliques)
@@ -339,11 +339,11 @@ class Histogram(Factored):
         if not layout.zeros:
             return True
         key = (query.scope, query.codes)
-        found = self._held.get(key)
-        if found is None:
+        may = self._held.get(key)
+        if may is None:
             (held,) = self._cells.slice_sums([query])
-            found = self._held[key] = held > 0.0 or layout.may_hold(layout.slice_of(query))
-        return found
+            may = self._held[key] = held > 0.0 or layout.may_hold(layout.slice_of(query))
+        return may
 
     def _flush(self, wanted: Clique = ()) -> Floats | None:
         """Make the pending pass; returns the unscaled table of ``wanted`` if the pass yielded it."""

@@ -224,8 +224,8 @@ def slice_scale(cells: Floats, places: Packed, q: int, factor: float) -> float:
     """Multiply a slice and return the sum that it had before."""
     outer, outer_start, stride, count, gather, gather_start = places
     part = outer[outer_start[q] : outer_start[q + 1]]
-    found: float = _slice_scale(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]], factor)
-    return found
+    scale: float = _slice_scale(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]], factor)
+    return scale
 
 
 @kernel()

@@ -75,13 +75,15 @@ def agreed(
         handed.append(_Handed(mask, shared, table, sums))
         if shared:
             _merge(left, shared, sums)
-    found = _projected(known, left) if left else {}
-    found[0] = np.array(1.0)
+    projected = _projected(known, left) if left else {}
+    projected[0] = np.array(1.0)
     for each in reversed(handed):
-        missing = _ratio(found[each.shared] - each.sums.values, each.sums.variances)
-        found[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
+        missing = _ratio(projected[each.shared] - each.sums.values, each.sums.variances)
+        projected[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
     masks = map(known.mask, scopes)
-    return [summed(domain, found[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)]
+    return [
+        summed(domain, projected[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +136,8 @@ class _Variables:
 
     def places(self, mask: int, shared: int) -> Places:
         """Cells without a place hold 0, and add it to the first."""
-        found = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
-        return np.maximum(found, 0).astype(np.int32)
+        numbers = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
+        return np.maximum(numbers, 0).astype(np.int32)
 
 
 def _merge(tables: dict[int, _Table], mask: int, table: _Table) -> None:
@@ -179,9 +181,9 @@ def _projected(known: _Variables, tables: dict[int, _Table]) -> dict[int, Floats
 
     def swept(numbers: Floats, total: float) -> Floats:
         """Averages from coarse to fine and back: a symmetric operator."""
-        found = numbers.copy()
-        average_all(found, variances, meetings, total)
-        return found
+        values = numbers.copy()
+        average_all(values, variances, meetings, total)
+        return values
 
     parts = np.split(_nearest(values, _inverse(variances), swept), ends[:-1])
     return {mask: part.reshape(table.values.shape) for (mask, table), part in zip(tables.items(), parts, strict=True)}

@@ -147,12 +147,12 @@ def averaged(above: Sequence[Ints], answers: Sequence[Floats], variances: Sequen
         share = np.divide(below, both, out=np.zeros_like(both), where=both > 0.0)
         own.append(summed + share * (answer - summed))
         spread.append(share * variance)
-    found = [own[-1] + (1.0 - own[-1].sum()) * spread[-1] / spread[-1].sum()]
+    averages = [own[-1] + (1.0 - own[-1].sum()) * spread[-1] / spread[-1].sum()]
     for places, mine, variance in zip(reversed(above), reversed(own[:-1]), reversed(spread[:-1]), strict=True):
-        summed, below = (sums_of(each, places, len(found[0])) for each in (mine, variance))
-        missing = np.divide(found[0] - summed, below, out=np.zeros_like(below), where=below > 0.0)
-        found.insert(0, mine + variance * missing[places])
-    return found
+        summed, below = (sums_of(each, places, len(averages[0])) for each in (mine, variance))
+        missing = np.divide(averages[0] - summed, below, out=np.zeros_like(below), where=below > 0.0)
+        averages.insert(0, mine + variance * missing[places])
+    return averages
 
 
 def _is_table(target: Measurable) -> TypeGuard[Table]:
@@ -161,11 +161,11 @@ def _is_table(target: Measurable) -> TypeGuard[Table]:
 
 def _chain(measurements: Sequence[Measurement]) -> list[Table]:
     """The tables, each once, finest first."""
-    found: dict[object, Table] = {}
+    chain: dict[object, Table] = {}
     for measurement in measurements:
         if _is_table(measurement.target):
-            found.setdefault(_key(measurement.target), measurement.target)
-    return sorted(found.values(), key=lambda target: -target.size)
+            chain.setdefault(_key(measurement.target), measurement.target)
+    return sorted(chain.values(), key=lambda target: -target.size)
 
 
 def _key(target: Table) -> object:
@@ -180,17 +180,17 @@ def cells_of(measurements: Sequence[Measurement]) -> Clique:
 
 def _places(target: Table, scope: Clique) -> Ints:
     """The node of a table that each cell of a scope belongs to, flat; -1 where no record is."""
-    found = places_in(target.domain, scope, target.scope).reshape(-1)
+    places = places_in(target.domain, scope, target.scope).reshape(-1)
     if isinstance(target, Blocks):
-        return np.asarray(np.where(found >= 0, target.places.reshape(-1)[found], -1))
-    return found
+        return np.asarray(np.where(places >= 0, target.places.reshape(-1)[places], -1))
+    return places
 
 
 def above_of(fine: Ints, coarse: Ints, size: int) -> Ints:
     """The coarse node of each of so many fine ones, from the nodes of cells; 0 for those without a cell."""
-    found = np.zeros(size, dtype=np.int64)
-    found[fine] = coarse
-    return found
+    above = np.zeros(size, dtype=np.int64)
+    above[fine] = coarse
+    return above
 
 
 def sums_of(values: Floats, places: Ints, size: int) -> Floats:

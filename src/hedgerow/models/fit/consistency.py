@@ -76,8 +76,8 @@ def _possible(measured: Measurement) -> Bools | None:
     target = measured.target
     if not isinstance(target, Marginal) or (_over_attributes(target) and not target.domain.constraints):
         return None
-    found = possible_cells(target.domain, target.scope)
-    return None if found is None or (_over_attributes(target) and found.all()) else found.reshape(-1)
+    possible = possible_cells(target.domain, target.scope)
+    return None if possible is None or (_over_attributes(target) and possible.all()) else possible.reshape(-1)
 
 
 def _touching(measurements: Sequence[Measurement], possible: Mapping[int, Bools]) -> set[int]:
@@ -87,13 +87,13 @@ def _touching(measurements: Sequence[Measurement], possible: Mapping[int, Bools]
         for position, measurement in enumerate(measurements if possible else ())
         if _is_narrow(measurement) and (position in possible or _over_attributes(measurement.target))
     }
-    found = {position for position in possible if position in bases}
+    touching = {position for position in possible if position in bases}
     while True:
-        reached = set[str]().union(*(bases[position] for position in found))
+        reached = set[str]().union(*(bases[position] for position in touching))
         more = {position for position, base in bases.items() if base & reached}
-        if more == found:
-            return found
-        found = more
+        if more == touching:
+            return touching
+        touching = more
 
 
 def _is_narrow(measured: Measurement) -> bool:
@@ -186,7 +186,7 @@ def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
                 subset = tuple(scope[axis] for axis in kept)
                 holders[subset] = holders.get(subset, 0) + 1
     places: dict[tuple[int, ...], dict[Clique, int]] = {}
-    found: dict[tuple[int, ...], list[_Components]] = {}
+    shared: dict[tuple[int, ...], list[_Components]] = {}
     for stack in stacks:
         shape = stack.tables.shape[1:]
         for kept in _subsets(len(shape)):
@@ -196,8 +196,8 @@ def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
                 sizes = tuple(shape[axis] for axis in kept)
                 known = places.setdefault(sizes, {})
                 numbers = [known.setdefault(subsets[row], len(known)) for row in rows]
-                found.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
-    return list(found.values())
+                shared.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
+    return list(shared.values())
 
 
 def _subsets(count: int) -> list[tuple[int, ...]]:

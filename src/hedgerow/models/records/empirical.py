@@ -150,9 +150,9 @@ class Empirical(Model):
         """Systematic: every record its expected number of times, rounded up or down."""
         ends = np.cumsum(self.masses())
         for block in positions(n, block_rows(self.domain, len(ends)), method, draw):
-            found = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
-            shuffle(found, draw)
-            yield self.codes[found]
+            rows = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
+            shuffle(rows, draw)
+            yield self.codes[rows]
 
     def meeting(self, condition: LinearQuery) -> Empirical:
         """Its records that meet the condition."""
@@ -240,11 +240,11 @@ def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
                [1, 0]])
     """
     domain, codes = _over_variables(domain, codes, cliques)
-    found = np.zeros((len(cliques), len(codes)), dtype=np.int64)
+    cells = np.zeros((len(cliques), len(codes)), dtype=np.int64)
     sizes, columns = np.array(domain.shape, dtype=np.int64), codes.T
     for rows, axes in _by_depth(domain, cliques):
-        found[rows] = found[rows] * sizes[axes, None] + columns[axes]
-    return found
+        cells[rows] = cells[rows] * sizes[axes, None] + columns[axes]
+    return cells
 
 
 def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Bools:
@@ -258,20 +258,20 @@ def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Boo
         array([[False,  True]])
     """
     domain, codes = _over_variables(domain, codes, [query.scope for query in queries])
-    found = np.ones((len(queries), len(codes)), dtype=np.bool_)
+    holds = np.ones((len(queries), len(codes)), dtype=np.bool_)
     columns = codes.T
     for depth, (every_row, every_axis) in enumerate(_by_depth(domain, [query.scope for query in queries])):
         every_size = np.array(domain.shape, dtype=np.int64)[every_axis]
         listed = every_size <= _LISTED_CODES
         for row, axis in zip(every_row[~listed].tolist(), every_axis[~listed].tolist(), strict=True):
-            found[row] &= queries[row].codes[depth].holds(columns[axis])
+            holds[row] &= queries[row].codes[depth].holds(columns[axis])
         rows, axes, sizes = every_row[listed], every_axis[listed], every_size[listed]
         starts = np.cumsum(sizes) - sizes
         allowed = np.zeros(int(sizes.sum()), dtype=np.bool_)
         for start, row in zip(starts.tolist(), rows.tolist(), strict=True):
             allowed[start + np.asarray(queries[row].codes[depth], dtype=np.int64)] = True
-        found[rows] &= allowed[starts[:, None] + columns[axes]]
-    return found
+        holds[rows] &= allowed[starts[:, None] + columns[axes]]
+    return holds
 
 
 def values_at(query: LinearQuery, codes: Codes) -> Floats:

@@ -193,16 +193,18 @@ class TreeFit:
             host = tuple(variables[place].name for place in places)
             for part in self._parts:
                 if not part.uniform and (clique := part.tree.find(host)) is not None:
-                    found = _probabilities(part.sums(clique, host))
-                    self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
-                    self._zeros += int(np.count_nonzero(found == 0.0))
+                    chances = _probabilities(part.sums(clique, host))
+                    self._cells[node[0] : node[0] + chances.size] = self._old[edge[0] : edge[0] + chances.size] = (
+                        chances
+                    )
+                    self._zeros += int(np.count_nonzero(chances == 0.0))
 
     def _possible(self, scopes: Sequence[Sequence[int]]) -> dict[Clique, Bools]:
         """For each measured scope the cells that records can have, of those that have others."""
         plain = len(self._parts[0].tree.domain)
         if not self._zeros and all(scope[-1] < plain for scope in scopes):
             return {}
-        found = {}
+        allowed = {}
         tables = self._layout.tables[len(self._layout.edges) :].tolist()
         for m, (start, size) in zip(self._layout.measured.tolist(), tables, strict=False):
             scope = self._targets[m].scope
@@ -211,8 +213,8 @@ class TreeFit:
             self._old[start : start + size] = _probabilities(part.sums(clique, scope))
             possible = self._old[start : start + size] > 0.0
             if not possible.all():
-                found[scope] = possible
-        return found
+                allowed[scope] = possible
+        return allowed
 
     def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
         """Each part, with the places of its cliques and of its separators."""

@@ -228,11 +228,11 @@ def single_parities(cells: Floats, homes: Homes, tree: Maps) -> Floats:
         Shape ``(attributes,)``; for other attributes it says nothing.
     """
     home, strides, _ = homes
-    found = np.zeros(home.size)
+    parities = np.zeros(home.size)
     for a in range(home.size):
         if home[a] >= 0:
-            found[a] = _sign_sum(cells, home[a], strides[a], tree[0])
-    return found
+            parities[a] = _sign_sum(cells, home[a], strides[a], tree[0])
+    return parities
 
 
 @kernel()
@@ -269,12 +269,12 @@ def pair_parities(
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
     """The expectation of three attributes that are not all in one component."""
     if parts[a] == parts[b]:
-        found: float = pairs[a, b] * singles[c]
+        parity: float = pairs[a, b] * singles[c]
     elif parts[a] == parts[c]:
-        found = pairs[a, c] * singles[b]
+        parity = pairs[a, c] * singles[b]
     else:
-        found = pairs[b, c] * singles[a]
-    return found
+        parity = pairs[b, c] * singles[a]
+    return parity
 
 
 @kernel()

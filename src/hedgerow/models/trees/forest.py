@@ -84,9 +84,9 @@ class Forest:
     def parts(self) -> Ints:
         """A number for the component of each variable: its first clique; others count on from there."""
         parts = len(self.cells) + np.arange(len(self.sizes))
-        found = self.homes[1:] > self.homes[:-1]
+        begins = self.homes[1:] > self.homes[:-1]
         _, _, roots = self.rooted
-        parts[found] = roots[self.cliques[self.homes[:-1][found]]]
+        parts[begins] = roots[self.cliques[self.homes[:-1][begins]]]
         return parts
 
     @cached_property

@@ -73,10 +73,10 @@ def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:
         widest = max(inside, key=lambda place: (forest.sizes[place], place))
         root = int(forest.cliques[forest.homes[widest]])
     room = np.zeros((2, len(forest.cells)), dtype=np.int64)
-    found = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
+    sets = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
     scope = np.array(inside, dtype=np.int32)
-    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], found)
-    for clique, held, carried in found[:, :count].T.tolist():
+    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], sets)
+    for clique, held, carried in sets[:, :count].T.tolist():
         members = forest.members[forest.starts[clique] : forest.starts[clique + 1]].tolist()
         yield [*_chosen(members, held), *_chosen(inside, carried)]
 

@@ -130,7 +130,7 @@ class Placing:
         if group is not None and self._cost(group, clique)[0] > _LONG:
             nearest = np.flatnonzero(distance == distance[node]).tolist()
             groups = (self._group(clique, each) for each in nearest)
-            orders = (order for found in groups if found is not None for order in _orders(found))
+            orders = (order for group in groups if group is not None for order in _orders(group))
             group = min(orders, key=lambda order: self._cost(order, clique))
         return group
 

@@ -183,14 +183,14 @@ def conditionals(parts: Sequence[Beliefs], domain: Domain) -> list[Conditional]:
 def _finest(parts: Sequence[Beliefs], domain: Domain) -> dict[str, str]:
     """For each attribute of which no clique holds more than a coarser variable the one that says most."""
     held = {name for part in parts for clique in part.tree.cliques for name in clique}
-    found: dict[str, str] = {}
+    finest: dict[str, str] = {}
     for name in sorted(held - {*domain.names}, key=domain.index):
         function = domain.function(name)
         if function is not None and len(function.sources) == 1 and function.sources[0] not in held:
             (source,) = function.sources
-            if source not in found or domain.lookup(name, found[source]) is not None:
-                found[source] = name
-    return found
+            if source not in finest or domain.lookup(name, finest[source]) is not None:
+                finest[source] = name
+    return finest
 
 
 def _lifted(part: Beliefs, node: int, given: Clique) -> Floats:
@@ -204,9 +204,9 @@ def _lifted(part: Beliefs, node: int, given: Clique) -> Floats:
     inside = (groups >= 0) & tiny[groups] & (logs > -np.inf)
     tops = np.full(tiny.size, -np.inf)
     np.maximum.at(tops, groups[inside], logs[inside])
-    found = cells.copy()
-    found[inside] = np.exp(logs[inside] - tops[groups[inside]])
-    return found
+    lifted = cells.copy()
+    lifted[inside] = np.exp(logs[inside] - tops[groups[inside]])
+    return lifted
 
 
 class _FromTable(ABC):

@@ -156,10 +156,10 @@ class SharedElimination:
             group: self._placing.scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups
         }
         for batch in self._batches(list(dict.fromkeys(scopes.values()))):
-            found = self._sums(node, batch)
+            sums = self._sums(node, batch)
             for group, scope in scopes.items():
-                if scope in found:
-                    yield from self._joined(group, (scope, found[scope]), groups[group])
+                if scope in sums:
+                    yield from self._joined(group, (scope, sums[scope]), groups[group])
 
     def _joined(self, group: Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         chosen = {}

@@ -50,9 +50,9 @@ def holders(
         ends: The scope m is ``scopes[ends[m]:ends[m + 1]]``.
         scopes: Attributes, ascending in each scope.
     """
-    found = np.empty(ends.size - 1, np.int64)
-    for m in range(found.size):
-        found[m] = -1
+    nodes = np.empty(ends.size - 1, np.int64)
+    for m in range(nodes.size):
+        nodes[m] = -1
         scope = scopes[ends[m] : ends[m + 1]]
         if scope.size == 0:
             continue
@@ -62,10 +62,10 @@ def holders(
                 rarest = a
         for at in range(homes[rarest], homes[rarest + 1]):
             i = cliques[at]
-            smaller = found[m] < 0 or cells[i] < cells[found[m]]
+            smaller = nodes[m] < 0 or cells[i] < cells[nodes[m]]
             if smaller and holds(members[starts[i] : starts[i + 1]], scope):
-                found[m] = i
-    return found
+                nodes[m] = i
+    return nodes
 
 
 @kernel()
@@ -200,11 +200,11 @@ def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
 
 @inlined()
 def _deepest(cliques: Ints, depths: Ints) -> int:
-    found = 0
+    deepest = 0
     for x in range(1, cliques.size):
-        if depths[cliques[x]] > depths[cliques[found]]:
-            found = x
-    return found
+        if depths[cliques[x]] > depths[cliques[deepest]]:
+            deepest = x
+    return deepest
 
 
 @inlined()

@@ -128,13 +128,13 @@ class PaidNoise:
                 raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
             # seeded noise is the same, however many answers are asked for at once
             alike[(event.mechanism, event.scale / step) if self.secure else place].append(place)
-        found = dict[int, Ints]()
+        answers = dict[int, Ints]()
         for places in alike.values():
             first, each = places[0], [values[place] for place in places]
             draw = self.__source.laplace if events[first].mechanism == LAPLACE else self.__source.gaussian
             noisy = draw(np.concatenate(each), events[first].scale / steps[first])
-            found.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
-        return [found[place] for place in range(len(values))]
+            answers.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
+        return [answers[place] for place in range(len(values))]
 
     def told(self, counts: Ints, event: Event) -> tuple[Ints, Ints]:
         """Counts that pass a threshold with their noise.

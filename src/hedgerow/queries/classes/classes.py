@@ -61,9 +61,9 @@ class Classes:
     @cached_property
     def sizes(self) -> Ints:
         """Number of codes of each class."""
-        found = np.zeros(int(self.label.max()) + 1, dtype=np.int64)
-        np.add.at(found, self.label, self.lengths)
-        return found
+        counts = np.zeros(int(self.label.max()) + 1, dtype=np.int64)
+        np.add.at(counts, self.label, self.lengths)
+        return counts
 
     def split(self, sets: Iterable[CodeSet] = (), labels: Sequence[NDArray[Any]] = ()) -> Classes:
         """The classes refined: codes of one class then lie in the same sets.
@@ -110,7 +110,7 @@ class Classes:
             >>> Classes.whole(9).split([CodeSet((2, 5))]).shares([CodeSet((0, 5))])
             array([[0.33333333, 1.        ]])
         """
-        found: Floats = np.zeros((len(sets), self.count), dtype=np.float64)
+        fractions: Floats = np.zeros((len(sets), self.count), dtype=np.float64)
         owner = np.repeat(np.arange(len(sets)), [len(code_set.cuts) // 2 for code_set in sets])
         ends = np.array([cut for code_set in sets for cut in code_set.cuts], dtype=np.int64).reshape(-1, 2)
         rows = max(1, _COMPARED // len(self.low))
@@ -122,8 +122,8 @@ class Classes:
             np.maximum(inside, 0, out=inside)
             by_class = np.add.reduceat(inside[:, order], starts, axis=1)
             owners, firsts = np.unique(owner[first : first + rows], return_index=True)
-            found[owners] += np.add.reduceat(by_class, firsts, axis=0)
-        return found / self.sizes
+            fractions[owners] += np.add.reduceat(by_class, firsts, axis=0)
+        return fractions / self.sizes
 
     def classes_of(self, sets: Sequence[CodeSet]) -> list[CodeSet]:
         """The classes that lie in each set, of sets that are classes put together.
@@ -157,12 +157,12 @@ class Classes:
         Args:
             ends: First code of each run and the code after it, shape ``(runs, 2)``.
         """
-        found = []
+        listed = []
         for sign, places in ((-1.0, ends[:, 0]), (1.0, ends[:, 1])):
             piece = np.minimum(np.searchsorted(self.low, places, side="right") - 1, len(self.low) - 1)
             share = (places - self.low[piece]) / self.lengths[piece]
-            found += [(piece, sign * (1.0 - share)), (piece + 1, sign * share)]
-        return found
+            listed += [(piece, sign * (1.0 - share)), (piece + 1, sign * share)]
+        return listed
 
     def codes_of(self, classes: CodeSet) -> CodeSet:
         """The codes of some classes together.
