@@ -36,7 +36,6 @@ from hedgerow.domain import (
     encoding,
     learning,
     plain,
-    words,
 )
 from hedgerow.errors import ColumnError, HedgerowError, UnreadableTableError
 from tests.privacy.mutants import Mutant, killed
