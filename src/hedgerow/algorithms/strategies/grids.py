@@ -27,7 +27,7 @@ import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
 from hedgerow.algorithms.strategies.strategy import Step
-from hedgerow.algorithms.strategies.sub_strategy import Goal, Measurements, QueryWeights
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements
 from hedgerow.algorithms.strategies.trees import Numbers, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -387,7 +387,7 @@ def _place(levels: Clique, scope: Clique) -> int:
 def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
     families = [family for family in workload.families if isinstance(family, Boxes)]
     domain, goal = workload.domain, Goal(workload, budget, charge)
-    queries = QueryWeights.of(workload, range(len(families)), np.arange(workload.n_candidates))
+    queries = AnsweredQueries.of(workload, range(len(families)), np.arange(workload.n_candidates))
     power, weights = queries.division(goal.aim)
     count = min(_TUNED, workload.n_candidates)
     some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)

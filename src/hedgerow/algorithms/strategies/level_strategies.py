@@ -7,7 +7,7 @@ from itertools import islice, product
 import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
-from hedgerow.algorithms.strategies.sub_strategy import Goal, Measurements, QueryWeights, SubStrategy
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
@@ -32,7 +32,7 @@ def from_levels(goal: Goal, number: int, family: Boxes) -> SubStrategy:
         family: Ranges of one attribute.
     """
     levels, tree = _tree(family, 0, public_total=goal.public_total)
-    queries = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
+    queries = AnsweredQueries.of(goal.workload, [number], np.arange(family.n_queries))
     power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     shares = _divided(tree.taken(some), weights[some], power, goal.growth)
@@ -49,7 +49,7 @@ def from_mixes(goal: Goal, number: int, family: Boxes) -> SubStrategy:
         family: Boxes of two attributes.
     """
     names, trees = zip(*(_tree(family, axis, public_total=False) for axis in (0, 1)), strict=True)
-    queries = QueryWeights.of(goal.workload, [number], np.arange(family.n_queries))
+    queries = AnsweredQueries.of(goal.workload, [number], np.arange(family.n_queries))
     power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     tuned, wanted = [tree.taken(some) for tree in trees], weights[some]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from hedgerow.algorithms.strategies.components import Components, single
-from hedgerow.algorithms.strategies.sub_strategy import Goal, Measurements, QueryWeights, SubStrategy
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.algorithms.strategies.tables import from_one_table
 from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError
@@ -36,7 +36,7 @@ def each_alone(goal: Goal, number: int) -> SubStrategy:
     if family.tabular:  # the cells of a marginal cost what one of them costs
         measured, question_of = Measurements.of_marginals(family.domain, family.scopes, goal.budget), family.scope_of
     every = np.arange(len(measured.l1))
-    rows, queries = single(len(every), every), QueryWeights.of(goal.workload, [number], question_of)
+    rows, queries = single(len(every), every), AnsweredQueries.of(goal.workload, [number], question_of)
     return SubStrategy.divided("each", goal, queries, measured, Components(rows, rows), single=every)
 
 
@@ -63,12 +63,12 @@ def from_cells(goal: Goal) -> Iterator[SubStrategy]:
     )
 
 
-def _by_moments(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
+def _by_moments(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]:
     families = goal.workload.families
     squares, means = (np.concatenate(each) for each in zip(*map(_moments, families), strict=True))
     every = np.arange(len(squares))
     factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
-    queries = QueryWeights.of(goal.workload, range(len(families)), every)
+    queries = AnsweredQueries.of(goal.workload, range(len(families)), every)
     return queries, Components(csr_array(np.ones((1, len(every)))), factors)
 
 

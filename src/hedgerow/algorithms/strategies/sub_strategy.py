@@ -126,7 +126,7 @@ class Measurements:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryWeights:
+class AnsweredQueries:
     """Candidates of a workload that a sub-strategy answers, those with equal errors as one question.
 
     Attributes:
@@ -145,7 +145,7 @@ class QueryWeights:
     lengths: Ints
 
     @classmethod
-    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> QueryWeights:
+    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> AnsweredQueries:
         """The candidates of some families.
 
         Args:
@@ -199,7 +199,7 @@ class SubStrategy:
     """
 
     name: str
-    queries: QueryWeights
+    queries: AnsweredQueries
     measurements: Measurements
     shares: Floats
     estimate: Variances
@@ -210,7 +210,7 @@ class SubStrategy:
         cls,
         name: str,
         goal: Goal,
-        queries: QueryWeights,
+        queries: AnsweredQueries,
         measurements: Measurements,
         estimate: Estimate,
         *,

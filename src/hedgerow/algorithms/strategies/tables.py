@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
 from hedgerow.algorithms.strategies.strategy import Strategy
-from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, Measurements, QueryWeights, SubStrategy
+from hedgerow.algorithms.strategies.sub_strategy import Aim, AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.arrays import Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
@@ -46,7 +46,7 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     return sub_strategies
 
 
-def from_one_table(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
+def from_one_table(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]:
     """All queries from the table of all their attributes.
 
     Args:
@@ -61,7 +61,7 @@ def from_one_table(goal: Goal, cells: int) -> tuple[QueryWeights, Components]:
     return queries, Components(row, energies, closure.guessed(goal.total))
 
 
-def _from_parities(goal: Goal, closure: Closure, queries: QueryWeights, energies: Sparse) -> SubStrategy:
+def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energies: Sparse) -> SubStrategy:
     """Each component of binary attributes is a parity; that of no attribute is the number of records."""
     needed = np.unique(energies.indices).astype(np.int64)
     all_records = len(closure.scopes)
@@ -120,7 +120,7 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     return Strategy.of([sub_strategy], goal, goal.charge).mean_error
 
 
-def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWeights, Sparse]:
+def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
     workload = goal.workload
     every = [workload.families[number] for number in families]
@@ -132,7 +132,7 @@ def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, QueryWei
         each, question_of = _questions(closure, family)
         questions.append(sum(energy.shape[0] for energy in energies) + question_of)
         energies.append(each)
-    return closure, QueryWeights.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
+    return closure, AnsweredQueries.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
 
 
 @lru_cache(maxsize=2)
