@@ -154,8 +154,8 @@ class SDVSynthesizer:
     def __repr__(self) -> str:
         """The budget and the columns."""
         parameters = self._synthesizer.get_params()
-        told = [f"{name}={parameters[name]!r}" for name in ("epsilon", "delta") if parameters[name] is not None]
-        return f"SDVSynthesizer({', '.join(told)}, columns: {', '.join(self.domain.names)})"
+        settings = [f"{name}={parameters[name]!r}" for name in ("epsilon", "delta") if parameters[name] is not None]
+        return f"SDVSynthesizer({', '.join(settings)}, columns: {', '.join(self.domain.names)})"
 
     def _completed(self, known: pd.DataFrame) -> pd.DataFrame:
         completed: pd.DataFrame = self._synthesizer.sample(given=known)

@@ -200,8 +200,8 @@ class _Checking:
 
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
-        told = self._content.get("total") is not None
-        return check_total(self._entries, relation, released=told)
+        has_total = self._content.get("total") is not None
+        return check_total(self._entries, relation, released=has_total)
 
     def _check_measurements(self) -> Finding:
         measured = self._content["measurements"]

@@ -111,8 +111,8 @@ def _text(kind: str, fields: Mapping[str, Any]) -> str:
     if kind != "query":
         return _KINDS[kind].words.format(**fields)
     names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
-    told = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
-    return str(told.get(fields["form"], fields["words"]))
+    texts = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
+    return str(texts.get(fields["form"], fields["words"]))
 
 
 # Format 2

@@ -71,8 +71,8 @@ def in_words(relation: str) -> str:
     if column is None:
         return _IN_WORDS[change] if weight is None else f"{_IN_WORDS[change]}, where a record{weighted}"
     counted = f"of whose records at most {most:,} count"
-    told = f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
-    return told if weight is None else f"{told}, and each{weighted}"
+    words = f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
+    return words if weight is None else f"{words}, and each{weighted}"
 
 
 def of_whole_tables(relation: str) -> str:

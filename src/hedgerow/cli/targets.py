@@ -218,8 +218,8 @@ _BASES = {
 
 
 def _amount_of(budget: Budget, amount: Amount) -> float:
-    told = budget.to_dict()
-    return float(told[amount.value])
+    fields = budget.to_dict()
+    return float(fields[amount.value])
 
 
 def _wanted(target: Target) -> str:

@@ -27,9 +27,9 @@ def arrow_numbers(values: NDArray[np.number], missing: Bools | None = None) -> p
         >>> arrow_numbers(np.array([7, 8, 9]), np.array([False, True, False])).to_pylist()
         [7, None, 9]
     """
-    held = None if missing is None else _bits(~missing)
+    valid = None if missing is None else _bits(~missing)
     memory = pa.py_buffer(np.ascontiguousarray(values).data)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [held, memory])
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, memory])
 
 
 def arrow_flags(values: Bools) -> pa.Array[Any]:

@@ -35,8 +35,8 @@ def caveats_in_words(domain: Domain) -> str:
         >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)], trusted_types=True))
         ' The types of its columns were trusted to be public: ...
     """
-    told = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
-    return "".join(f" {sentence}" for holds, sentence in told if holds)
+    caveats = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
+    return "".join(f" {sentence}" for holds, sentence in caveats if holds)
 
 
 def cells_in_words(domain: Domain) -> str:

@@ -457,9 +457,9 @@ def distinct_texts(column: pa.Array[Any]) -> list[str]:
     values = plain(column)
     encoded: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     cells = plain(encoded.dictionary)
-    held: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
-    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in held)
-    return [text for cell, far in zip(held, large, strict=True) if (text := value_text(float(cell) if far else cell))]
+    texts: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
+    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in texts)
+    return [text for cell, far in zip(texts, large, strict=True) if (text := value_text(float(cell) if far else cell))]
 
 
 def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:

@@ -407,8 +407,8 @@ def _of_sdv(column: Mapping[str, Any]) -> _Column:
     """A column of SDV's metadata; what identifies somebody, and what nobody knows the type of, is left out."""
     kind = str(column["sdtype"])
     if kind == "numerical":
-        held = str(column.get("computer_representation", "Float")).lower()
-        return _typed("int" if re.match(r"u?int", held) else kind, nullable=True)
+        representation = str(column.get("computer_representation", "Float")).lower()
+        return _typed("int" if re.match(r"u?int", representation) else kind, nullable=True)
     if kind == "datetime":
         form = column.get("datetime_format")
         timed = form is not None and re.search(r"%[HIMSfpXc]", form)

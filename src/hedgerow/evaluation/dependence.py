@@ -80,10 +80,10 @@ def correlations(columns: Sequence[Column], table: int) -> Floats:
 
 def _standardised(values: Floats) -> Floats:
     """Numbers less their mean, over their standard deviation; NaN stays NaN."""
-    held = values[~np.isnan(values)]
-    if not len(held):
+    known = values[~np.isnan(values)]
+    if not len(known):
         return values
-    standardised: Floats = (values - held.mean()) / (float(held.std()) or 1.0)
+    standardised: Floats = (values - known.mean()) / (float(known.std()) or 1.0)
     return standardised
 
 

@@ -172,12 +172,12 @@ def _auc(chances: Floats, classes: Ints, wanted: Ints) -> float:
     areas = []
     values = np.unique(wanted)
     for value in values[-1:] if len(values) == 2 else values:
-        held = wanted == value
-        if held.all():
+        positive = wanted == value
+        if positive.all():
             continue
         of_value = chances[:, classes == value].sum(axis=1)
-        n_held, n_other = int(held.sum()), int((~held).sum())
-        areas.append((rankdata(of_value)[held].sum() - n_held * (n_held + 1) / 2) / (n_held * n_other))
+        n_held, n_other = int(positive.sum()), int((~positive).sum())
+        areas.append((rankdata(of_value)[positive].sum() - n_held * (n_held + 1) / 2) / (n_held * n_other))
     return float(np.mean(areas)) if areas else 0.5
 
 

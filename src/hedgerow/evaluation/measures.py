@@ -114,9 +114,9 @@ def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
 def _by_column(file: str, names: Clique, pairs: Sequence[Clique], row: Floats) -> Iterator[Finding]:
     """Mean over the pairs that a column is in."""
     for name in names:
-        held = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
-        if held:
-            yield Finding(file, "total variation, pairs with", name, float(np.mean(held)))
+        distances_of = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
+        if distances_of:
+            yield Finding(file, "total variation, pairs with", name, float(np.mean(distances_of)))
 
 
 def subgroups(tables: Tables) -> Iterator[Finding]:
@@ -244,9 +244,9 @@ def predictions(tables: Tables, targets: Sequence[str]) -> Iterator[Finding]:
 def targets_of(tables: Tables) -> list[str]:
     """Columns of few values that depend most on the others in the real table, by their mean Cramer's V."""
     sizes = dict(zip(tables.domain.names, (len(axis.labels) for axis in tables.grid.axes), strict=True))
-    held: dict[str, list[float]] = {name: [] for name in tables.domain.names}
+    strengths: dict[str, list[float]] = {name: [] for name in tables.domain.names}
     for pair, value in zip(tables.pairs, tables.real_associations.tolist(), strict=True):
         for name in pair:
-            held[name].append(value)
-    few = [name for name, values in held.items() if values and 2 <= sizes[name] <= _MOST_CLASSES]
-    return sorted(few, key=lambda name: -float(np.mean(held[name])))[:TARGETS]
+            strengths[name].append(value)
+    few = [name for name, values in strengths.items() if values and 2 <= sizes[name] <= _MOST_CLASSES]
+    return sorted(few, key=lambda name: -float(np.mean(strengths[name])))[:TARGETS]

@@ -177,10 +177,10 @@ def _column_section(found: Evaluation) -> Iterator[Section]:
 
 
 def _by_subject(found: Evaluation, measure: str) -> dict[str, dict[str, float]]:
-    held: dict[str, dict[str, float]] = {}
+    by_subject: dict[str, dict[str, float]] = {}
     for finding in found.of(measure):
-        held.setdefault(finding.subject, {})[finding.file] = finding.value
-    return held
+        by_subject.setdefault(finding.subject, {})[finding.file] = finding.value
+    return by_subject
 
 
 def _pair_section(found: Evaluation) -> Iterator[Section]:

@@ -116,18 +116,18 @@ def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
         >>> list(pieces_of(domain, [("a", "c"), ("a", "b"), ("b", "c")]))
         [[1], [0, 2]]
     """
-    held, cells = list[int](), 0
+    piece, cells = list[int](), 0
     for place, clique in enumerate(cliques):
         size = prod(domain.shape_of(clique))
         if size > _DENSE_CELLS:
             yield [place]
             continue
-        if held and cells + size > _HELD_CELLS:
-            yield held
-            held, cells = [], 0
-        held, cells = [*held, place], cells + size
-    if held:
-        yield held
+        if piece and cells + size > _HELD_CELLS:
+            yield piece
+            piece, cells = [], 0
+        piece, cells = [*piece, place], cells + size
+    if piece:
+        yield piece
 
 
 def _sparse(domain: Domain, real: Sequence[Codes], other: Sequence[Codes], clique: Clique) -> float:

@@ -402,15 +402,15 @@ class Footprint:
             'consistent tables of 19,800 cells over junction trees of up to 65,536 cells; the domain has about 10^30'
         """
         domain = workload.domain
-        held: dict[Clique, None] = {}
+        cliques: dict[Clique, None] = {}
         others: dict[Clique, None] = {}
         for family in workload.families:
             whole = isinstance(family, Marginals | Parities)
             for scope in family.scopes:
-                (held if whole and can_hold_table(domain, scope) else others)[scope] = None
-        if wants_classes(workload) or not _tables_over_tree(domain, tuple(held), tuple(others), largest_tree):
+                (cliques if whole and can_hold_table(domain, scope) else others)[scope] = None
+        if wants_classes(workload) or not _tables_over_tree(domain, tuple(cliques), tuple(others), largest_tree):
             return cls.of_workload(workload)
-        tables, below = table_cells(domain, held), _below(largest_tree)
+        tables, below = table_cells(domain, cliques), _below(largest_tree)
         return cls(domain.size, below, cells_bytes(below) + overlay_bytes(tables), tables)
 
     @classmethod

@@ -122,10 +122,10 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
     """
     names = source.domain.names
     exact, guess = (np.asarray(each.marginals([names])[0], dtype=np.float64).ravel() for each in (source, model))
-    held = exact > 0.0
+    positive = exact > 0.0
     with np.errstate(divide="ignore"):
-        logarithms = np.log(exact[held] / exact.sum()) - np.log(guess[held] / guess.sum())
-    return float(max(0.0, np.sum(exact[held] / exact.sum() * logarithms)))
+        logarithms = np.log(exact[positive] / exact.sum()) - np.log(guess[positive] / guess.sum())
+    return float(max(0.0, np.sum(exact[positive] / exact.sum() * logarithms)))
 
 
 def exact_records(place: object, columns: Iterable[str] | None = None) -> pa.Table:

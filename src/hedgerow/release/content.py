@@ -360,24 +360,24 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Marginal():
             return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
         case Blocks():
-            told = {"kind": "blocks", "scope": scope, "cells": target.size}
-            return {**told, "about": target.about} if target.about else told
+            entry_of = {"kind": "blocks", "scope": scope, "cells": target.size}
+            return {**entry_of, "about": target.about} if target.about else entry_of
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
             return {"kind": "parity", "scope": scope}
         case Explicit():
-            told = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
-            return {**told, "bits": True} if _is_binary(target.vector) else told
+            entry_of = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
+            return {**entry_of, "bits": True} if _is_binary(target.vector) else entry_of
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:
     shape = domain.shape_of(scope)
-    told = reader.take(math.prod(shape)).reshape(shape)
-    if not ((told >= 0.0) & (told < told.size) & (told == np.floor(told))).all():
+    places = reader.take(math.prod(shape)).reshape(shape)
+    if not ((places >= 0.0) & (places < places.size) & (places == np.floor(places))).all():
         raise ValueError("blocks of a measurement are not numbered")
-    blocks = Blocks(domain, scope, told.astype(np.int64), str(entry.get("about", "")))
+    blocks = Blocks(domain, scope, places.astype(np.int64), str(entry.get("about", "")))
     if blocks.size != entry["cells"]:
         raise ValueError(f"a measurement of {entry['cells']} blocks has {blocks.size}")
     return blocks

@@ -93,10 +93,10 @@ class LinkedRelease:
         Raises:
             ReleaseError: They were not made together.
         """
-        told = parents.provenance.parameters.get(_NAMED)
-        if told is None or told != children.provenance.parameters.get(_NAMED):
+        named = parents.provenance.parameters.get(_NAMED)
+        if named is None or named != children.provenance.parameters.get(_NAMED):
             raise ReleaseError("the releases are not of linked tables", remedy=_TOGETHER)
-        linked = Linked(children.domain, str(told["key"]), str(told["number"]))
+        linked = Linked(children.domain, str(named["key"]), str(named["number"]))
         return cls.of(parents, children, linked)
 
     def guarantee(self, budget: Budget | None = None) -> str:

@@ -158,11 +158,11 @@ def associations(release: Release, confidence: float = 0.95) -> list[Association
         if knowledge is not Knowledge.UNKNOWN and domain[pair[0]].size * domain[pair[1]].size <= MOST_CELLS
     ][:MOST_PAIRS]
     tables = release.model.marginals([pair for pair, _ in pairs]) if pairs else []
-    told = [
+    listed = [
         _association(release, pair, knowledge, table, width)
         for (pair, knowledge), table in zip(pairs, tables, strict=True)
     ]
-    return sorted(told, key=_strength, reverse=True)
+    return sorted(listed, key=_strength, reverse=True)
 
 
 def _strength(found: Association) -> float:
@@ -233,8 +233,8 @@ def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[F
 def _correlation(release: Release, one: Ordered, other: Ordered, table: Floats) -> tuple[float, Floats]:
     """Pearson's correlation of the records that hold a number in both columns, and its gradient in the cells."""
     x, y = numbers_of(release, one), numbers_of(release, other)
-    held = table[: one.ordinary, : other.ordinary]
-    value, inner = correlation(held, x, y)
+    ordinary = table[: one.ordinary, : other.ordinary]
+    value, inner = correlation(ordinary, x, y)
     gradient = np.zeros_like(table)
     gradient[: one.ordinary, : other.ordinary] = inner
     return value, gradient

@@ -287,19 +287,19 @@ class Release:
 
         wanted, known = self._wanted(n, method, given)
         count = wanted * _rows_of(known)
-        told = None if progress is None else (lambda done: progress(done, count))
-        if told is not None:
-            told(0)
+        report = None if progress is None else (lambda done: progress(done, count))
+        if report is not None:
+            report(0)
         name = os.fspath(path)
         if name.startswith(SPARK):
             from hedgerow.release import write_folder
 
             if known is not None:
                 raise ConfigError("Spark draws from the whole hypothesis only", remedy="write a Parquet file")
-            write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=told)
+            write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=report)
         else:
             batches = self._batches(wanted, known, batch_rows(self.domain), seed, method)
-            write_batches(path, self.domain, batches, told)
+            write_batches(path, self.domain, batches, report)
         return count
 
     def sample_spark(

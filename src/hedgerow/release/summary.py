@@ -178,10 +178,10 @@ def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: floa
         drawn: Their distance from the answers.
         confidence: Confidence of the interval.
     """
-    told = drawn.to_dict(release, confidence)
-    if told is None or release.error is None or release.error.unit is None:
+    fields = drawn.to_dict(release, confidence)
+    if fields is None or release.error is None or release.error.unit is None:
         return ""
-    low, high, added = (release.error.unit * told[key] / release.total for key in ("mean_low", "mean_high", "added"))
+    low, high, added = (release.error.unit * fields[key] / release.total for key in ("mean_low", "mean_high", "added"))
     return (
         f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, "
         f"with {100.0 * confidence:.4g}% confidence: answers of {drawn.records:,} records that were drawn alike differ "

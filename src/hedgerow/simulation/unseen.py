@@ -141,9 +141,9 @@ def excess(simulated: Floats, seen: Floats, error: WorkloadError | None, *, gues
     prior, evidence = _SPREAD**-2, (unknown / max(error.mean_noise.std, 1e-9)) ** 2
     if evidence == 0.0:
         return _USUAL
-    told = (error.mean - known) / unknown
+    ratio = (error.mean - known) / unknown
     least = _SMALLEST if guessed else 1.0
-    return float(np.clip((prior * _USUAL + evidence * told) / (prior + evidence), least, _LARGEST))
+    return float(np.clip((prior * _USUAL + evidence * ratio) / (prior + evidence), least, _LARGEST))
 
 
 def widened(simulated: Floats | float, seen: Floats | float, factor: float) -> Floats:

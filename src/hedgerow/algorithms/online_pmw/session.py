@@ -202,9 +202,9 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._questions.read(query)
-        told = self._tell_known(key, asked, confidence)
-        if told is not None:
-            return told
+        known = self._tell_known(key, asked, confidence)
+        if known is not None:
+            return known
         self._may_test()
         if self._history.closed:
             return self._tell_alone(self._hypothesis.value(asked))
@@ -355,8 +355,8 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._questions.read(query)
-        told = self._tell_known(key, asked, confidence)
-        return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
+        known = self._tell_known(key, asked, confidence)
+        return self._tell_alone(self._hypothesis.value(asked), because) if known is None else known
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer, in counts, whatever else is known: it costs nothing, and agrees with all others.

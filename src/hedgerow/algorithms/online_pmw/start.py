@@ -291,9 +291,9 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
     Raises:
         ConfigError: It does not, or the units cannot be converted.
     """
-    held = Counter(ledger.events)
-    missing = Counter(event for event in release.events if event.charge > 0.0) - held
-    if missing and not held >= Counter(earlier_events(release, budget, release.domain)):
+    charged = Counter(ledger.events)
+    missing = Counter(event for event in release.events if event.charge > 0.0) - charged
+    if missing and not charged >= Counter(earlier_events(release, budget, release.domain)):
         raise ConfigError(
             f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
             remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",

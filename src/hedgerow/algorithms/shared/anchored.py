@@ -200,8 +200,8 @@ class AnchoredLearner:
         Args:
             rule: The rule of a fit from nothing; a `Proximal` one.
         """
-        total, told = self.model.total, self.measurements
-        new, self._seen = told[self._seen :], len(told)
+        total, measurements = self.model.total, self.measurements
+        new, self._seen = measurements[self._seen :], len(measurements)
         self._public.model.rescale(total)
         self._flat.model.rescale(total)
         if self._may_be_public:
@@ -209,7 +209,7 @@ class AnchoredLearner:
                 self._compare(measured, total)
         both = bool(new) and not self.is_sure
         if self.trusts or both:
-            self._public.fit(self._lengths(rule, total), told)
+            self._public.fit(self._lengths(rule, total), measurements)
         if not self.trusts or both:
             self._flat.fit(rule)
 

@@ -183,9 +183,9 @@ def averaged_total(counted: float, std: float, measurements: Sequence[Measuremen
         target = measured.target
         whole = isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
         if whole and measured.scale > 0.0:
-            told = measured.values[possible_values(target)]
-            sums.append(float(told.sum()))
-            variances.append(told.size * measured.std**2)
+            possible = measured.values[possible_values(target)]
+            sums.append(float(possible.sum()))
+            variances.append(possible.size * measured.std**2)
     weights = 1.0 / np.array(variances)
     return max(1.0, float(weights @ np.array(sums) / weights.sum()))
 

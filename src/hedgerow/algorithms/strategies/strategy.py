@@ -152,8 +152,8 @@ class Strategy:
     def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:
         """The measurements where the number of records is learnt otherwise, with charges that have its share too."""
         steps = [(step.target, step.charge) for step in self.steps()]
-        told = math.fsum(charge for target, charge in steps if target is not None)
-        more = math.fsum(charge for _, charge in steps) / told * _BELOW
+        charged = math.fsum(charge for target, charge in steps if target is not None)
+        more = math.fsum(charge for _, charge in steps) / charged * _BELOW
         return [(target, more * charge) for target, charge in steps if target is not None]
 
     def to_dict(self) -> dict[str, Any]:

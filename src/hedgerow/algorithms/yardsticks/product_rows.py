@@ -56,8 +56,8 @@ class ProductRows:
         """Parities of sets of binary attributes."""
 
         def factor(name: str) -> Floats | None:
-            held = np.array([name in scope for scope in scopes])
-            return np.stack([np.ones(len(scopes)), np.where(held, -1.0, 1.0)], axis=1) if held.any() else None
+            inside = np.array([name in scope for scope in scopes])
+            return np.stack([np.ones(len(scopes)), np.where(inside, -1.0, 1.0)], axis=1) if inside.any() else None
 
         return cls(len(scopes), scale, factor)
 

@@ -378,12 +378,12 @@ def _tell(
     options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: anyone who knows the seed can subtract the noise")
-    told: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
+    result: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
     if tables:
-        told["tables"] = [listed(text, table) for text, table in tables]
+        result["tables"] = [listed(text, table) for text, table in tables]
     forfeited = [lost.described() for lost in kept.forfeited]
     output.result(
-        {"answers": answers, **told, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
+        {"answers": answers, **result, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
     )
 
 

@@ -210,10 +210,10 @@ def answer(
             "error": estimate.error,
             "says": estimate.says,
         }
-    told = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
+    result = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
     if tables:
-        told["tables"] = [statements.listed(text, table) for text, table in tables]
-    shown.result(told if simulated is None else {**told, "simulated": simulated.to_dict(confidence)})
+        result["tables"] = [statements.listed(text, table) for text, table in tables]
+    shown.result(result if simulated is None else {**result, "simulated": simulated.to_dict(confidence)})
 
 
 def simulated_errors(shown: Output, release: Release, runs: int | None, seed: int | None) -> SimulatedErrors | None:

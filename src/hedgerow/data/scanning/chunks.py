@@ -66,15 +66,15 @@ def by_person(reader: Reader, coding: Coding, rows: int | None = None) -> Iterat
     """
     low = 0
     while low < _ALL:
-        held, n_held, high = list[CodedRows](), 0, _ALL
+        waiting, n_held, high = list[CodedRows](), 0, _ALL
         for part in encoded(reader, coding):
-            held.append(_within(part, low, high))
-            n_held += len(held[-1].codes[0])
-            while n_held > (rows or GROUP_ROWS) and (middle := _middle(held)) is not None:
+            waiting.append(_within(part, low, high))
+            n_held += len(waiting[-1].codes[0])
+            while n_held > (rows or GROUP_ROWS) and (middle := _middle(waiting)) is not None:
                 high = middle
-                held = [_within(each, low, high) for each in held]
-                n_held = sum(len(each.codes[0]) for each in held)
-        yield joined(held, coding)
+                waiting = [_within(each, low, high) for each in waiting]
+                n_held = sum(len(each.codes[0]) for each in waiting)
+        yield joined(waiting, coding)
         low = high
 
 

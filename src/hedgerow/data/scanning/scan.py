@@ -271,8 +271,8 @@ class ScannedTable:
         return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
 
     def _marginal(self, clique: Clique) -> Floats:
-        held = self._holding(clique) or clique
-        return summed(self.domain, self._tables[held], held, clique)
+        larger = self._holding(clique) or clique
+        return summed(self.domain, self._tables[larger], larger, clique)
 
     def _knows(self, query: Conjunction) -> bool:
         """Whether its sum was counted, or is one over the cells of a table that is kept."""
@@ -352,13 +352,13 @@ def in_chunks(parts: Iterator[CodedRows], coding: Coding, rows: int | None = Non
         coding: The columns that were read.
         rows: See `chunks`.
     """
-    held: list[CodedRows] = []
+    waiting: list[CodedRows] = []
     n_held = 0
     for part in parts:
-        held.append(part)
+        waiting.append(part)
         n_held += len(part.codes[0])
         if n_held >= (rows or CHUNK_ROWS) and coding.options.person is None:
-            yield joined(held, coding)
-            held, n_held = [], 0
-    if held:
-        yield joined(held, coding)
+            yield joined(waiting, coding)
+            waiting, n_held = [], 0
+    if waiting:
+        yield joined(waiting, coding)

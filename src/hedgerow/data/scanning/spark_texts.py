@@ -241,6 +241,6 @@ def _replaced(cells: pa.Array[Any], rows: NDArray[np.intp], spelled: Sequence[st
     """Cells of which some are given by the digits of their bytes."""
     mask = np.zeros(len(cells), dtype=np.bool_)
     mask[rows] = True
-    held = pa.array([None if each == _EMPTY else bytes.fromhex(each) for each in spelled], pa.binary())
-    replaced: pa.Array[Any] = pc.replace_with_mask(cells, pa.array(mask), held.view(pa.string()))
+    decoded = pa.array([None if each == _EMPTY else bytes.fromhex(each) for each in spelled], pa.binary())
+    replaced: pa.Array[Any] = pc.replace_with_mask(cells, pa.array(mask), decoded.view(pa.string()))
     return replaced

@@ -64,8 +64,8 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
     tables = {id(leaf): _table(domain, leaf) for leaf in leaves}
     classes, first = [], {}
     for name in scope:
-        told = [_rows(tables[key], base.index(name)) for key, base in bases.items() if name in base]
-        classes.append(refined(told))
+        rows = [_rows(tables[key], base.index(name)) for key, base in bases.items() if name in base]
+        classes.append(refined(rows))
         _, first[name] = np.unique(classes[-1], return_index=True)
     shape = tuple(len(first[name]) for name in scope)
     check_cells(text, shape)

@@ -55,9 +55,9 @@ class ClassAnswers:
         for clique in cliques:
             cells = math.prod(self.coarsening.fine.shape_of(clique))
             Room().check(clique, cells, 3 * 8 * cells)
-        told = [self.coarsening.told_by(clique) for clique in cliques]
-        tables = self.inner.marginals(told)
-        return [self._spread(*each) for each in zip(cliques, told, tables, strict=True)]
+        wanted = [self.coarsening.told_by(clique) for clique in cliques]
+        tables = self.inner.marginals(wanted)
+        return [self._spread(*each) for each in zip(cliques, wanted, tables, strict=True)]
 
     def boxes(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the records that meet conditions on attributes and levels, shape ``(len(queries),)``, in counts."""
@@ -84,19 +84,19 @@ class ClassAnswers:
 
     def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
         """Answers to conditions on the same attributes and levels that are told."""
-        told = self.coarsening.told_by(scope)
+        clique = self.coarsening.told_by(scope)
         sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
         shares = [
             np.array([len(code_set) for code_set in sets[name]]) / self.coarsening.fine[name].size
             for name in scope
-            if name not in told
+            if name not in clique
         ]
         free = np.prod(shares, axis=0, initial=1.0)
-        classes, asked = [self._classes_of(name) for name in told], [sets[name] for name in told]
+        classes, asked = [self._classes_of(name) for name in clique], [sets[name] for name in clique]
         if math.prod(len(value_class.low) for value_class in classes) > _GRID_CELLS:
-            return np.asarray(free * self._one_by_one(told, queries))
-        (table,) = self.inner.marginals([told])
-        if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
+            return np.asarray(free * self._one_by_one(clique, queries))
+        (table,) = self.inner.marginals([clique])
+        if len(clique) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
             return np.asarray(free * box_sums(table, classes, asked))
         return np.asarray(free * _weighted(table, [one.shares(each) for one, each in zip(classes, asked, strict=True)]))
 

@@ -162,17 +162,17 @@ class ValueClasses(Factored):
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        told, tables = [], []
+        measured, tables = [], []
         for query in queries:
             plain = canonical(query)
             if isinstance(plain, Conjunction) and _is_box(plain):
-                told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
+                measured += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
             else:
                 tables.append((plain.scope, plain.values()))
-        if told or tables:
-            scopes = [*(query.scope for query in told), *(scope for scope, _ in tables)]
-            self._refine(self._coarsening.split(told, tables), scopes)
-            self._known.update((query.scope, query.codes) for query in told)
+        if measured or tables:
+            scopes = [*(query.scope for query in measured), *(scope for scope, _ in tables)]
+            self._refine(self._coarsening.split(measured, tables), scopes)
+            self._known.update((query.scope, query.codes) for query in measured)
 
     # Updates
 

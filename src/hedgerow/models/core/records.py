@@ -106,19 +106,19 @@ def batches(blocks: Iterable[Codes], rows: int) -> Iterator[Codes]:
         >>> [batch.ravel().tolist() for batch in batches([np.array([[1]]), np.array([[2], [3], [4], [5]])], 2)]
         [[1, 2], [3, 4], [5]]
     """
-    held: list[Codes] = []
+    waiting: list[Codes] = []
     count = 0
     for block in blocks:
         start = 0
         while start < len(block):
             piece = block[start : start + rows - count]
-            held.append(piece)
+            waiting.append(piece)
             start, count = start + len(piece), count + len(piece)
             if count == rows:
-                yield _joined(held)
-                held, count = [], 0
-    if held:
-        yield _joined(held)
+                yield _joined(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield _joined(waiting)
 
 
 def _joined(pieces: list[Codes]) -> Codes:

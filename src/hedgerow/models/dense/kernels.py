@@ -154,9 +154,9 @@ def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: f
         if allowed.shape[1] == 1:
             row[:] = value
             continue
-        held = allowed[rows[r]]
+        row_cells = allowed[rows[r]]
         for j in range(row.size):
-            row[j] = row[j] if held[j] else value
+            row[j] = row[j] if row_cells[j] else value
 
 
 @device_function(fastmath={"reassoc"})

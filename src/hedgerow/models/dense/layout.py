@@ -229,8 +229,8 @@ class RowLayout:
     def spread(self, frame: Frame, table: Floats) -> Floats:
         """A table of a clique as rows, shape ``(frame.rows, width)``, or ``(frame.rows, 1)`` if narrow."""
         if frame.carriers != frame.clique:
-            held = spread_over(self.domain, table, frame.clique, frame.carriers)
-            table = np.broadcast_to(held, self.domain.shape_of(frame.carriers))
+            spread_cells = spread_over(self.domain, table, frame.clique, frame.carriers)
+            table = np.broadcast_to(spread_cells, self.domain.shape_of(frame.carriers))
         ordered = table.transpose(frame.to_layout)
         if frame.narrow:
             return np.ascontiguousarray(ordered).reshape(frame.rows, 1)

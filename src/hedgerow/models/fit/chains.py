@@ -64,10 +64,10 @@ class Chain:
         for target, nodes in zip(targets, places, strict=True):
             same = [m for m in measurements if _is_table(m.target) and _key(m.target) == _key(target)]
             sigmas = np.array([min(max(each.std / total, _EXACT), _NOTHING) for each in same])
-            held = np.bincount(nodes, minlength=target.size) > 0
+            occupied = np.bincount(nodes, minlength=target.size) > 0
             values = np.average([each.values / total for each in same], axis=0, weights=sigmas**-2.0)
-            answers.append(np.where(held, values, 0.0))
-            variances.append(np.where(held, 1.0 / float((sigmas**-2.0).sum()), 0.0))
+            answers.append(np.where(occupied, values, 0.0))
+            variances.append(np.where(occupied, 1.0 / float((sigmas**-2.0).sum()), 0.0))
             lengths.append(float((1.0 / np.maximum(sigmas, 1.0 / LONGEST)).sum()))
         above = [above_of(*pair, target.size) for pair, target in zip(pairwise(places), targets[:-1], strict=True)]
         return cls(targets, places, above, lengths, averaged(above, answers, variances))

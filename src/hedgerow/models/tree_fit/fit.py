@@ -267,10 +267,10 @@ class _EqualCells:
         key = kind, shape, None if possible is None else target.scope
         if key not in self._known:
             table = laid_out(target.values())
-            held = slice(None) if possible is None else possible
-            values, which = np.unique(table[held], return_inverse=True)
+            cells = slice(None) if possible is None else possible
+            values, which = np.unique(table[cells], return_inverse=True)
             classes = np.zeros(table.size, dtype=np.int64)
-            classes[held] = which.reshape(-1)
+            classes[cells] = which.reshape(-1)
             self._known[key] = len(values), self._keep(classes), self._count
             self.values.append(values)
             self._count += values.size

@@ -179,8 +179,8 @@ class TreeAnswers:
         for (shape, axes), sets in alike.items():
             cells = math.prod(shape)
             _check_room(room, sets[0], cells)
-            held = {axis for piece in axes for axis in piece}
-            share = 1.0 / math.prod(size for axis, size in enumerate(shape) if axis not in held)
+            asked_axes = {axis for piece in axes for axis in piece}
+            share = 1.0 / math.prod(size for axis, size in enumerate(shape) if axis not in asked_axes)
             for run in runs_within([cells] * len(sets), _BESIDE):
                 tables = np.full((len(sets[run]), *shape), share)
                 for place, piece in enumerate(axes):

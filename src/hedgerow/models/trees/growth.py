@@ -58,10 +58,10 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
     for place in domain.axes(scope):
         if place < len(forest.sizes):
             parts.setdefault(int(forest.parts[place]), []).append(place)
-    held = [clique for tree in trees for clique in tree.cliques]
-    beside = [clique for part, inside in parts.items() if part < len(held) for clique in _joined(forest, inside)]
+    cliques = [clique for tree in trees for clique in tree.cliques]
+    beside = [clique for part, inside in parts.items() if part < len(cliques) for clique in _joined(forest, inside)]
     names = tuple(variable.name for variable in domain.variables[: len(forest.sizes)])
-    return JunctionTree.of(domain, [*held, *(tuple(names[place] for place in each) for each in beside), scope])
+    return JunctionTree.of(domain, [*cliques, *(tuple(names[place] for place in each) for each in beside), scope])
 
 
 def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:

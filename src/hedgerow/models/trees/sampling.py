@@ -146,8 +146,8 @@ def _blocks(columns: Sequence[_FromTable | _Wide], domain: Domain, n: int) -> It
 
 def _free(parts: Sequence[Beliefs], domain: Domain) -> list[str]:
     """Attributes that no part knows anything of."""
-    held = {name for part in parts for clique in part.tree.cliques for name in clique}
-    known = {*held, *domain.base(held)} if held - {*domain.names} else held
+    drawn = {name for part in parts for clique in part.tree.cliques for name in clique}
+    known = {*drawn, *domain.base(drawn)} if drawn - {*domain.names} else drawn
     return [name for name in domain.names if name not in known]
 
 
@@ -182,11 +182,11 @@ def conditionals(parts: Sequence[Beliefs], domain: Domain) -> list[Conditional]:
 
 def _finest(parts: Sequence[Beliefs], domain: Domain) -> dict[str, str]:
     """For each attribute of which no clique holds more than a coarser variable the one that says most."""
-    held = {name for part in parts for clique in part.tree.cliques for name in clique}
+    in_trees = {name for part in parts for clique in part.tree.cliques for name in clique}
     finest: dict[str, str] = {}
-    for name in sorted(held - {*domain.names}, key=domain.index):
+    for name in sorted(in_trees - {*domain.names}, key=domain.index):
         function = domain.function(name)
-        if function is not None and len(function.sources) == 1 and function.sources[0] not in held:
+        if function is not None and len(function.sources) == 1 and function.sources[0] not in in_trees:
             (source,) = function.sources
             if source not in finest or domain.lookup(name, finest[source]) is not None:
                 finest[source] = name

@@ -57,8 +57,8 @@ class Support:
         if tree.plain and not tree.domain.constraints:
             return cls(True, (), tuple(cells), {})
         counts = dict(_counts(tree))
-        told = [((name,), sizes > 0) for name, sizes in counts.items() if (sizes == 0).any()]
-        for scope, allowed in (*told, *tree.domain.zeros):
+        possible = [((name,), sizes > 0) for name, sizes in counts.items() if (sizes == 0).any()]
+        for scope, allowed in (*possible, *tree.domain.zeros):
             home = tree.find(scope)
             if home is not None:
                 spread = spread_over(tree.domain, allowed, scope, tree.stored[home])

@@ -243,10 +243,10 @@ class PaidNoise:
 
     def _use(self, event: Event, *mechanisms: str) -> None:
         """Take an event that was paid off the list; two equal ones pay for two draws."""
-        held = next((i for i, each in enumerate(self.__unused) if each is event), None)
-        if held is None or event.mechanism not in mechanisms:
+        unused = next((i for i, each in enumerate(self.__unused) if each is event), None)
+        if unused is None or event.mechanism not in mechanisms:
             raise _unpaid()
-        del self.__unused[held]
+        del self.__unused[unused]
 
     def __repr__(self) -> str:
         """Public facts only."""

@@ -71,8 +71,8 @@ class Question(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
-        return {"kind": self.kind, **dict(told)}
+        fields_told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
+        return {"kind": self.kind, **dict(fields_told)}
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, getattr(self, field.name)) for field in fields(self))
