@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pkgutil
 import re
 import runpy
 import tomllib
@@ -191,3 +192,28 @@ def test_the_readme_fits_on_a_screen_and_its_pictures_are_there_and_small() -> N
         content = (ROOT / picture).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert len(content) < 150_000
+
+
+GLOSSARY = re.findall(
+    r"^\| ([^|]+) \| [^|]+ \| `([\w.]+)` \| ([^|]+) \|$",
+    (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+
+
+def test_the_glossary_is_sorted_and_says_each_term_once_in_one_sentence() -> None:
+    terms = [term.casefold() for term, _, _ in GLOSSARY]
+    assert len(terms) >= 60
+    assert terms == sorted(set(terms))
+    assert all(re.fullmatch(r"[^.]+\.", meaning) for _, _, meaning in GLOSSARY)
+
+
+@pytest.mark.parametrize(("term", "name"), [(term, name) for term, name, _ in GLOSSARY])
+def test_what_the_glossary_names_is_there(term: str, name: str) -> None:
+    assert name.startswith("hedgerow."), term
+    assert pkgutil.resolve_name(name) is not None
+
+
+def test_every_row_of_the_glossary_is_read() -> None:
+    rows = [line for line in (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8").splitlines() if "`" in line]
+    assert len(rows) == len(GLOSSARY)

@@ -387,13 +387,13 @@ class Synthesis:
     def _repr_html_(self) -> str:
         """The guarantee, and what was assumed, for notebooks."""
         facts = [("guarantee", self.release.guarantee())]
-        rows = ((each,) for each in self.assumptions)
+        rows = ((assumption,) for assumption in self.assumptions)
         return card(f"{self.n_records:,} synthetic records", facts, ("assumed",), rows)
 
     def __str__(self) -> str:
         """The guarantee, the errors of answers and of records, and what was assumed."""
         said = [f"{self.n_records:,} synthetic records. {self.release.guarantee()}", *self._errors]
-        return "\n".join([*said, "Assumed:", *(f"- {each}" for each in self.assumptions)])
+        return "\n".join([*said, "Assumed:", *(f"- {assumption}" for assumption in self.assumptions)])
 
     @cached_property
     def _errors(self) -> list[str]:
@@ -463,7 +463,7 @@ def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str,
     """Sentences about what was not given, each with the argument that says otherwise."""
     parameters = release.provenance.parameters
     rounds = parameters.get("rounds")
-    told = {
+    declared = {
         "persons": "Each record is somebody's own: a person with several needs person= and at_most=.",
         "workload": f"The workload, the tables that you need to be accurate, is {release.workload.spec!r} (workload=).",
         "mechanism": f"The mechanism is {release.provenance.algorithm}"
@@ -472,7 +472,7 @@ def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str,
         "register": "No register adds this release to others of the same table (register=).",
         "records": f"There are {release.n_records:,} records, by a number that is public or noisy (records=).",
     }
-    chosen = [sentence for argument, sentence in told.items() if by_default[argument]]
+    chosen = [sentence for argument, sentence in declared.items() if by_default[argument]]
     if release.domain.draft:
         chosen.append("The domain is a draft that was read off the data, which the guarantee does not cover (domain=).")
     ignored = ignored_in_words(release.domain)

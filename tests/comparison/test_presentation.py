@@ -14,7 +14,7 @@ from hedgerow.comparison import Comparison, Outcome
 from hedgerow.comparison.outcome import Setting
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.privacy import PureDP
-from hedgerow.report.curves import LOOKS, looks_of
+from hedgerow.report.curves import CURVE_STYLES, curve_styles
 from tests.report.test_report import Page
 
 HOSTILE = "<script>alert('&')</script> $x$"
@@ -43,9 +43,9 @@ def texts_of(drawing: str) -> set[str]:
 
 
 def test_every_named_mechanism_has_a_colour_a_marker_and_a_line_of_its_own() -> None:
-    assert set(names()) <= set(LOOKS)
+    assert set(names()) <= set(CURVE_STYLES)
     for part in ("colour", "marker", "dashes"):
-        assert len({getattr(look, part) for look in LOOKS.values()}) == len(LOOKS)
+        assert len({getattr(style, part) for style in CURVE_STYLES.values()}) == len(CURVE_STYLES)
 
 
 def test_a_bound_is_seen_with_one_budget_too() -> None:
@@ -68,22 +68,22 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("paper", ["#ffffff", "#15191e"])
 def test_every_colour_is_seen_on_white_and_on_dark_paper(paper: str) -> None:
-    looks = [*LOOKS.values(), *looks_of(["one", "two", "three", "four", "five", "six"]).values()]
-    assert all(contrast(look.colour, paper) >= 3.0 for look in looks)
+    styles = [*CURVE_STYLES.values(), *curve_styles(["one", "two", "three", "four", "five", "six"]).values()]
+    assert all(contrast(style.colour, paper) >= 3.0 for style in styles)
 
 
 def test_a_mechanism_looks_the_same_in_every_drawing() -> None:
-    alone = looks_of(["laplace"])["laplace"]
-    assert looks_of(["mwem", "pmw", "laplace"])["laplace"] == alone == LOOKS["laplace"]
-    variant = looks_of(["laplace", "laplace:by=query", "laplace (raw answers)"])
-    assert {(look.colour, look.marker) for look in variant.values()} == {(alone.colour, alone.marker)}
-    assert len({(look.filled, str(look.dashes)) for look in variant.values()}) == 3
+    alone = curve_styles(["laplace"])["laplace"]
+    assert curve_styles(["mwem", "pmw", "laplace"])["laplace"] == alone == CURVE_STYLES["laplace"]
+    variant = curve_styles(["laplace", "laplace:by=query", "laplace (raw answers)"])
+    assert {(style.colour, style.marker) for style in variant.values()} == {(alone.colour, alone.marker)}
+    assert len({(style.filled, str(style.dashes)) for style in variant.values()}) == 3
 
 
 def test_mechanisms_of_ones_own_are_told_apart() -> None:
-    found = looks_of(["one", "two", "three", "four", "five", "six"])
-    assert len({look.marker for look in found.values()}) == 6
-    assert not {look.marker for look in found.values()} & {look.marker for look in LOOKS.values()}
+    found = curve_styles(["one", "two", "three", "four", "five", "six"])
+    assert len({style.marker for style in found.values()}) == 6
+    assert not {style.marker for style in found.values()} & {style.marker for style in CURVE_STYLES.values()}
 
 
 def test_the_drawing_names_axes_units_mechanisms_references_and_the_label() -> None:

@@ -29,7 +29,7 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.privacy import Curator, Event, InterruptedLook, LedgerView, NoiseSource, RecordCount, SeededNoise
+from hedgerow.privacy import Curator, Event, InterruptedDraw, LedgerView, NoiseSource, RecordCount, SeededNoise
 from hedgerow.queries import Neighbours
 from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
@@ -240,7 +240,7 @@ def deltas_stay_within(events: Sequence[Event], thresholds: float) -> None:
 
 
 def is_to_be_drawn(event: Event) -> bool:
-    return event.mechanism != "public" and not event.earlier and not isinstance(event.question, InterruptedLook)
+    return event.mechanism != "public" and not event.earlier and not isinstance(event.question, InterruptedDraw)
 
 
 def _parts(call: Call, books: list[_Open]) -> list[Part]:

@@ -460,7 +460,7 @@ def one_noise_for_all_threads(patch: pytest.MonkeyPatch) -> None:
     def repeated(part: Callable[[int, int], Ints], length: int, threads: int) -> list[Ints]:
         return [part(0, length // threads)] * threads
 
-    patch.setattr(source_module, "in_parts", repeated)
+    patch.setattr(source_module, "in_slices", repeated)
 
 
 def first_of_many_answers_charged(patch: pytest.MonkeyPatch) -> None:

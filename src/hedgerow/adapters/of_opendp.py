@@ -139,8 +139,8 @@ def _times(steps: int, charge: float) -> float:
         >>> _times(3, 0.5), _times(3, 0.1)
         (1.5, 0.30000000000000004)
     """
-    found = steps * charge
-    return found if Fraction(found) >= steps * Fraction(charge) else math.nextafter(found, math.inf)
+    charged = steps * charge
+    return charged if Fraction(charged) >= steps * Fraction(charge) else math.nextafter(charged, math.inf)
 
 
 def _smoothed(steps: int, epsilon: float, delta: float) -> tuple[float, float]:

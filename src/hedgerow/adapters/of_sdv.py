@@ -117,7 +117,7 @@ class SDVSynthesizer:
         """
         import pandas as pd
 
-        known = [each.get_column_values() for each in conditions for _ in range(each.get_num_rows())]
+        known = [condition.get_column_values() for condition in conditions for _ in range(condition.get_num_rows())]
         kinds = dict.fromkeys(tuple(each) for each in known)
         parts = [self._completed(pd.DataFrame([each for each in known if tuple(each) == kind])) for kind in kinds]
         return self._told(pd.concat(parts, ignore_index=True))
@@ -154,12 +154,12 @@ class SDVSynthesizer:
     def __repr__(self) -> str:
         """The budget and the columns."""
         parameters = self._synthesizer.get_params()
-        told = [f"{name}={parameters[name]!r}" for name in ("epsilon", "delta") if parameters[name] is not None]
-        return f"SDVSynthesizer({', '.join(told)}, columns: {', '.join(self.domain.names)})"
+        settings = [f"{name}={parameters[name]!r}" for name in ("epsilon", "delta") if parameters[name] is not None]
+        return f"SDVSynthesizer({', '.join(settings)}, columns: {', '.join(self.domain.names)})"
 
     def _completed(self, known: pd.DataFrame) -> pd.DataFrame:
-        found: pd.DataFrame = self._synthesizer.sample(given=known)
-        return found
+        completed: pd.DataFrame = self._synthesizer.sample(given=known)
+        return completed
 
     def _told(self, frame: pd.DataFrame) -> Any:
         key = self._metadata.get("primary_key")
@@ -171,10 +171,10 @@ class SDVSynthesizer:
 
 def _one_table(metadata: Any, table: str | None) -> tuple[str, dict[str, Any]]:
     """The name of a table, and its metadata."""
-    found = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-    if "tables" not in found:
-        return table or "", dict(found)
-    tables = found["tables"]
+    described = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+    if "tables" not in described:
+        return table or "", dict(described)
+    tables = described["tables"]
     name = table or (next(iter(tables)) if len(tables) == 1 else "")
     if name not in tables:
         listed = ", ".join(map(repr, tables))

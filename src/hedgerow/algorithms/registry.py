@@ -101,14 +101,14 @@ class Entry:
         names = [field.name for field in fields(cast("Any", kind)) if field.init and field.name in parameters]
         values = {name: _restored(parameters[name]) for name in names}
         kept = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
-        found = kind(**kept)
-        told = found.parameters()
+        algorithm = kind(**kept)
+        told = algorithm.parameters()
         if lost := [name for name in names if told[name] != parameters[name]]:
             raise ConfigError(
                 f"the configuration of {self.algorithm} holds what a release does not tell: {', '.join(lost)}",
                 remedy="run the algorithm itself: hedgerow.simulate_errors(release, algorithm=...)",
             )
-        return found
+        return algorithm
 
     def _class(self) -> type[Algorithm]:
         configuration = self.configuration
@@ -183,7 +183,7 @@ ENTRIES = (
     ),
 )
 """The algorithms of this package, in the order in which they are listed."""
-NAMES = tuple(each.name for each in ENTRIES)
+NAMES = tuple(entry.name for entry in ENTRIES)
 """Names of the algorithms of this package; `names` adds those of plug-ins."""
 
 
@@ -231,7 +231,7 @@ def entry(name: str) -> Entry:
     if name not in known:
         remedy = f"the mechanisms are: {', '.join(known)}"
         raise ConfigError(f"there is no mechanism {name!r}{_hint(name, known)}", remedy=remedy)
-    return next((each for each in ENTRIES if each.name == name), None) or _plugged(name)
+    return next((entry for entry in ENTRIES if entry.name == name), None) or _plugged(name)
 
 
 def made_by(algorithm: str, parameters: Mapping[str, Any]) -> Algorithm:
@@ -249,13 +249,13 @@ def made_by(algorithm: str, parameters: Mapping[str, Any]) -> Algorithm:
         >>> made_by("IndependentNoise", IndependentNoise(by="query").parameters()).by
         'query'
     """
-    found = next((each for each in entries() if each.algorithm == algorithm), None)
-    if found is None:
+    listed = next((entry for entry in entries() if entry.algorithm == algorithm), None)
+    if listed is None:
         raise ConfigError(
             f"{algorithm} is no mechanism that makes a release in one run",
             remedy=f"take a release of one of these: {', '.join(names())}",
         )
-    return found.restore(parameters)
+    return listed.restore(parameters)
 
 
 @cache

@@ -89,10 +89,10 @@ def audit_files(
     wanted = None if delta is None else exact(delta)
     if wanted is not None and not 0 < wanted < 1:
         raise ValueError(f"delta must lie between 0 and 1, not {delta!r}")
-    found = [_of_file(read(path), wanted, key) for path in paths]
-    shares = [share for _, share in found if share is not None]
-    totals = totals_of(shares, wanted) if len(found) > 1 else []
-    return Audits(tuple(audit for audit, _ in found), tuple(totals))
+    audits = [_of_file(read(path), wanted, key) for path in paths]
+    shares = [share for _, share in audits if share is not None]
+    totals = totals_of(shares, wanted) if len(audits) > 1 else []
+    return Audits(tuple(audit for audit, _ in audits), tuple(totals))
 
 
 def _of_file(opened: Opened, delta: Fraction | None, key: VerifyingKey | None) -> tuple[Audit, Share | None]:
@@ -139,11 +139,11 @@ class _Checking:
         yield finding
         for name, check in self._checks():
             try:
-                found = check()
+                outcome = check()
             except _SHAPES as error:
-                found = _unfit(name, error)
-            if found is not None:
-                yield found
+                outcome = _unfit(name, error)
+            if outcome is not None:
+                yield outcome
 
     def _checks(self) -> Iterator[tuple[str, Callable[[], Finding | None]]]:
         entries, ledger = self._entries, self._ledger
@@ -200,8 +200,8 @@ class _Checking:
 
     def _check_total(self) -> Finding:
         relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
-        told = self._content.get("total") is not None
-        return check_total(self._entries, relation, released=told)
+        has_total = self._content.get("total") is not None
+        return check_total(self._entries, relation, released=has_total)
 
     def _check_measurements(self) -> Finding:
         measured = self._content["measurements"]
@@ -225,8 +225,8 @@ class _Checking:
     @property
     def _origin(self) -> Mapping[str, Any]:
         """The part of the file that names the source of noise."""
-        found: Mapping[str, Any] = self._content if self._opened.kind == "session" else self._content["provenance"]
-        return found
+        origin: Mapping[str, Any] = self._content if self._opened.kind == "session" else self._content["provenance"]
+        return origin
 
     def _second_opinion(self) -> Finding | None:
         inner = (self._budget or {}).get("inner", self._budget or {})

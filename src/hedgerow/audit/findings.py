@@ -96,7 +96,7 @@ def worst(severities: Iterable[Severity]) -> Severity:
         >>> worst([Severity.HOLDS, Severity.NOTE])
         <Severity.HOLDS: 'holds'>
     """
-    return max((each for each in severities if each is not Severity.NOTE), key=Severity.rank, default=Severity.HOLDS)
+    return max((s for s in severities if s is not Severity.NOTE), key=Severity.rank, default=Severity.HOLDS)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Audit:
     @property
     def verdict(self) -> Severity:
         """The worst finding."""
-        return worst(each.severity for each in self.findings)
+        return worst(finding.severity for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -131,5 +131,5 @@ class Audit:
             "kind": self.kind,
             "verdict": self.verdict.value,
             **self.facts,
-            "findings": [each.to_dict() for each in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
         }

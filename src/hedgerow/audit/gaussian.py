@@ -104,8 +104,8 @@ def epsilon_of_half_square(amount: Fraction, delta: Fraction) -> Fraction:
         enough = mu
         while _delta(mu, enough) > target:
             enough *= 2
-        found = _root(lambda epsilon: _delta(mu, epsilon) - target, Decimal(0), enough)
-        return Fraction(found * (1 + _ROUNDING))
+        root = _root(lambda epsilon: _delta(mu, epsilon) - target, Decimal(0), enough)
+        return Fraction(root * (1 + _ROUNDING))
 
 
 def _delta(mu: Decimal, epsilon: Decimal) -> Decimal:

@@ -43,7 +43,7 @@ def entries_of(ledger: Mapping[str, Any], relation: str | None) -> tuple[list[En
         >>> print(entries_of({"unit": "rho", "events": [{}]}, "replace")[1].details)
         ('event 1 does not have the fields of an event',)
     """
-    found: list[Entry] = []
+    entries: list[Entry] = []
     wrong: list[str] = []
     for number, mapping in enumerate(ledger["events"], start=1):
         try:
@@ -51,14 +51,14 @@ def entries_of(ledger: Mapping[str, Any], relation: str | None) -> tuple[list[En
         except (TypeError, ValueError, OverflowError) as error:
             wrong.append(str(error))
             continue
-        found.append(entry)
+        entries.append(entry)
         if entry.unit != ledger["unit"]:
             wrong.append(f"{entry.name}: is counted in {entry.unit}, the ledger in {ledger['unit']}")
-        if entry.neighbours != (relation or found[0].neighbours):
+        if entry.neighbours != (relation or entries[0].neighbours):
             wrong.append(f"{entry.name}: holds between tables that are neighbours by {entry.neighbours!r}")
     count = len(ledger["events"])
     text = f"{count:,} event{'' if count == 1 else 's'}, in one unit and under one neighbouring relation"
-    return found, gathered("ledger", wrong, [], text)
+    return entries, gathered("ledger", wrong, [], text)
 
 
 def check_charges(entries: Sequence[Entry]) -> Finding:
@@ -114,10 +114,10 @@ def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
     kept = exact(inner.get("thresholds", 0))
     delta, promised = exact(inner["delta"]) - kept, exact(inner["epsilon"])
-    found = epsilon_of(limit, unit, delta)
-    told = f"{unit} = {float(limit):.6g} is epsilon = {float(found):.6g} at delta = {float(delta):.3g}; "
+    epsilon = epsilon_of(limit, unit, delta)
+    told = f"{unit} = {float(limit):.6g} is epsilon = {float(epsilon):.6g} at delta = {float(delta):.3g}; "
     told += f"{float(promised):.6g} is promised"
-    return Finding("limit", Severity.HOLDS if found <= promised else Severity.FAILS, told)
+    return Finding("limit", Severity.HOLDS if epsilon <= promised else Severity.FAILS, told)
 
 
 def check_thresholds(
@@ -179,10 +179,10 @@ def head_of(ledger: Mapping[str, Any]) -> str:
 
 def check_head(ledger: Mapping[str, Any]) -> Finding:
     """Whether the chain over all events ends in the head that the file holds."""
-    found, stated = head_of(ledger), ledger.get("head")
-    if stated != found:
-        return Finding("hash chain", Severity.FAILS, f"the events lead to {found}, and the file holds {stated}")
-    return Finding("hash chain", Severity.HOLDS, f"the events lead to the head {found}")
+    head, stated = head_of(ledger), ledger.get("head")
+    if stated != head:
+        return Finding("hash chain", Severity.FAILS, f"the events lead to {head}, and the file holds {stated}")
+    return Finding("hash chain", Severity.HOLDS, f"the events lead to the head {head}")
 
 
 def budget_faults(budget: Mapping[str, Any]) -> str:

@@ -172,8 +172,8 @@ def _learns(entry: Entry, name: str) -> bool:
         return bool(question.fields["attribute"] == name)
     if question.kind != "query" or entry.label != LEARN:
         return False
-    told = question.fields or {"form": "marginal", "scope": [question.text]}
-    return (told["form"], told["scope"]) == ("marginal", [name])
+    target = question.fields or {"form": "marginal", "scope": [question.text]}
+    return (target["form"], target["scope"]) == ("marginal", [name])
 
 
 def check_types(domain: Mapping[str, Any]) -> Finding | None:
@@ -248,20 +248,22 @@ def check_sensitivities(
         families: The workload's families; none if there is no workload.
         bounds: Bounds of the queries that a session takes; None if there is no session.
     """
-    wrong, told = list[str](), 0
+    wrong, n_checked = list[str](), 0
     for entry in entries:
         least = _of_measured(entry, backed[entry.number]) if entry.number in backed else None
         if least is None:
             least = _of_target(entry, families, bounds)
         if least is None:
             continue
-        told += 1
+        n_checked += 1
         if entry.sensitivity**2 < least:
             stated, needed = f"{float(entry.sensitivity):.6g}", f"{math.sqrt(least):.6g}"
             wrong.append(f"{entry.name}: a sensitivity of {stated} is stated, at least {needed} is needed")
     noisy = sum(entry.mechanism != "public" for entry in entries)
-    rest = "; what the rest need is not in the file" if noisy > told else ""
-    return gathered("sensitivities", wrong, [], f"at least what their targets need, in {told:,} of {noisy:,}{rest}")
+    rest = "; what the rest need is not in the file" if noisy > n_checked else ""
+    return gathered(
+        "sensitivities", wrong, [], f"at least what their targets need, in {n_checked:,} of {noisy:,}{rest}"
+    )
 
 
 def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:

@@ -49,8 +49,8 @@ def check_versions(versions: Mapping[str, Any]) -> Finding:
         versions: unknown: 3 entries cannot be verified
     """
     missing = [f"{name}: no version" for name in ("hedgerow", "python", "numpy", "opendp") if name not in versions]
-    bad = [f"{name} {each}: {KNOWN_BAD[name, each]}" for name, each in versions.items() if (name, each) in KNOWN_BAD]
-    listed = ", ".join(f"{name} {each}" for name, each in versions.items())
+    bad = [f"{name} {v}: {KNOWN_BAD[name, v]}" for name, v in versions.items() if (name, v) in KNOWN_BAD]
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     return gathered("versions", bad, missing, f"{listed}; none is known to be bad")
 
 

@@ -79,13 +79,13 @@ def question_of(event: Mapping[str, Any]) -> Question:
             ...
         ValueError: it tells '19 of 36 queries and their complements', and is about 1 value
     """
-    found = _of_words(event) if "target" in event else _of_fields(event["question"])
-    kind, mechanism, values = _KINDS[found.kind], event["mechanism"], event["values"]
+    question = _of_words(event) if "target" in event else _of_fields(event["question"])
+    kind, mechanism, values = _KINDS[question.kind], event["mechanism"], event["values"]
     if mechanism not in kind.mechanisms:
-        raise ValueError(f"{mechanism!r} does not answer {found.text!r}")
+        raise ValueError(f"{mechanism!r} does not answer {question.text!r}")
     if values > 1 and not kind.many:
-        raise ValueError(f"{found.text!r} is one value, not {values}")
-    return found
+        raise ValueError(f"{question.text!r} is one value, not {values}")
+    return question
 
 
 def _of_fields(mapping: Any) -> Question:
@@ -111,8 +111,8 @@ def _text(kind: str, fields: Mapping[str, Any]) -> str:
     if kind != "query":
         return _KINDS[kind].words.format(**fields)
     names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
-    told = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
-    return str(told.get(fields["form"], fields["words"]))
+    texts = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
+    return str(texts.get(fields["form"], fields["words"]))
 
 
 # Format 2

@@ -87,7 +87,7 @@ def _read_export(file: Path, stream: IO[bytes]) -> Opened:
 def _read_archive(file: Path, stream: IO[bytes]) -> Opened:
     with zipfile.ZipFile(stream) as archive:
         names = archive.namelist()
-        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in archive.infolist()):
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in archive.infolist()):
             raise _strange(file, "a part is compressed by an unknown method")
         texts = [name for name in names if name in ("release.json", "session.json")]
         if len(texts) != 1 or len(set(names)) != len(names):
@@ -119,9 +119,9 @@ def _faults_of_arrays(archive: zipfile.ZipFile, head: Mapping[str, Any], text: s
         table = {f"{name}.npy": (entry["bytes"], entry["sha256"]) for name, entry in head["arrays"].items()}
     except _SHAPES:
         return [f"{text} does not list its arrays"]
-    found = {name: _measured(archive, name) for name in archive.namelist() if name != text}
-    faults = [f"{name} does not match its size or checksum" for name in found if table.get(name) != found[name]]
-    return faults + [f"{name} is missing" for name in table if name not in found]
+    measured = {name: _measured(archive, name) for name in archive.namelist() if name != text}
+    faults = [f"{name} does not match its size or checksum" for name in measured if table.get(name) != measured[name]]
+    return faults + [f"{name} is missing" for name in table if name not in measured]
 
 
 def _measured(archive: zipfile.ZipFile, name: str) -> tuple[int, str]:
@@ -135,19 +135,19 @@ def _measured(archive: zipfile.ZipFile, name: str) -> tuple[int, str]:
 
 def _parsed(file: Path, text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
+        parsed = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise _strange(file, f"its JSON cannot be read: {error}") from error
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise _strange(file, "its JSON is not an object")
-    return found
+    return parsed
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ValueError("a name occurs twice in one object")
-    return found
+    return mapping
 
 
 def _refuse(word: str) -> Never:

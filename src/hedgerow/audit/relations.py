@@ -39,7 +39,7 @@ _PERSONS = re.compile(r"([a-z-]+) of persons \((.+)\), at most ([1-9][0-9]*) rec
 _WEIGHT = re.compile(r"(.+?)(, each| of records) of weight \(([^()]+)\) up to ([1-9][0-9]*)", re.DOTALL)
 
 
-class _Parts(NamedTuple):
+class _RelationFields(NamedTuple):
     """The change, the column of persons and how many records of one count, the column of weights and the largest."""
 
     change: str
@@ -49,14 +49,14 @@ class _Parts(NamedTuple):
     largest: int = 1
 
 
-def _parts(relation: str) -> _Parts:
+def _fields_of(relation: str) -> _RelationFields:
     weighted = _WEIGHT.fullmatch(relation)
     text, joint, weight, largest = weighted.groups() if weighted else (relation, None, None, "1")
     matched = _PERSONS.fullmatch(text)
     change, column, most = matched.groups() if matched else (text, None, "1")
     if change not in _IN_WORDS or (weighted and (joint == ", each") != (column is not None)):
         raise ValueError(f"there is no neighbouring relation {relation!r}")
-    return _Parts(change, column, int(most), weight, int(largest))
+    return _RelationFields(change, column, int(most), weight, int(largest))
 
 
 def in_words(relation: str) -> str:
@@ -66,13 +66,13 @@ def in_words(relation: str) -> str:
         >>> in_words("add-remove")
         "one person's record is added or left out"
     """
-    change, column, most, weight, largest = _parts(relation)
+    change, column, most, weight, largest = _fields_of(relation)
     weighted = f" counts as often as its weight says (the column {weight!r}), at most {largest:,} times"
     if column is None:
         return _IN_WORDS[change] if weight is None else f"{_IN_WORDS[change]}, where a record{weighted}"
     counted = f"of whose records at most {most:,} count"
-    told = f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
-    return told if weight is None else f"{told}, and each{weighted}"
+    words = f"{_OF_PERSONS_IN_WORDS[change]}, where a person is a value of the column {column!r}, {counted}"
+    return words if weight is None else f"{words}, and each{weighted}"
 
 
 def of_whole_tables(relation: str) -> str:
@@ -82,7 +82,7 @@ def of_whole_tables(relation: str) -> str:
         >>> of_whole_tables("replace-then-filter"), of_whole_tables("add-remove of persons (id), at most 5 records")
         ('replace', 'add-remove of persons (id)')
     """
-    change, column, *_ = _parts(relation)
+    change, column, *_ = _fields_of(relation)
     whole = REPLACE if change == REPLACE_FILTERED else change
     return whole if column is None else f"{whole} of persons ({column})"
 
@@ -94,7 +94,7 @@ def is_public(relation: str) -> bool:
         >>> is_public("replace"), is_public("replace of persons (id), at most 2 records")
         (True, False)
     """
-    change, _, most, weight, _ = _parts(relation)
+    change, _, most, weight, _ = _fields_of(relation)
     return change == REPLACE and most == 1 and weight is None
 
 
@@ -107,7 +107,7 @@ def records_of_person(relation: str) -> int:
         >>> records_of_person("add-remove of records of weight (w) up to 40")
         40
     """
-    parts = _parts(relation)
+    parts = _fields_of(relation)
     return parts.most * parts.largest
 
 
@@ -133,7 +133,7 @@ def check_relation(relation: object) -> str:
     """
     if not isinstance(relation, str):
         raise ValueError(f"there is no neighbouring relation {relation!r}")
-    _parts(relation)
+    _fields_of(relation)
     return relation
 
 
@@ -144,7 +144,7 @@ def squared_of_marginal(relation: str, *, gaussian: bool) -> Fraction:
         >>> squared_of_marginal("replace", gaussian=True)
         Fraction(2, 1)
     """
-    if _parts(relation).change == ADD_REMOVE:
+    if _fields_of(relation).change == ADD_REMOVE:
         return squared_of_persons(relation)
     return (2 if gaussian else 4) * squared_of_persons(relation)
 
@@ -160,7 +160,7 @@ def squared_of_width(relation: str, *, counts: bool) -> Fraction:
         >>> squared_of_width("add-remove", counts=False), squared_of_width("replace", counts=False)
         (Fraction(1, 4), Fraction(1, 1))
     """
-    halved = _parts(relation).change == ADD_REMOVE and not counts
+    halved = _fields_of(relation).change == ADD_REMOVE and not counts
     return squared_of_persons(relation) / (4 if halved else 1)
 
 
@@ -172,6 +172,6 @@ def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
         [Fraction(1, 1), Fraction(4, 1)]
     """
     one, other = max(-low, high), high - low
-    if _parts(relation).change != ADD_REMOVE:
+    if _fields_of(relation).change != ADD_REMOVE:
         one = other if is_public(relation) else max(one, other)
     return one * one * squared_of_persons(relation)

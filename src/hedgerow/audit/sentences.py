@@ -35,7 +35,7 @@ def sentence_of(budget: Mapping[str, Any], limit: float, *, nearest: bool = Fals
     match budget["kind"]:
         case "pure":
             epsilon = budget["epsilon"]
-            told = f"{_factor(epsilon, figure)} (pure differential privacy with epsilon = {figure(epsilon, 6)})"
+            words = f"{_factor(epsilon, figure)} (pure differential privacy with epsilon = {figure(epsilon, 6)})"
         case "zcdp":
             rho = figure(budget["rho"], 6)
             return (
@@ -50,21 +50,21 @@ def sentence_of(budget: Mapping[str, Any], limit: float, *, nearest: bool = Fals
             )
         case "approximate":
             epsilon, delta = budget["epsilon"], figure(budget["delta"], 3)
-            told = f"{_factor(epsilon, figure)}, apart from a probability of at most {delta} (differential "
-            told += f"privacy with epsilon = {figure(epsilon, 6)} and delta = {delta}, accounted as "
+            words = f"{_factor(epsilon, figure)}, apart from a probability of at most {delta} (differential "
+            words += f"privacy with epsilon = {figure(epsilon, 6)} and delta = {delta}, accounted as "
             kept = budget.get("thresholds")
             apart = f", and {figure(kept, 3)} of delta kept for thresholds" if kept else ""
-            told += f"{_accounted(budget, limit, figure)}{apart})"
+            words += f"{_accounted(budget, limit, figure)}{apart})"
         case "subsampled":
             epsilon, failure = of_a_sample(budget, limit)
             delta = figure(failure, 3)
             apart = f", apart from a probability of at most {delta}" if failure else ""
-            told = f"{_factor(epsilon, figure)}{apart} (differential privacy with epsilon = {figure(epsilon, 6)} and "
-            told += f"delta = {delta}, amplified by a secret sample of {budget['sampled']:,} of "
-            told += f"{budget['population']:,} records)"
+            words = f"{_factor(epsilon, figure)}{apart} (differential privacy with epsilon = {figure(epsilon, 6)} and "
+            words += f"delta = {delta}, amplified by a secret sample of {budget['sampled']:,} of "
+            words += f"{budget['population']:,} records)"
         case kind:
             raise ValueError(f"there is no budget of the kind {kind!r}")
-    return f"When {relation}, the probability of any outcome of this release changes by a factor of at most {told}."
+    return f"When {relation}, the probability of any outcome of this release changes by a factor of at most {words}."
 
 
 def _accounted(budget: Mapping[str, Any], limit: float, figure: Figure) -> str:
@@ -218,5 +218,5 @@ def _above(number: Fraction, digits: int) -> str:
 
 def _exponent(number: Fraction) -> int:
     """The power of ten that its first digit stands for."""
-    found = len(str(number.numerator)) - len(str(number.denominator))
-    return found if number >= Fraction(10) ** found else found - 1
+    exponent = len(str(number.numerator)) - len(str(number.denominator))
+    return exponent if number >= Fraction(10) ** exponent else exponent - 1

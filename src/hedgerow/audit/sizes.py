@@ -82,7 +82,7 @@ def _place(bound: object, step: object) -> Fraction:
 
 
 def _steps(seconds: int, step: object) -> Fraction:
-    found = _STEP.fullmatch("1d" if step is None else str(step))
-    if found is None:
+    match = _STEP.fullmatch("1d" if step is None else str(step))
+    if match is None:
         raise ValueError(f"a step of {step!r}")
-    return Fraction(seconds, int(found[1]) * _SECONDS[found[2]])
+    return Fraction(seconds, int(match[1]) * _SECONDS[match[2]])

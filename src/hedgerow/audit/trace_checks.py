@@ -53,9 +53,9 @@ def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[st
         wrong.append(f"{content['tests']:,} tests are told, and no sparse vector is paid for")
     if content["tests"] < content["known"]:
         wrong.append(f"{content['known']:,} answers are known, from {content['tests']:,} tests")
-    told = content["total_noise"]
+    noise = content["total_noise"]
     noises = [(entry.mechanism, entry.scale) for entry in entries if entry.asks("records")]
-    if told is not None and (f"discrete {told['kind'].capitalize()}", exact(told["scale"])) not in noises:
+    if noise is not None and (f"discrete {noise['kind'].capitalize()}", exact(noise["scale"])) not in noises:
         wrong.append("the number of records: no event pays for its noise")
     left = 0
     if watch is not None:

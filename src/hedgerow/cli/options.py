@@ -322,12 +322,12 @@ class RowOptions(Options):
             raise typer.BadParameter(
                 "--weight and --largest-weight go together: how often a record counts, and at most"
             )
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        if found.pop("columns") is not None:
-            found["extra_columns"] = "ignore"
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if values.pop("columns") is not None:
+            values["extra_columns"] = "ignore"
         if self.violations is not None:
-            found["violations"] = self.violations.value
-        return {name: value for name, value in found.items() if value is not None and value is not False}
+            values["violations"] = self.violations.value
+        return {name: value for name, value in values.items() if value is not None and value is not False}
 
     def reading(self, *, show_values: bool = False) -> ReadOptions:
         """How the table is read.
@@ -420,15 +420,15 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     """
     parameters, groups = list[inspect.Parameter](), dict[str, Any]()
     hints = get_type_hints(command, include_extras=True)
-    for each in inspect.signature(command).parameters.values():
-        kind = _OutputOptions if hints[each.name] is Output else hints[each.name]
+    for parameter in inspect.signature(command).parameters.values():
+        kind = _OutputOptions if hints[parameter.name] is Output else hints[parameter.name]
         if not (isinstance(kind, type) and issubclass(kind, Options)):
-            parameters.append(each.replace(annotation=kind))
+            parameters.append(parameter.replace(annotation=kind))
             continue
-        groups[each.name], inner = kind, get_type_hints(kind, include_extras=True)
+        groups[parameter.name], inner = kind, get_type_hints(kind, include_extras=True)
         parameters += [
-            inspect.Parameter(one.name, each.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
-            for one in fields(groups[each.name])
+            inspect.Parameter(one.name, parameter.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
+            for one in fields(groups[parameter.name])
         ]
 
     if "ctx" not in hints:
@@ -437,13 +437,13 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in groups.items():
-            found = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
-            given[name] = found.prepared(given["ctx"]) if isinstance(found, _OutputOptions) else found
+            group = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            given[name] = group.prepared(given["ctx"]) if isinstance(group, _OutputOptions) else group
         if "ctx" not in hints:
             del given["ctx"]
         command(**given)
 
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     cast("Any", called).__signature__ = inspect.Signature(parameters)
     return called
 
@@ -472,14 +472,14 @@ def split_names(text: str | None) -> list[str] | None:
     """
     if text is None:
         return None
-    found, place = list[str](), 0
+    names, place = list[str](), 0
     while place < len(text):
         field = _LISTED.match(text, place)
         if field is None:
             raise typer.BadParameter(f'{text[place:]!r} is no list of names, as in: age,"birth, region",sex')
-        found.append((field[1] or "").replace('""', '"') or field[2] or "")
+        names.append((field[1] or "").replace('""', '"') or field[2] or "")
         place = field.end()
-    return [name for name in found if name]
+    return [name for name in names if name]
 
 
 def joined_names(names: Iterable[str]) -> str:
@@ -657,8 +657,8 @@ def between(relation: Relation | None, persons: Persons | None, *, filtered: boo
         >>> between(Relation.REPLACE, None, filtered=True).value
         'replace-then-filter'
     """
-    found = Neighbours.of((relation or Relation.ADD_REMOVE).value).between(persons)
-    return found.filtered if filtered else found
+    neighbours = Neighbours.of((relation or Relation.ADD_REMOVE).value).between(persons)
+    return neighbours.filtered if filtered else neighbours
 
 
 def budget_of(
@@ -676,14 +676,14 @@ def budget_of(
     """
     from hedgerow.privacy import GDP
 
-    found = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
+    budget = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
     if mu is not None:
-        if found is not None:
+        if budget is not None:
             raise typer.BadParameter("give either --mu, --rho, or --epsilon with or without --delta")
         return GDP(mu, neighbours)
-    if found is None:
+    if budget is None:
         raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, --rho, or --mu")
-    return found
+    return budget
 
 
 def limit_of(
@@ -707,12 +707,12 @@ def limit_of(
     """
     from hedgerow.privacy import ApproxDP
 
-    found = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
+    limit = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
     if thresholds is None:
-        return found
-    if not isinstance(found, ApproxDP):
+        return limit
+    if not isinstance(limit, ApproxDP):
         raise typer.BadParameter("--limit-thresholds is a part of --limit-delta: name it, and --limit")
-    return replace(found, thresholds=thresholds)
+    return replace(limit, thresholds=thresholds)
 
 
 def _amount_of(
@@ -750,10 +750,10 @@ def warn_of_domain(output: Output, domain: Domain) -> None:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> warn_of_domain(Output(), Domain([IntegerRange("age", 0, 99)]))
     """
-    from hedgerow.domain import doubts_of
+    from hedgerow.domain import domain_warnings
 
-    for doubt in doubts_of(domain):
-        output.warn(doubt)
+    for warning in domain_warnings(domain):
+        output.warn(warning)
 
 
 def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
@@ -805,7 +805,7 @@ def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--p
     Raises:
         ConfigError: It is one of the files that the private table is read from.
     """
-    if public is not None and public.exists() and any(each.exists() and public.samefile(each) for each in inputs):
+    if public is not None and public.exists() and any(path.exists() and public.samefile(path) for path in inputs):
         remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
         raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
 

@@ -36,10 +36,10 @@ def signing_key(output: Output, path: Path | None) -> SigningKey | None:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        found = SigningKey.read(path)
+        key = SigningKey.read(path)
     for warning in caught:
         output.warn(str(warning.message))
-    return found
+    return key
 
 
 _LONG = 600.0

@@ -93,8 +93,8 @@ class StorePlace:
             return
         if not anchor.path.exists() and store.people():
             output.warn(_BEGUN.format(anchor=anchor.path))
-        for each in hold_to(store, anchor, accept=self.accept_older).sentences():
-            output.warn(_ACCEPTED.format(what=each))
+        for sentence in hold_to(store, anchor, accept=self.accept_older).sentences():
+            output.warn(_ACCEPTED.format(what=sentence))
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Questions:
                 conditions.append(text)
                 query = parse_predicate(text, domain)
                 conjunctions += [query] if isinstance(query, Conjunction) else []
-        scopes = dict.fromkeys(scope for each in statements.values() for scope in each.scopes if scope)
+        scopes = dict.fromkeys(scope for statement in statements.values() for scope in statement.scopes if scope)
         parts = [Workload.conjunctions(domain, conjunctions)] if conjunctions else []
         parts += [Workload.marginals(domain, cliques=scopes)] if scopes else []
         workload = parts[0] + parts[1] if len(parts) == 2 else next(iter(parts), None)

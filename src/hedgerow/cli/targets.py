@@ -79,13 +79,13 @@ class Wish:
             predictors = []
         own = self._predictor(shown, mechanism, algorithm, workload, total)
         if left is not None:
-            predictors = [_AfterLearning(each, left) for each in predictors]
+            predictors = [_AfterLearning(predictor, left) for predictor in predictors]
             own = own and _AfterLearning(own, left)
         with shown.busy("looking for the smallest budget"):
-            found = [solve(each, self.target, self.budget_of) for each in predictors]
+            solutions = [solve(predictor, self.target, self.budget_of) for predictor in predictors]
             asked = None if own is None else solve(own, self.target, self.budget_of)
-        found.sort(key=lambda each: float("inf") if each.budget is None else each.budget.limit)
-        return Answers(self, mechanism, asked, tuple(found))
+        solutions.sort(key=lambda each: float("inf") if each.budget is None else each.budget.limit)
+        return Answers(self, mechanism, asked, tuple(solutions))
 
     def _predictor(
         self, shown: Output, mechanism: str, algorithm: Algorithm, workload: Workload, total: float
@@ -171,9 +171,9 @@ class Answers:
         Raises:
             ConfigError: Nothing predicts an error, or no budget reaches the target.
         """
-        found = [each.budget for each in (self.own, *self.fixed) if each is not None and each.budget is not None]
-        if found:
-            return found[0]
+        budgets = [each.budget for each in (self.own, *self.fixed) if each is not None and each.budget is not None]
+        if budgets:
+            return budgets[0]
         if self.own is None and not self.fixed:
             raise ConfigError(
                 f"nothing predicts the errors of {self.mechanism} here",
@@ -218,8 +218,8 @@ _BASES = {
 
 
 def _amount_of(budget: Budget, amount: Amount) -> float:
-    told = budget.to_dict()
-    return float(told[amount.value])
+    fields = budget.to_dict()
+    return float(fields[amount.value])
 
 
 def _wanted(target: Target) -> str:

@@ -92,7 +92,7 @@ def _table(sizes: tuple[int, ...]) -> Table:
 
     domain = Domain(IntegerRange(name, 0, size - 1) for name, size in zip("abcdefghijkl", sizes, strict=False))
     draw = generator(0)
-    columns = [pa.array(draw.integers(0, each.size, _ROWS)) for each in domain]
+    columns = [pa.array(draw.integers(0, attribute.size, _ROWS)) for attribute in domain]
     return read_table(pa.table(columns, names=list(domain.names)), domain)
 
 

@@ -48,7 +48,7 @@ class Yardstick:
         self._source = source
         self._single = workload.by_query()
         self._halves = np.concatenate(
-            [np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families]
+            [np.full(family.n_candidates, 0.5 if family.whole else 1.0) for family in workload.families]
         )
         cells = Workload.marginals(workload.domain, 1).by_query()
         counted = exact_errors(source, cells, np.zeros(cells.n_queries))  # the errors of 0 are the counts

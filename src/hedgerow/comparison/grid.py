@@ -113,7 +113,7 @@ def compare(
     named = _named(algorithms)
     if isinstance(budgets, Budget):
         raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
-    given = (budget_for(each, source) for each in budgets)
+    given = (budget_for(budget, source) for budget in budgets)
     grid = Grid(source, workload, tuple(given), named, repeats, seed)
     journal = journal_of(path, grid.setting, resume=resume)
     for step in grid.steps(journal.known):

@@ -112,8 +112,8 @@ def journal_of(path: str | os.PathLike[str] | None, setting: Setting, *, resume:
         ConfigError: The file holds something else, or outcomes of another setting.
     """
     target = None if path is None else Path(path)
-    found = read_outcomes(target, setting) if resume and target is not None and target.exists() else {}
-    known = {key: outcome for key, outcome in found.items() if outcome.ran}
+    outcomes = read_outcomes(target, setting) if resume and target is not None and target.exists() else {}
+    known = {key: outcome for key, outcome in outcomes.items() if outcome.ran}
     return Journal(target, COLUMNS, lambda _, outcome: rows_of(outcome, setting), known)
 
 
@@ -181,8 +181,8 @@ def read_outcomes(path: Path, setting: Setting) -> dict[Key, Outcome]:
             groups.setdefault((row["mechanism"], budget, int(row["repeat"])), []).append(row)
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged: {error}", remedy="name another file") from error
-    found = {key: _outcome(key, rows) for key, rows in groups.items()}
-    return {key: outcome for key, outcome in found.items() if outcome is not None}
+    outcomes = {key: _outcome(key, rows) for key, rows in groups.items()}
+    return {key: outcome for key, outcome in outcomes.items() if outcome is not None}
 
 
 def _check_setting(path: Path, row: Row, setting: Setting) -> None:

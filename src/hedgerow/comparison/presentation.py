@@ -41,7 +41,7 @@ def title_of(comparison: Comparison) -> str:
 
 def runs_text(comparison: Comparison) -> str:
     """Number of runs that an average is of, as text."""
-    runs = {each.runs for each in comparison.summaries if each.runs} or {0}
+    runs = {summary.runs for summary in comparison.summaries if summary.runs} or {0}
     few, most = min(runs), max(runs)
     return f"{few} to {most} runs" if few < most else f"{most} run{'' if most == 1 else 's'}"
 
@@ -53,10 +53,10 @@ def headings_of(comparison: Comparison) -> list[str]:
 
 def rows_of(comparison: Comparison) -> list[list[str]]:
     """One row for every mechanism, and one for every guess that needs none."""
-    found = {(each.mechanism, each.budget, each.metric): each for each in comparison.summaries}
+    summary_of = {(summary.mechanism, summary.budget, summary.metric): summary for summary in comparison.summaries}
     rows = []
-    for name in dict.fromkeys(each.mechanism for each in comparison.summaries):
-        pairs = [(found.get((name, b, MEAN)), found.get((name, b, LARGEST))) for b in comparison.budgets]
+    for name in dict.fromkeys(summary.mechanism for summary in comparison.summaries):
+        pairs = [(summary_of.get((name, b, MEAN)), summary_of.get((name, b, LARGEST))) for b in comparison.budgets]
         times = [each.seconds for each, _ in pairs if each is not None and each.runs]
         rows.append([name, *(_cell(*pair) for pair in pairs), _seconds(times)])
     for name, errors in comparison.references.items():
@@ -68,9 +68,9 @@ def rows_of(comparison: Comparison) -> list[list[str]]:
 def notes_of(comparison: Comparison) -> list[str]:
     """The reasons why some mechanisms could not run, each once."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for each in comparison.summaries:
-        if not each.runs:
-            reasons.setdefault((each.mechanism, each.reason), []).append(amount_text(each.budget))
+    for summary in comparison.summaries:
+        if not summary.runs:
+            reasons.setdefault((summary.mechanism, summary.reason), []).append(amount_text(summary.budget))
     return [f"{name} did not run with {', '.join(where)}: {reason}" for (name, reason), where in reasons.items()]
 
 
@@ -133,7 +133,7 @@ def _noise(setting: Setting) -> str:
 
 
 def _runs(comparison: Comparison) -> str:
-    most = max(each.runs for each in comparison.summaries)
+    most = max(summary.runs for summary in comparison.summaries)
     band = "band: 95% for the average of" if most >= _FEWEST_RUNS else "average of"
     return f"{band} {runs_text(comparison)}"
 
@@ -155,13 +155,13 @@ def _bounds(comparison: Comparison) -> list[Point]:
     from hedgerow.report import Point
 
     asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
-    found = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
-    return [Point(amount, bound, bound, bound) for amount, bound in found]
+    points = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
+    return [Point(amount, bound, bound, bound) for amount, bound in points]
 
 
 def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
     from hedgerow.report import Point
 
-    found = [each for each in comparison.summaries if (each.mechanism, each.metric) == (name, metric) and each.runs]
-    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in found]
-    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(found, ends, strict=True)]
+    summaries = [s for s in comparison.summaries if (s.mechanism, s.metric) == (name, metric) and s.runs]
+    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in summaries]
+    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(summaries, ends, strict=True)]

@@ -93,13 +93,13 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Averages over the runs, for notebooks, labelled as they must be."""
-        found = self.summaries
+        summaries = self.summaries
         rows = (
             (each.mechanism, f"{amount_of(each.budget):.4g}", each.metric, f"{each.mean:.4g}", each.reason)
-            for each in found
+            for each in summaries
         )
         headings = ("mechanism", "budget", "error", "mean", "remark")
-        return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(found) - MOST_ROWS)
+        return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(summaries) - MOST_ROWS)
 
     @property
     def budgets(self) -> list[Budget]:
@@ -109,7 +109,7 @@ class Comparison:
     @property
     def series(self) -> list[str]:
         """Names of the mechanisms that ran, raw answers beside what was fitted to them."""
-        return list(dict.fromkeys(each.mechanism for each in self.summaries if each.runs))
+        return list(dict.fromkeys(summary.mechanism for summary in self.summaries if summary.runs))
 
     @cached_property
     def summaries(self) -> list[Summary]:
@@ -118,9 +118,9 @@ class Comparison:
         return [row for name in names for budget in self.budgets for row in self._summarised(name, budget)]
 
     def _summarised(self, name: str, budget: Budget) -> list[Summary]:
-        runs = [each for each in self.outcomes if (each.mechanism, each.budget) == (name, budget)]
-        models = [(each.errors, each.seconds) for each in runs if each.ran]
-        raw = [(each.raw, each.seconds) for each in runs if each.raw is not None]
+        runs = [outcome for outcome in self.outcomes if (outcome.mechanism, outcome.budget) == (name, budget)]
+        models = [(run.errors, run.seconds) for run in runs if run.ran]
+        raw = [(run.raw, run.seconds) for run in runs if run.raw is not None]
         if models:
             return [*_averages(name, budget, models), *_averages(f"{name}{RAW_SUFFIX}", budget, raw)]
         reason = runs[0].reason if runs else "not run yet"
@@ -206,7 +206,7 @@ class Comparison:
         return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]
 
     def _summary_rows(self) -> list[dict[str, Any]]:
-        return [*(self._summary_row(each) for each in self.summaries), *self._reference_rows()]
+        return [*(self._summary_row(summary) for summary in self.summaries), *self._reference_rows()]
 
     def _summary_row(self, each: Summary) -> dict[str, Any]:
         return {
@@ -257,8 +257,8 @@ def _averages(name: str, budget: Budget, runs: Sequence[tuple[Mapping[str, float
     if not runs:
         return []
     seconds = math.fsum(time for _, time in runs) / len(runs)
-    found = ((metric, [errors[metric] for errors, _ in runs]) for metric in METRICS)
-    return [Summary(name, budget, metric, len(runs), *interval(values), seconds) for metric, values in found]
+    averages = ((metric, [errors[metric] for errors, _ in runs]) for metric in METRICS)
+    return [Summary(name, budget, metric, len(runs), *interval(values), seconds) for metric, values in averages]
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:

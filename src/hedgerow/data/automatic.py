@@ -230,8 +230,8 @@ def _of_times(name: str, bounds: Bounds | None, step: str = _STEP, **options: st
 
 def _last(step: str) -> str:
     """The time of the last step of a day."""
-    found = re.fullmatch(r"(\d{1,5})(s|min|h)", step)
-    seconds = int(found[1]) * {"s": 1, "min": 60, "h": 3600}[found[2]] if found else 60
+    match = re.fullmatch(r"(\d{1,5})(s|min|h)", step)
+    seconds = int(match[1]) * {"s": 1, "min": 60, "h": 3600}[match[2]] if match else 60
     last = datetime(2000, 1, 2) - timedelta(seconds=seconds)
     return last.time().isoformat("seconds" if seconds % 60 else "minutes")
 
@@ -243,7 +243,7 @@ def _of_clocks(name: str, bounds: Bounds | None, step: str = _STEP, **options: s
 def _on_a_scale(name: str, bounds: Bounds | None, **options: str) -> dict[str, Any]:
     low, high = bounds or ("", "")
     return _learning(
-        name, {"min": low, "max": high, "missing": True, **{key: each for key, each in options.items() if each}}
+        name, {"min": low, "max": high, "missing": True, **{key: option for key, option in options.items() if option}}
     )
 
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.data.column_summary import Summary
 from hedgerow.data.proposals import json_text, numbers_of, proposed
 from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_place, open_table
-from hedgerow.data.summaries import Summary
 from hedgerow.domain import (
     Attribute,
     Categorical,

@@ -118,14 +118,14 @@ def read_labels(
     if frame is not None:
         from hedgerow.data.scanning.spark import readers_of_distinct
 
-        found: dict[str, list[str]] = {}
+        labels: dict[str, list[str]] = {}
         stored = is_stored_in_spark(source)
         for name, reader in readers_of_distinct(frame, list(rules), options.where, declared=stored).items():
-            found |= labels_of(reader, {name: rules[name]})
+            labels |= labels_of(reader, {name: rules[name]})
     else:
         placed = isinstance(source, str | os.PathLike)
-        found = labels_of(open_place(source, options.where) if placed else open_table(source), rules)
-    domain = wanted.labelled(found)
+        labels = labels_of(open_place(source, options.where) if placed else open_table(source), rules)
+    domain = wanted.labelled(labels)
     if frame is None and not isinstance(source, str | os.PathLike):
         return Labels(read_with(source, domain, options), tuple(rules))
     table = scan_with(source, domain, options)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.options import ReadOptions, Violations
-from hedgerow.data.reading import Coding, Part, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
+from hedgerow.data.reading import CodedRows, Coding, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
 from hedgerow.data.reading.persons import Keys
 from hedgerow.data.reading.rules import RuleLog
 from hedgerow.data.table import Table
@@ -108,20 +108,20 @@ def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reade
     return reader, select_columns(reader, domain, options)
 
 
-def _together(parts: Sequence[Part], coding: Coding) -> Part:
+def _together(parts: Sequence[CodedRows], coding: Coding) -> CodedRows:
     columns: list[Codes] = [np.concatenate(each) for each in zip(*(part.codes for part in parts), strict=True)]
     keys = [_keys(part) for part in parts]
     empty = [np.empty(0, dtype=np.uint8) for _ in coding.domain]
-    return Part(columns or empty, None, np.concatenate(keys) if keys else np.empty((0, 2), dtype=np.uint64))
+    return CodedRows(columns or empty, None, np.concatenate(keys) if keys else np.empty((0, 2), dtype=np.uint64))
 
 
-def _keys(part: Part) -> Keys:
+def _keys(part: CodedRows) -> Keys:
     if part.persons is None:
         raise KeyColumnError("a table was read without its key")
     return part.persons
 
 
-def _homes_of(homes: Part, people: Part, key: str, *, strict: bool) -> Ints:
+def _homes_of(homes: CodedRows, people: CodedRows, key: str, *, strict: bool) -> Ints:
     """The place of each child's parent; -1 where it is not there, and may have been left out.
 
     Raises:

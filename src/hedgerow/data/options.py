@@ -71,7 +71,7 @@ class ReadOptions:
             >>> ReadOptions.from_mapping({"place": "people.csv", "coded": True}) == ReadOptions(coded=True)
             True
         """
-        return cls(**{each.name: found for each in fields(cls) if (found := described.get(each.name)) is not None})
+        return cls(**{field.name: found for field in fields(cls) if (found := described.get(field.name)) is not None})
 
     @property
     def persons(self) -> Persons | None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from hedgerow.data.column_summary import TRACKED, Summary
 from hedgerow.data.kinds import decimal_options
-from hedgerow.data.summaries import TRACKED, Summary
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
@@ -148,7 +148,7 @@ def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int) -> Propo
 
 def _label_hints(values: list[str]) -> list[str]:
     """Synonyms and levels that labels look like."""
-    short = {text: [each for each in values if _abbreviates(text, each)] for text in values if len(text) <= 3}
+    short = {text: [value for value in values if _abbreviates(text, value)] for text in values if len(text) <= 3}
     synonyms = {text: longer[0] for text, longer in short.items() if len(longer) == 1}
     hints = [f"synonyms: {json_text(synonyms)} (and take these out of the values)"] if synonyms else []
     if len(values) > _BINS and all(map(_CODE.fullmatch, values)):
@@ -164,8 +164,8 @@ def _about_dates(options: dict[str, Any], *, several: bool) -> str:
     first = options["min"] if "min" in options else options["edges"][0]
     kind = "Durations" if "P" in first else "Times of day" if "-" not in first else "Times" if "T" in first else "Dates"
     bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
-    doubt = " Another format fits all cells too: are day and month where it says?" if several else ""
-    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{doubt}"
+    format_question = " Another format fits all cells too: are day and month where it says?" if several else ""
+    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{format_question}"
 
 
 _SINGLE = "has a single value; leave it out, or list all values that could occur."
@@ -280,12 +280,12 @@ def _is_step(number: float, step: float) -> bool:
 def _points(summary: Summary) -> dict[str, Any]:
     """Values that many rows hold, to have bins of their own."""
     if summary.counts is None:
-        found = [0] if summary.zeros > _HEAPED * summary.rows else []
+        points = [0] if summary.zeros > _HEAPED * summary.rows else []
     else:
         least = max(_RARE, _HEAPED * summary.rows)
         heaped = (text for text, count in summary.counts.items() if count > least)
-        found = sorted(plain_number(float(text)) for text in heaped)
-    return {"points": found} if found else {}
+        points = sorted(plain_number(float(text)) for text in heaped)
+    return {"points": points} if points else {}
 
 
 def plain_number(number: float) -> Any:

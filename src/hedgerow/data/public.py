@@ -49,7 +49,7 @@ def read_public(
     reader = open_table(source)
     shared = [
         name
-        for name in (*declared.names, *(each.name for each in declared.derived_columns))
+        for name in (*declared.names, *(derived_column.name for derived_column in declared.derived_columns))
         if _needed(name, declared, coded=coded) <= {*reader.names}
     ]
     if not shared:
@@ -63,10 +63,10 @@ def read_public(
 
 def _needed(name: str, domain: Domain, *, coded: bool) -> set[str]:
     """Columns that a column is read from: of a duration between two columns these, and itself if the data have it."""
-    found = {name}
+    needed = {name}
     for span in domain.spans:
         if span.length == name and coded:
-            found = {span.start, name}
+            needed = {span.start, name}
         elif span.length == name:
-            found = {span.start, span.end, *([name] if span.column else [])}
-    return found
+            needed = {span.start, span.end, *([name] if span.column else [])}
+    return needed

@@ -16,8 +16,8 @@ from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjun
 from hedgerow.data.options import ExtraColumns, ReadOptions, Violations, check_violations
 from hedgerow.data.reading import (
     BROKEN_REMEDY,
+    CodedRows,
     Coding,
-    Part,
     Reader,
     Rule,
     bounded,
@@ -304,7 +304,7 @@ def gathered(reader: Reader, coding: Coding) -> Table:
     return joined(encoded(reader, coding), coding, filtered=reader.filtered, rows=reader.n_rows or 0)
 
 
-def joined(parts: Iterable[Part], coding: Coding, *, filtered: bool = False, rows: int = 0) -> Table:
+def joined(parts: Iterable[CodedRows], coding: Coding, *, filtered: bool = False, rows: int = 0) -> Table:
     """Batches as one table, each of them held no longer than it takes to copy it.
 
     Args:

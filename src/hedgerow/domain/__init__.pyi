@@ -10,6 +10,7 @@ from .attribute import (
 )
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
+from .column_warnings import domain_warnings as domain_warnings
 from .conditions.code_set import CodeSet as CodeSet
 from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint
@@ -18,8 +19,18 @@ from .derived import (
     Derived as Derived,
     width_level as width_level,
 )
+from .description import (
+    DRAFT_ACCEPTED as DRAFT_ACCEPTED,
+    TYPES_TRUSTED as TYPES_TRUSTED,
+    attribute_in_words as attribute_in_words,
+    caveats_in_words as caveats_in_words,
+    cells_in_words as cells_in_words,
+    columns_in_words as columns_in_words,
+    ignored_in_words as ignored_in_words,
+    levels_in_words as levels_in_words,
+    spellings_in_words as spellings_in_words,
+)
 from .domain import Domain as Domain
-from .doubts import doubts_of as doubts_of
 from .encoding import (
     Codes as Codes,
     Encoder as Encoder,
@@ -76,14 +87,3 @@ from .tables import (
     summed as summed,
 )
 from .values import arrow_schema as arrow_schema, type_name as type_name
-from .words import (
-    DRAFT_ACCEPTED as DRAFT_ACCEPTED,
-    TYPES_TRUSTED as TYPES_TRUSTED,
-    attribute_in_words as attribute_in_words,
-    caveats_in_words as caveats_in_words,
-    cells_in_words as cells_in_words,
-    columns_in_words as columns_in_words,
-    ignored_in_words as ignored_in_words,
-    levels_in_words as levels_in_words,
-    spellings_in_words as spellings_in_words,
-)

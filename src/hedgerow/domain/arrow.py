@@ -27,9 +27,9 @@ def arrow_numbers(values: NDArray[np.number], missing: Bools | None = None) -> p
         >>> arrow_numbers(np.array([7, 8, 9]), np.array([False, True, False])).to_pylist()
         [7, None, 9]
     """
-    held = None if missing is None else _bits(~missing)
+    valid = None if missing is None else _bits(~missing)
     memory = pa.py_buffer(np.ascontiguousarray(values).data)
-    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [held, memory])
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, memory])
 
 
 def arrow_flags(values: Bools) -> pa.Array[Any]:
@@ -91,10 +91,10 @@ def of_each_kind(cells: pa.Array[Any], read: Callable[[pa.Array[Any]], NDArray[A
     union: Any = cells
     kinds, places = numpy_of(union.type_codes), numpy_of(union.offsets)
     parts = [read(union.field(kind)) for kind in range(union.type.num_fields)]
-    found = np.empty((len(cells), *parts[0].shape[1:]), dtype=parts[0].dtype)
+    values = np.empty((len(cells), *parts[0].shape[1:]), dtype=parts[0].dtype)
     for kind, part in enumerate(parts):
-        found[kinds == kind] = part[places[kinds == kind]]
-    return found
+        values[kinds == kind] = part[places[kinds == kind]]
+    return values
 
 
 def _bits(values: Bools) -> pa.Buffer:

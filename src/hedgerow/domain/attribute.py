@@ -51,10 +51,10 @@ def canonical_text(text: str) -> str:
         >>> [canonical_text(text) for text in ("3.0", "-0.0", "3.5", "007.0", "true")]
         ['3', '0', '3.5', '007.0', 'True']
     """
-    found = _WHOLE.fullmatch(text)
-    if found is None:
+    match = _WHOLE.fullmatch(text)
+    if match is None:
         return _TRUTHS.get(text, text)
-    return found[2] if found[2] == "0" else found[1] + found[2]
+    return match[2] if match[2] == "0" else match[1] + match[2]
 
 
 def codes_by_text(attribute: Attribute) -> dict[str, int]:
@@ -65,8 +65,8 @@ def codes_by_text(attribute: Attribute) -> dict[str, int]:
         {'1': 0, '0.5': 1, '1.0': 0, '?': 2}
     """
     values = attribute.values if isinstance(attribute, Categorical) else ()
-    found = {value_text(value): code for code, value in enumerate(values)}
-    return found | {label: code for code, label in enumerate(attribute.labels)}
+    codes = {value_text(value): code for code, value in enumerate(values)}
+    return codes | {label: code for code, label in enumerate(attribute.labels)}
 
 
 def attribute_error(name: str, problem: str, remedy: str) -> DomainError:

@@ -142,8 +142,8 @@ def _units_of(numbers: Ints, scale: Scale | None, unit: Unit) -> Ints | None:
     if days is None:
         return None
     calendar = Calendar(unit)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
-    found, places = np.unique(days, return_inverse=True)
-    return np.array([calendar.of_day(day) for day in found.tolist()])[places]
+    distinct, places = np.unique(days, return_inverse=True)
+    return np.array([calendar.of_day(day) for day in distinct.tolist()])[places]
 
 
 def _of_listed(attribute: Categorical, name: str, unit: Unit) -> Derived:

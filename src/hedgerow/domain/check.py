@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hedgerow.domain.description import spellings_in_words
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.feasible import feasible_cells, feasible_records
-from hedgerow.domain.words import spellings_in_words
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ def check_domain(domain: Domain) -> DomainCheck:
     """
     feasible = feasible_records(domain)
     levels: dict[str, tuple[str, ...]] = {}
-    for each in domain.derived:
-        if len(each.sources) == 1 and not each.column:
-            levels[each.sources[0]] = (*levels.get(each.sources[0], ()), each.name)
+    for function in domain.derived:
+        if len(function.sources) == 1 and not function.column:
+            levels[function.sources[0]] = (*levels.get(function.sources[0], ()), function.name)
     return DomainCheck(
         records=domain.size,
         feasible=feasible,
         levels=levels,
-        columns=tuple(each.name for each in domain.derived if each.column),
-        spans=tuple(each.text for each in domain.spans),
+        columns=tuple(function.name for function in domain.derived if function.column),
+        spans=tuple(span.text for span in domain.spans),
         never={name: labels for name in domain.names if (labels := _never(domain, name))},
         implied=tuple(_implied(domain, feasible)) if feasible is not None else (),
         normalised=spellings_in_words(domain),
@@ -78,7 +78,7 @@ def check_domain(domain: Domain) -> DomainCheck:
 
 def _never(domain: Domain, name: str) -> tuple[str, ...]:
     """Values that no record has."""
-    if not any(name in each.scope for each in domain.constraints):
+    if not any(name in constraint.scope for constraint in domain.constraints):
         return ()
     numbers = feasible_cells(domain, (name,))
     return () if numbers is None else tuple(domain[name].label(code) for code in np.flatnonzero(numbers == 0).tolist())

@@ -87,8 +87,8 @@ class TimesOfDay(Scale):
 
     def literal(self, text: str) -> Fraction | None:
         """Exact place of a time in the form of cells, or as 08:15."""
-        found = self.position(text)
-        return TimesOfDay(self.seconds).position(text) if found is None and self.form else found
+        position = self.position(text)
+        return TimesOfDay(self.seconds).position(text) if position is None and self.form else position
 
     def _of_text(self, text: str) -> Fraction | None:
         if self.form is not None:
@@ -96,8 +96,8 @@ class TimesOfDay(Scale):
                 return self.position(datetime.strptime(text, self.form).time())
             except ValueError:
                 return None
-        found = _CLOCK.fullmatch(text)
-        return None if found is None else _sum(found.groups(), ("h", "min", "s")) / self.seconds
+        match = _CLOCK.fullmatch(text)
+        return None if match is None else _sum(match.groups(), ("h", "min", "s")) / self.seconds
 
     def rounded(self, place: Fraction) -> int | None:
         """The number of a place, or of the step that it lies in."""
@@ -183,11 +183,11 @@ class Durations(Scale):
     def _pattern(self) -> re.Pattern[str]:
         """A pattern of texts: the first part has any number of digits; after days, + says that they alone are minus."""
         pieces = _FORM.split(self.form or "")
-        found = [re.escape(pieces[0]), "(-?)"]
+        pieces_found = [re.escape(pieces[0]), "(-?)"]
         for place, (part, after) in enumerate(zip(pieces[1::2], pieces[2::2], strict=True)):
-            found += [_FIRST.get(part, _FIRST["d"]) if place == 0 else _PART[part], re.escape(after)]
-            found += [r"(\+?)"] if part == "d" else []
-        return re.compile("".join(found))
+            pieces_found += [_FIRST.get(part, _FIRST["d"]) if place == 0 else _PART[part], re.escape(after)]
+            pieces_found += [r"(\+?)"] if part == "d" else []
+        return re.compile("".join(pieces_found))
 
     @cached_property
     def _numbers(self) -> Decimals:
@@ -204,9 +204,9 @@ class Durations(Scale):
 
     def literal(self, text: str) -> Fraction | None:
         """Exact place of a duration in the form of cells, or as PT1H30M; none beyond 292,000 years (64 bits)."""
-        found = self.position(text)
-        found = Durations(self.seconds).position(text) if found is None else found
-        return found if found is not None and abs(found * self.seconds) < _LONGEST else None
+        position = self.position(text)
+        position = Durations(self.seconds).position(text) if position is None else position
+        return position if position is not None and abs(position * self.seconds) < _LONGEST else None
 
     def _of_text(self, text: str) -> Fraction | None:
         if self.form is None:

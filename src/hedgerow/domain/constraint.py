@@ -52,30 +52,32 @@ class Constraint:
         """
         self.text = text
         self.scope: Clique = tuple(scope)
-        found = np.array(allowed, dtype=np.bool_)
-        counts = tuple(int(np.max(each)) + 1 for each in classes)
-        if len(classes) != len(self.scope) or found.shape != counts:
+        table = np.array(allowed, dtype=np.bool_)
+        counts = tuple(int(np.max(value_class)) + 1 for value_class in classes)
+        if len(classes) != len(self.scope) or table.shape != counts:
             raise DomainError(
-                f"the constraint {text!r} has a table of shape {found.shape} for classes of {counts}",
+                f"the constraint {text!r} has a table of shape {table.shape} for classes of {counts}",
                 remedy="give one class for each code, and one axis for each attribute",
             )
         check_cells(text, counts)
         kept: dict[str, Places] = {}
-        for axis, (name, each) in enumerate(zip(self.scope, classes, strict=True)):
-            rows = np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+        for axis, (name, value_class) in enumerate(zip(self.scope, classes, strict=True)):
+            rows = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
             _, merged = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
-            _, first, inverse = np.unique(merged.reshape(-1)[np.asarray(each)], return_index=True, return_inverse=True)
+            _, first, inverse = np.unique(
+                merged.reshape(-1)[np.asarray(value_class)], return_index=True, return_inverse=True
+            )
             order = np.argsort(first)  # classes are numbered by their first codes
             codes = np.argsort(order)[inverse.reshape(-1)].astype(np.int32)
             codes.setflags(write=False)
-            found = np.take(found, np.asarray(each)[first[order]], axis=axis)
+            table = np.take(table, np.asarray(value_class)[first[order]], axis=axis)
             if len(first) > 1:
                 kept[name] = codes
-        if not found.any():
+        if not table.any():
             raise DomainError(f"the constraint {text!r} leaves no record", remedy="check its condition")
         self.scope = tuple(kept)
         self.classes = tuple(kept.values())
-        self.allowed: Bools = found.reshape([size for size in found.shape if size > 1])
+        self.allowed: Bools = table.reshape([size for size in table.shape if size > 1])
         self.allowed.setflags(write=False)
 
     def holds(self, codes: Sequence[ArrayLike]) -> Bools:
@@ -85,8 +87,8 @@ class Constraint:
             codes: For each attribute of the scope the codes of the records.
         """
         places = np.zeros((), dtype=np.int32)
-        for of_code, each, count in zip(self.classes, codes, self.allowed.shape, strict=True):
-            places = np.multiply(places, count) + of_code.take(np.asarray(each))
+        for of_code, code, count in zip(self.classes, codes, self.allowed.shape, strict=True):
+            places = np.multiply(places, count) + of_code.take(np.asarray(code))
         return np.asarray(self.allowed.reshape(-1).take(places))
 
     def ordered(self, names: Sequence[str]) -> Constraint:
@@ -126,7 +128,7 @@ class Constraint:
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.text, self.scope, *(each.tobytes() for each in self.classes), self.allowed.tobytes()))
+        return hash((self.text, self.scope, *(v.tobytes() for v in self.classes), self.allowed.tobytes()))
 
     def __repr__(self) -> str:
         """The text."""

@@ -60,19 +60,19 @@ class Derived:
         self.attribute = attribute
         self.sources: Clique = tuple(sources)
         self.column = column
-        found = np.array(codes, dtype=np.int64)
-        if not self.sources or found.ndim != len(self.sources):
+        table = np.array(codes, dtype=np.int64)
+        if not self.sources or table.ndim != len(self.sources):
             raise DomainError(
                 f"derived attribute {attribute.name!r} is made from {len(self.sources)} attributes, its table has "
-                f"{found.ndim} axes",
+                f"{table.ndim} axes",
                 remedy="give one axis for each source",
             )
-        if found.size == 0 or found.min() < 0 or found.max() >= attribute.size:
+        if table.size == 0 or table.min() < 0 or table.max() >= attribute.size:
             raise DomainError(
                 f"derived attribute {attribute.name!r} has codes outside 0 to {attribute.size - 1}",
                 remedy="give a value for every combination of its sources",
             )
-        self.codes: Places = found.astype(np.int32)
+        self.codes: Places = table.astype(np.int32)
         self.codes.setflags(write=False)
 
     @property
@@ -92,8 +92,8 @@ class Derived:
             array([2, 1, 3], dtype=int32)
         """
         places = np.asarray(codes[0])
-        for each, size in zip(codes[1:], self.codes.shape[1:], strict=True):
-            places = places.astype(np.int64) * size + np.asarray(each)
+        for code, size in zip(codes[1:], self.codes.shape[1:], strict=True):
+            places = places.astype(np.int64) * size + np.asarray(code)
         return self.codes.reshape(-1).take(places)
 
     def ordered(self, names: Sequence[str]) -> Derived:
@@ -220,9 +220,9 @@ def coarser(fine: Sequence[int] | Places, coarse: Sequence[int] | Places) -> Pla
         True
     """
     known, wanted = np.asarray(fine), np.asarray(coarse)
-    found = np.full(int(known.max()) + 1, -1, dtype=np.int32)
-    found[known] = wanted
-    return found if np.array_equal(found[known], wanted) else None
+    parents = np.full(int(known.max()) + 1, -1, dtype=np.int32)
+    parents[known] = wanted
+    return parents if np.array_equal(parents[known], wanted) else None
 
 
 def refined(classes: Sequence[Sequence[int] | Places]) -> Places:
@@ -238,15 +238,15 @@ def refined(classes: Sequence[Sequence[int] | Places]) -> Places:
         >>> refined([[0, 0, 1, 1, 1], [0, 2, 2, 2, 0]])
         array([0, 1, 3, 3, 2], dtype=int32)
     """
-    found = np.zeros(len(classes[0]), dtype=np.int64)
-    for each in classes:
-        places = np.asarray(each, dtype=np.int64)
-        pairs = found * (int(places.max()) + 1) + places
+    refinement = np.zeros(len(classes[0]), dtype=np.int64)
+    for value_class in classes:
+        places = np.asarray(value_class, dtype=np.int64)
+        pairs = refinement * (int(places.max()) + 1) + places
         if int(pairs.max()) <= 4 * len(pairs) + 64:
-            found = (np.cumsum(np.bincount(pairs) > 0) - 1)[pairs]  # what a sort would give
+            refinement = (np.cumsum(np.bincount(pairs) > 0) - 1)[pairs]  # what a sort would give
         else:
-            _, found = np.unique(pairs, return_inverse=True)
-    return found.astype(np.int32)
+            _, refinement = np.unique(pairs, return_inverse=True)
+    return refinement.astype(np.int32)
 
 
 def is_nested(one: Derived, other: Derived) -> bool:

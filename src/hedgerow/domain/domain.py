@@ -93,7 +93,7 @@ class Domain:
 
     def __repr__(self) -> str:
         """One line: names and numbers of values of the first columns; ``domain_to_mapping`` says everything."""
-        shown = ", ".join(f"{each.name}: {each.size:,}" for each in self.attributes[:_SHOWN])
+        shown = ", ".join(f"{attribute.name}: {attribute.size:,}" for attribute in self.attributes[:_SHOWN])
         more = len(self.attributes) - _SHOWN
         draft = "draft; " if self.draft else ""
         return f"Domain({draft}{shown}{f' and {more} more' if more > 0 else ''})"
@@ -107,7 +107,7 @@ class Domain:
         more = len(self.attributes) - MOST_ROWS
         facts = [("rules", f"{len(self.constraints)}")] if self.constraints else []
         facts += [("ignored", ", ".join(self.ignored))] if self.ignored else []
-        rows = ((each.name, f"{each.size:,}", _values_text(each)) for each in self.attributes)
+        rows = ((attribute.name, f"{attribute.size:,}", _values_text(attribute)) for attribute in self.attributes)
         title = "Draft of a domain, read off private data" if self.draft else "Domain"
         return card(title, facts, ("column", "values", "from, to"), rows, more=more)
 
@@ -131,7 +131,7 @@ class Domain:
         """
         object.__setattr__(self, "attributes", tuple(attributes))
         object.__setattr__(self, "declared", tuple(declared))
-        object.__setattr__(self, "constraints", tuple(each for each in constraints if each.says))
+        object.__setattr__(self, "constraints", tuple(constraint for constraint in constraints if constraint.says))
         bare = set(unleveled) - self._leveled
         object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
@@ -141,7 +141,7 @@ class Domain:
         object.__setattr__(self, "spans", tuple(spans))
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
-        names = [*self.names, *(each.name for each in self.declared)]
+        names = [*self.names, *(function.name for function in self.declared)]
         repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
         if repeated:
             raise DomainError(f"attribute {repeated[0]!r} is declared twice", remedy="declare each column once")
@@ -153,7 +153,7 @@ class Domain:
         for derived in self.declared:
             self._check_scope(f"derived attribute {derived.name!r}", derived.sources, derived.codes.shape)
         for constraint in self.constraints:
-            shape = tuple(len(each) for each in constraint.classes)
+            shape = tuple(len(value_class) for value_class in constraint.classes)
             self._check_scope(f"the constraint {constraint.text!r}", constraint.scope, shape)
 
     def _check_span(self, span: Span) -> None:
@@ -162,7 +162,7 @@ class Domain:
                 f"{span.length!r} lies between {span.start!r} and {span.end!r}, and begins at no attribute",
                 remedy="declare the column under 'from' as an attribute of dates",
             )
-        taken = [*self.names, *self.ignored, *(each.name for each in self.declared)]
+        taken = [*self.names, *self.ignored, *(function.name for function in self.declared)]
         taken += [each.end for each in self.spans if each is not span]
         if span.end in taken:
             raise DomainError(
@@ -229,26 +229,26 @@ class Domain:
     def derived(self) -> tuple[Derived, ...]:
         """Derived attributes: those that were declared, and default levels of attributes without a declared one."""
         leveled = {*self._leveled, *self.unleveled}
-        taken = {*self.names, *(each.name for each in self.declared)}
+        taken = {*self.names, *(function.name for function in self.declared)}
         defaults = chain.from_iterable(
             calendar_levels(each) or default_levels(each) for each in self if each.name not in leveled
         )
-        return (*self.declared, *(each for each in defaults if each.name not in taken))
+        return (*self.declared, *(default for default in defaults if default.name not in taken))
 
     @property
     def _leveled(self) -> set[str]:
         """Attributes with a declared level."""
-        return {each.sources[0] for each in self.declared if len(each.sources) == 1 and not each.column}
+        return {function.sources[0] for function in self.declared if len(function.sources) == 1 and not function.column}
 
     @cached_property
     def derived_columns(self) -> tuple[Derived, ...]:
         """Derived attributes that the data have a column of."""
-        return tuple(each for each in self.declared if each.column)
+        return tuple(function for function in self.declared if function.column)
 
     @property
     def has_rules(self) -> bool:
         """Whether a row of the data can break a rule: a constraint, or the function that a derived column follows."""
-        return bool(self.constraints or self.derived_columns or any(each.column for each in self.spans))
+        return bool(self.constraints or self.derived_columns or any(span.column for span in self.spans))
 
     @property
     def columns(self) -> tuple[Attribute, ...]:
@@ -260,8 +260,8 @@ class Domain:
             >>> [each.name for each in Domain((area,), (Derived(dense, ("area",), [0, 1, 1], column=True),)).columns]
             ['area', 'dense']
         """
-        found = {each.name: each for each in (*self.attributes, *(each.attribute for each in self.derived_columns))}
-        return tuple(found[name] for name in self.layout.sorted(found))
+        declared = {each.name: each for each in (*self.attributes, *(d.attribute for d in self.derived_columns))}
+        return tuple(declared[name] for name in self.layout.sorted(declared))
 
     @cached_property
     def grains(self) -> tuple[Derived, ...]:
@@ -270,19 +270,19 @@ class Domain:
         Models hold constraints over these, so that a rule about children costs two classes of ages. Their names are
         not meant for anyone.
         """
-        found, taken = [], set(self.all_names)
+        new, taken = [], set(self.all_names)
         for attribute in self:
             classes = [
-                each.classes[each.scope.index(attribute.name)]
-                for each in self.constraints
-                if attribute.name in each.scope
+                constraint.classes[constraint.scope.index(attribute.name)]
+                for constraint in self.constraints
+                if attribute.name in constraint.scope
             ]
             if classes:
                 codes = refined(classes)
                 count = int(codes.max()) + 1
                 if count < attribute.size:
-                    found.append(hidden(attribute.name, (attribute.name,), codes, taken))
-        return tuple(found)
+                    new.append(hidden(attribute.name, (attribute.name,), codes, taken))
+        return tuple(new)
 
     @cached_property
     def meets(self) -> tuple[tuple[Derived, tuple[str, str]], ...]:
@@ -291,42 +291,42 @@ class Domain:
         Few of their combinations exist: a table over an age group and over who is a child has no more cells than it
         needs. Only for levels that are nested. Their names are not meant for anyone either.
         """
-        taken = {*self.all_names, *(each.name for each in self.grains)}
-        found = list[tuple[Derived, tuple[str, str]]]()
+        taken = {*self.all_names, *(grain.name for grain in self.grains)}
+        pairs = list[tuple[Derived, tuple[str, str]]]()
         for grain in self.grains:
-            levels = [each for each in self.derived if each.sources == grain.sources]
+            levels = [function for function in self.derived if function.sources == grain.sources]
             nested = all(is_nested(one, other) for one, other in combinations(levels, 2))
             for level in levels if nested else ():
                 if level.codes.min() >= 0 and not is_nested(level, grain):
                     both = refined([level.codes, grain.codes])
-                    found.append((hidden(level.name, level.sources, both, taken), (level.name, grain.name)))
-        return tuple(found)
+                    pairs.append((hidden(level.name, level.sources, both, taken), (level.name, grain.name)))
+        return tuple(pairs)
 
     @cached_property
     def zeros(self) -> tuple[tuple[Clique, Bools], ...]:
         """Each constraint as variables in order (grains, or attributes that have none), and what it allows of them."""
-        grains = {each.sources[0]: each for each in self.grains}
-        found = []
-        for each in self.constraints:
-            scope = tuple(grains[name].name if name in grains else name for name in each.scope)
+        grains = {grain.sources[0]: grain for grain in self.grains}
+        excluded = []
+        for constraint in self.constraints:
+            scope = tuple(grains[name].name if name in grains else name for name in constraint.scope)
             index = []
-            for name, classes in zip(each.scope, each.classes, strict=True):
+            for name, classes in zip(constraint.scope, constraint.classes, strict=True):
                 of_grain = coarser(grains[name].codes, classes) if name in grains else classes
                 index.append(of_grain)
             order = sorted(range(len(scope)), key=lambda axis: self.axes(scope)[axis])
-            table = each.allowed[np.ix_(*index)].transpose(order)
-            found.append((tuple(scope[axis] for axis in order), table))
-        return tuple(found)
+            table = constraint.allowed[np.ix_(*index)].transpose(order)
+            excluded.append((tuple(scope[axis] for axis in order), table))
+        return tuple(excluded)
 
     @cached_property
     def all_names(self) -> Clique:
         """Names of attributes, then of derived ones: all that a condition or a workload may name."""
-        return (*self.names, *(each.name for each in self.derived))
+        return (*self.names, *(function.name for function in self.derived))
 
     @cached_property
     def variables(self) -> tuple[Attribute, ...]:
         """Attributes, then derived ones, grains and meets: everything that a marginal of a model can be over."""
-        return (*self.attributes, *(each.attribute for each in self._functions.values()))
+        return (*self.attributes, *(function.attribute for function in self._functions.values()))
 
     @cached_property
     def _functions(self) -> dict[str, Derived]:
@@ -386,7 +386,7 @@ class Domain:
     def _found(self, name: str) -> int:
         place = self._places.get(name)
         if place is None:
-            levels = [each.name for each in self.derived if each.name.startswith(f"{name.split('.', maxsplit=1)[0]}.")]
+            levels = [f.name for f in self.derived if f.name.startswith(f"{name.split('.', maxsplit=1)[0]}.")]
             known = ", ".join([*self.names, *levels])
             raise DomainError(f"there is no attribute {name!r}", remedy=f"the attributes are: {known}")
         return place
@@ -419,14 +419,14 @@ class Domain:
             >>> Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 99))).base(["age.10", "sex"])
             ('sex', 'age')
         """
-        found: set[str] = set()
+        bases: set[str] = set()
         for name in names:
             if name in self._positions:
-                found.add(name)
+                bases.add(name)
             else:
                 self.index(name)
-                found.update(self._functions[name].sources)
-        return self.clique(found)
+                bases.update(self._functions[name].sources)
+        return self.clique(bases)
 
     def lookup(self, fine: str, coarse: str) -> Places | None:
         """The code of one variable for each code of another that determines it alone; None where it does not.
@@ -464,10 +464,10 @@ class Domain:
             return function.codes if function.sources == (fine,) else None
         if finer.sources != function.sources:
             return None
-        found = coarser(finer.codes.reshape(-1), function.codes.reshape(-1))
-        if found is None:
+        places = coarser(finer.codes.reshape(-1), function.codes.reshape(-1))
+        if places is None:
             return None
-        return np.concatenate([found, np.full(size - len(found), -1, dtype=np.int32)])
+        return np.concatenate([places, np.full(size - len(places), -1, dtype=np.int32)])
 
     def coarser(self, name: str) -> Clique:
         """The derived attributes that a variable alone determines, in the order of the domain: its levels.
@@ -480,12 +480,12 @@ class Domain:
             ('age.16', 'age.256')
         """
         source = self.base((name,))
-        found: list[str] = []
-        for each in self.derived:
-            if each.sources == source and each.name != name and self.lookup(name, each.name) is not None:
-                same = (other for other in (name, *found) if self.lookup(each.name, other) is not None)
-                found += [] if any(self.lookup(other, each.name) is not None for other in same) else [each.name]
-        return tuple(found)
+        names: list[str] = []
+        for function in self.derived:
+            if function.sources == source and function.name != name and self.lookup(name, function.name) is not None:
+                same = (other for other in (name, *names) if self.lookup(function.name, other) is not None)
+                names += [] if any(self.lookup(other, function.name) is not None for other in same) else [function.name]
+        return tuple(names)
 
     def determines(self, names: Collection[str], name: str) -> bool:
         """Whether some variables determine another.
@@ -502,7 +502,7 @@ class Domain:
         finer = self._finer.get(name)
         if finer is None:
             sources = self.base((name,))
-            alike = (each.name for each in self._functions.values() if each.sources == sources)
+            alike = (function.name for function in self._functions.values() if function.sources == sources)
             finer = frozenset(each for each in (*sources, *alike) if self.lookup(each, name) is not None)
             self._finer[name] = finer
         return not finer.isdisjoint(names) or all([source in names for source in self._functions[name].sources])
@@ -521,8 +521,8 @@ class Domain:
             ('sex', 'age.16')
         """
         asked = frozenset(names)
-        found = self._reductions.get(asked)
-        if found is None:
+        reduction = self._reductions.get(asked)
+        if reduction is None:
             kept = list(self.clique(asked))
             if not all(name in self._positions for name in kept):
                 for name in reversed(tuple(kept)):  # of two that determine each other the first stays
@@ -530,8 +530,8 @@ class Domain:
                     kept = others if self.determines(others, name) else kept
             if len(self._reductions) >= _MOST_REDUCTIONS:
                 self._reductions.clear()
-            found = self._reductions[asked] = tuple(kept)
-        return found
+            reduction = self._reductions[asked] = tuple(kept)
+        return reduction
 
     @cached_property
     def _reductions(self) -> dict[frozenset[str], Clique]:
@@ -558,15 +558,15 @@ class Domain:
             (1, 100)
         """
         for axis, each in enumerate(clique):
-            found = self.lookup(each, name) if each != name or name in clique else None
-            if found is not None:
-                return found.reshape([-1 if other == axis else 1 for other in range(len(clique))])
+            codes = self.lookup(each, name) if each != name or name in clique else None
+            if codes is not None:
+                return codes.reshape([-1 if other == axis else 1 for other in range(len(clique))])
         function = self.function(name)
         if function is None or not set(function.sources) <= set(clique):
             raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")
         sizes = dict(zip(function.sources, function.codes.shape, strict=True))
         order = sorted(range(len(function.sources)), key=lambda axis: clique.index(function.sources[axis]))
-        return function.codes.transpose(order).reshape([sizes.get(each, 1) for each in clique])
+        return function.codes.transpose(order).reshape([sizes.get(name, 1) for name in clique])
 
     def project(self, names: Iterable[str]) -> Domain:
         """The domain of some variables, in the order in which they are named, with what is known of these alone.
@@ -581,14 +581,14 @@ class Domain:
         inside = {name for name in kept if name in self._positions}
         return Domain(
             [self[name] for name in kept],
-            [each.ordered(kept) for each in self.declared if each.name not in kept and set(each.sources) <= inside],
-            [each.ordered(kept) for each in self.constraints if set(each.scope) <= inside],
+            [f.ordered(kept) for f in self.declared if f.name not in kept and set(f.sources) <= inside],
+            [constraint.ordered(kept) for constraint in self.constraints if set(constraint.scope) <= inside],
             self.unleveled,
             ignored=(name for name in self.ignored if name not in kept),
             draft=self.draft,
             trusted_types=self.trusted_types,
             layout=self.layout,
-            spans=(each for each in self.spans if {each.length, each.start} <= inside),
+            spans=(span for span in self.spans if {span.length, span.start} <= inside),
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:
@@ -601,13 +601,13 @@ class Domain:
             >>> domain.of_columns(["a", "twice"]).names, domain.of_columns(["b", "twice"]).names
             (('a',), ('b', 'twice'))
         """
-        lengths = {each.end: each.length for each in self.spans}
+        lengths = {span.end: span.length for span in self.spans}
         named = tuple(dict.fromkeys(lengths.get(name, name) for name in names))
         for span in self.spans:
             if span.length in named and span.start not in named:
                 message = f"the columns hold {span.length!r} and not {span.start!r}, which it begins at"
                 raise DomainError(message, remedy=f"name {span.start!r} too")
-        following = [each.name for each in self.derived_columns if set(each.sources) <= set(named)]
+        following = [d.name for d in self.derived_columns if set(d.sources) <= set(named)]
         return self.project(name for name in named if name not in following)
 
     def merge(self, other: Domain) -> Domain:
@@ -625,8 +625,8 @@ class Domain:
         names = [attribute.name for attribute in attributes]
         return Domain(
             attributes,
-            dict.fromkeys((*self.declared, *(each.ordered(names) for each in other.declared))),
-            dict.fromkeys((*self.constraints, *(each.ordered(names) for each in other.constraints))),
+            dict.fromkeys((*self.declared, *(function.ordered(names) for function in other.declared))),
+            dict.fromkeys((*self.constraints, *(constraint.ordered(names) for constraint in other.constraints))),
             (*self.unleveled, *other.unleveled),
             ignored=(
                 name for name in (*self.ignored, *other.ignored) if name not in {*self.all_names, *other.all_names}

@@ -146,8 +146,8 @@ class Encoder(ABC):
         mapping = self._mapped(distinct.dictionary)
         if indices.null_count:
             indices = indices.cast(pa.int64()).fill_null(len(mapping) - 1)
-        found: Ints = mapping[numpy_of(indices)]
-        return found
+        mapped: Ints = mapping[numpy_of(indices)]
+        return mapped
 
     def _mapped(self, values: pa.Array[Any]) -> Ints:
         """Codes of the values of a dictionary, and last that of an empty cell; batches often share their dictionary."""
@@ -359,9 +359,9 @@ class ScaledEncoder(Encoder):
         return codes
 
     def _of_cells(self, cells: list[Any]) -> Ints:
-        found = [self._read(cell) for cell in cells]
-        codes = np.array([code for code, _ in found], dtype=np.int64)
-        on_scale = np.array([is_number for _, is_number in found], dtype=np.bool_)
+        read = [self._read(cell) for cell in cells]
+        codes = np.array([code for code, _ in read], dtype=np.int64)
+        on_scale = np.array([is_number for _, is_number in read], dtype=np.bool_)
         codes[on_scale] = self._numbers.ordinary(codes[on_scale])
         if self.attribute.other_code is not None:
             codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
@@ -435,8 +435,8 @@ def _texts_of_times(values: pa.Array[Any]) -> pa.Array[Any]:
 def _without_zeros(texts: pa.Array[Any]) -> pa.Array[Any]:
     """Texts of times without zeros at the end of a fraction of a second, which a unit adds."""
     shorter: Any = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z|[+-][0-9]+|$)", r"\1\2")
-    found: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
-    return found
+    shortest: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
+    return shortest
 
 
 def distinct_texts(column: pa.Array[Any]) -> list[str]:
@@ -455,11 +455,11 @@ def distinct_texts(column: pa.Array[Any]) -> list[str]:
         cells: Any = column
         return [text for kind in range(cells.type.num_fields) for text in distinct_texts(cells.field(kind))]
     values = plain(column)
-    found: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    cells = plain(found.dictionary)
-    held: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
-    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in held)
-    return [text for cell, far in zip(held, large, strict=True) if (text := value_text(float(cell) if far else cell))]
+    encoded: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    cells = plain(encoded.dictionary)
+    texts: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
+    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in texts)
+    return [text for cell, far in zip(texts, large, strict=True) if (text := value_text(float(cell) if far else cell))]
 
 
 def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -474,9 +474,9 @@ def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
     known = _of_intervals(values) if pa.types.is_interval(values.type) else _in_microseconds(values)
     distinct: Any = known.dictionary_encode()
     seconds = distinct.dictionary.cast(pa.int64()).to_pylist()
-    texts = [Durations(1).text(each // 1_000_000) for each in seconds]
-    found: pa.Array[Any] = pa.DictionaryArray.from_arrays(distinct.indices, pa.array(texts, pa.string()))
-    return found
+    texts = [Durations(1).text(second // 1_000_000) for second in seconds]
+    plain: pa.Array[Any] = pa.DictionaryArray.from_arrays(distinct.indices, pa.array(texts, pa.string()))
+    return plain
 
 
 def _of_intervals(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -520,8 +520,8 @@ def _beyond_python(values: pa.Array[Any]) -> Bools:
     else:
         return np.zeros(len(values), dtype=np.bool_)
     numbers = ticks.fill_null(0).to_numpy(zero_copy_only=False)
-    found: Bools = (numbers < first) | (numbers >= after)
-    return found
+    beyond: Bools = (numbers < first) | (numbers >= after)
+    return beyond
 
 
 def _number(text: str) -> float:
@@ -539,5 +539,5 @@ def _matching(texts: pa.Array[Any], pattern: str) -> Bools:
     matched: Any = pc.match_substring_regex(texts, pattern)
     if matched.null_count:  # nothing and false is false
         matched = pc.and_kleene(matched, matched.is_valid())
-    found: Bools = numpy_of(matched.cast(pa.uint8())).astype(np.bool_)
-    return found
+    matching: Bools = numpy_of(matched.cast(pa.uint8())).astype(np.bool_)
+    return matching

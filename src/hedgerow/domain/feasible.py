@@ -44,8 +44,8 @@ def feasible_records(domain: Domain, given: Mapping[str, Bools] | None = None) -
         >>> feasible_records(Domain((IntegerRange("age", 0, 99), IntegerRange("income", 0, 1)), (), (rule,)))
         185
     """
-    found = _counted(domain, (), _whole(domain), given or {})
-    return None if found is None else int(found)
+    number = _counted(domain, (), _whole(domain), given or {})
+    return None if number is None else int(number)
 
 
 def feasible_cells(domain: Domain, clique: Clique) -> NDArray[Any] | None:
@@ -86,10 +86,10 @@ def possible_cells(domain: Domain, clique: Clique) -> Bools | None:
 
 
 def _possible(domain: Domain, clique: Clique) -> Bools | None:
-    found = _counted(domain, clique, np.dtype(np.bool_), {})
-    if found is not None:
-        found.setflags(write=False)
-    return found
+    possible = _counted(domain, clique, np.dtype(np.bool_), {})
+    if possible is not None:
+        possible.setflags(write=False)
+    return possible
 
 
 _KEPT_CELLS = 1 << 14
@@ -110,7 +110,7 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
     others = _others(domain, frozenset(inside & ruled.keys()), kind)
     if others is None:
         return None
-    free = math.prod(each.size for each in domain if each.name not in inside and each.name not in ruled)
+    free = math.prod(a.size for a in domain if a.name not in inside and a.name not in ruled)
     factors = [*others, ((), np.asarray(free, dtype=kind))]
     for block in blocks:
         hidden = {ruled[name] for name in block if name in ruled}
@@ -128,10 +128,10 @@ def _counted(domain: Domain, clique: Clique, kind: np.dtype[Any], given: Mapping
     left = _eliminated(domain, clique, factors)
     if left is None:
         return None
-    found = np.ones(shape, dtype=kind)
+    counts = np.ones(shape, dtype=kind)
     for scope, table in left:
-        found *= spread_over(domain, table, scope, clique)
-    return found
+        counts *= spread_over(domain, table, scope, clique)
+    return counts
 
 
 @lru_cache(maxsize=64)
@@ -224,6 +224,6 @@ def _without(name: str, union: Clique, factors: list[_Factor]) -> _Factor:
     product: NDArray[Any] = np.ones((1,) * len(union), dtype=factors[0][1].dtype)
     for scope, table in factors:
         sizes = iter(table.shape)
-        product = product * table.reshape([next(sizes) if each in scope else 1 for each in union])
-    rest = tuple(each for each in union if each != name)
+        product = product * table.reshape([next(sizes) if name in scope else 1 for name in union])
+    rest = tuple(other for other in union if other != name)
     return rest, np.asarray(product.sum(axis=union.index(name), dtype=product.dtype), dtype=product.dtype)

@@ -141,10 +141,10 @@ def read_domain(path: str | os.PathLike[str], *, accept_draft: bool = False) -> 
     """
 
     def made(content: object, folder: Path) -> Domain:
-        found = domain_of(content, folder)
+        domain = domain_of(content, folder)
         if not accept_draft:
-            check_public(found)
-        return found
+            check_public(domain)
+        return domain
 
     return of_file(path, made)
 
@@ -224,14 +224,14 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
         content["derived"] = {
-            each.name: derived_entry(domain, each) | written_entry(domain.layout[each.name]) for each in functions
+            f.name: derived_entry(domain, f) | written_entry(domain.layout[f.name]) for f in functions
         }
     if domain.constraints:
         declared = Domain(domain.attributes, domain.declared, (), domain.names)  # default levels may change
-        content["constraints"] = [constraint_entry(declared, each) for each in domain.constraints]
+        content["constraints"] = [constraint_entry(declared, constraint) for constraint in domain.constraints]
     if domain.ignored:
         content["ignore"] = list(domain.ignored)
-    known = {*domain.all_names, *domain.ignored, *(each.end for each in domain.spans)}
+    known = {*domain.all_names, *domain.ignored, *(span.end for span in domain.spans)}
     if order := [name for name in domain.layout.order if name in known]:
         content["order"] = order
     return content
@@ -304,8 +304,8 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
             "'derived' does not map names to functions", remedy="write 'density: {from: area, table: FILE}'"
         )
     for name, entry in functions.items():
-        found = derived_of(domain, str(name), entry, folder)
-        domain = Domain(attributes, [*domain.declared, found], (), unleveled)
+        function = derived_of(domain, str(name), entry, folder)
+        domain = Domain(attributes, [*domain.declared, function], (), unleveled)
     rules = beside.get("constraints") or []
     if not isinstance(rules, list):
         raise DomainError("'constraints' is not a list", remedy="write '- impossible: \"age < 15 and married = 1\"'")
@@ -314,7 +314,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     ignored, marks = beside.get("ignore") or [], {name: beside.get(name, False) for name in _MARKS}
     if not isinstance(ignored, list) or not all(isinstance(name, str | int | float) for name in ignored):
         raise DomainError("'ignore' is not a list of columns", remedy="write 'ignore: [id, remark]'")
-    columns = {*domain.all_names, *map(str, ignored), *(each.end for each in spans)}
+    columns = {*domain.all_names, *map(str, ignored), *(span.end for span in spans)}
     if not isinstance(order, list) or not all(str(name) in columns for name in order):
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if wrong := [name for name, mark in marks.items() if not isinstance(mark, bool)]:
@@ -335,16 +335,16 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
 
 def _leading_levels(domain: Domain) -> list[tuple[str, Any]]:
     """The first declared functions as far as they are levels that entries of attributes can hold, in their order."""
-    found: list[tuple[str, Any]] = []
+    levels: list[tuple[str, Any]] = []
     last: Derived | None = None
-    for each in domain.declared:
-        name = each.sources[0]
+    for function in domain.declared:
+        name = function.sources[0]
         if last is not None and domain.index(name) < domain.index(last.sources[0]):
             break
-        item = level_item(domain[name], each)
-        nested = last is None or last.sources != each.sources or coarser(last.codes, each.codes) is not None
+        item = level_item(domain[name], function)
+        nested = last is None or last.sources != function.sources or coarser(last.codes, function.codes) is not None
         if item is None or not nested:
             break
-        found.append((name, item))
-        last = each
-    return found
+        levels.append((name, item))
+        last = function
+    return levels

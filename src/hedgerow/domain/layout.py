@@ -167,8 +167,8 @@ def _holds(attribute: Attribute, kind: str) -> bool:
             return isinstance(scale, Moments) and scale.zone == zone[2] and _fits_ticks(attribute, zone[1])
         is_unit = isinstance(scale, Calendar) and scale.unit != "day"
         if not isinstance(scale, Durations) or scale.unit is None:
-            found = pattern.fullmatch(kind)
-            return not is_unit and found is not None and _fits_ticks(attribute, found[found.lastindex or 0])
+            match = pattern.fullmatch(kind)
+            return not is_unit and match is not None and _fits_ticks(attribute, match[match.lastindex or 0])
     if kind == "bool":
         return _are_booleans(attribute)
     ends = _ends(attribute)
@@ -192,7 +192,7 @@ def _are_booleans(attribute: Attribute) -> bool:
 def _ends(attribute: Attribute) -> tuple[float, float] | None:
     """The smallest and the largest number of a column; None if it is none of numbers."""
     if isinstance(attribute, Categorical):
-        numbers = [each for each in attribute.values if isinstance(each, int | float) and not isinstance(each, bool)]
+        numbers = [v for v in attribute.values if isinstance(v, int | float) and not isinstance(v, bool)]
         return (min(numbers), max(numbers)) if len(numbers) == len(attribute.values) else None
     if isinstance(attribute, IntegerRange):
         ends: tuple[float, float] = (attribute.minimum, attribute.maximum)
@@ -228,12 +228,12 @@ def _holds_numbers(attribute: Attribute, ends: tuple[float, float], kind: str) -
         if digits is None:
             return all(map(_is_narrow, _listed(attribute)))
         return largest <= _FLOATS[kind] if digits == 0 else largest * 10**digits < 10**_NARROW_DIGITS
-    if found := _INTEGER.fullmatch(kind):
-        bits = int(found[2])
-        low, high = (0, 2**bits - 1) if found[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if match := _INTEGER.fullmatch(kind):
+        bits = int(match[2])
+        low, high = (0, 2**bits - 1) if match[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
         return digits == 0 and low <= ends[0] and ends[1] <= high
-    if digits is not None and (found := _DECIMAL.fullmatch(kind)):
-        precision, after = int(found[1]), int(found[2])
+    if digits is not None and (match := _DECIMAL.fullmatch(kind)):
+        precision, after = int(match[1]), int(match[2])
         return digits <= after <= precision <= _MOST_PRECISION and largest < 10 ** (precision - after)
     return False
 

@@ -86,13 +86,13 @@ class OpenDomain:
         self._unlisted = {name: _unlisted(name, entry) for name, entry in listed.items()}
         self._lists = {name for name, entry in listed.items() if "of" in entry["values"]}
         points = {name: _points(self._cells[name], entry) for name, entry in wishes.items()}
-        self._forced = {name: _apart(self._cells[name], each) for name, each in points.items()}
+        self._forced = {name: _apart(self._cells[name], point) for name, point in points.items()}
         self.points = {name: [self._cells[name].edges.index(point) for point in each] for name, each in points.items()}
         kept = {*wishes, *listed} if self._columns is None else set(self._columns)
         numbers = {name: learnt_bins(name, entry["bins"]) for name, entry in wishes.items() if name in kept}
         self.bins = {name: number for name, number in numbers.items() if number is not None}
-        found = {name: learnt_values(name, entry["values"]) for name, entry in listed.items() if name in kept}
-        most = {name: number for name, number in found.items() if number is not None}
+        learnt = {name: learnt_values(name, entry["values"]) for name, entry in listed.items() if name in kept}
+        most = {name: number for name, number in learnt.items() if number is not None}
         self.values = {name: number for name, number in most.items() if name not in self._lists}
         self.listed = {name: number for name, number in most.items() if name in self._lists}
         self.groups = {name: _groups(self._unlisted[name], listed[name]["values"]) for name in self.listed}
@@ -112,7 +112,7 @@ class OpenDomain:
 
     def _check_apart(self) -> None:
         """Refuse what is made from bins that are not known yet."""
-        used = [each.sources for each in self._whole.declared] + [each.scope for each in self._whole.constraints]
+        used = [f.sources for f in self._whole.declared] + [c.scope for c in self._whole.constraints]
         for names in used:
             for name in names:
                 if name in self._open:
@@ -154,12 +154,14 @@ class OpenDomain:
         apart = {normal(text) for text in (declared.missing, declared.other) if text is not None}
 
         def label(text: str) -> str | None:
-            found = normal(text)
-            found = found if found in stands or found in apart else canonical_text(found)
-            found = stands.get(found, found)
-            if not found or found in apart or normal(found) != found:  # the last: rare letters, read as the other value
+            spelled = normal(text)
+            spelled = spelled if spelled in stands or spelled in apart else canonical_text(spelled)
+            spelled = stands.get(spelled, spelled)
+            if (
+                not spelled or spelled in apart or normal(spelled) != spelled
+            ):  # the last: rare letters, read as the other value
                 return None
-            return found
+            return spelled
 
         return label
 
@@ -169,7 +171,7 @@ class OpenDomain:
         Args:
             labels: For each name in ``values``, labels that the table has, in order.
         """
-        listed = {name: _listing(self._unlisted[name], found) for name, found in labels.items()}
+        listed = {name: _listing(self._unlisted[name], of_column) for name, of_column in labels.items()}
         return self._with({**self._open, **listed})
 
     def with_bins(
@@ -191,8 +193,8 @@ class OpenDomain:
             starts = {fine.edges[start] for start in (0, *cuts[name])} | self._forced[name]
             made[name] = _binned(fine, sorted(starts), learnt=True)
         for name in (*self.values, *self.listed):
-            found, alike = (values or {}).get(name, ()), (merged or {}).get(name, {})
-            made[name] = _listing(self._unlisted[name], found, alike, learnt=True)
+            labels, alike = (values or {}).get(name, ()), (merged or {}).get(name, {})
+            made[name] = _listing(self._unlisted[name], labels, alike, learnt=True)
         return self._with({**self._open, **made})
 
     def _with(self, attributes: Mapping[str, Attribute]) -> Domain:
@@ -238,7 +240,7 @@ def open_domain(
 
 def _is_wish(entry: object, part: str) -> bool:
     """Whether an entry of a file asks for its bins, or its values, to be learnt."""
-    return isinstance(entry, Mapping) and isinstance(found := entry.get(part), Mapping) and "learn" in found
+    return isinstance(entry, Mapping) and isinstance(options := entry.get(part), Mapping) and "learn" in options
 
 
 def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
@@ -253,22 +255,22 @@ def _unlisted(name: str, entry: Mapping[str, Any]) -> Categorical:
     if "of" in entry["values"]:
         labels = entry["values"]["of"]
         declared.pop("missing", None)
-    found = attribute_of(name, {**entry, **declared, "values": labels})
-    if not isinstance(found, Categorical):
+    attribute = attribute_of(name, {**entry, **declared, "values": labels})
+    if not isinstance(attribute, Categorical):
         raise attribute_error(name, "its values are to be learnt, and it has none", "list its values")
-    return found
+    return attribute
 
 
 def _groups(declared: Categorical, wish: Mapping[str, Any]) -> list[dict[str, str]]:
     """The group of each value of a list, at every level: what it begins with, and a star."""
     lengths = wish.get("prefix", [])
     texts = [value_text(value) for value in declared.values]
-    found = []
+    groups = []
     for length in sorted(lengths if isinstance(lengths, list | tuple) else [lengths], reverse=True):
-        found.append({text: f"{declared.spelling.normal(text)[:length]}*" for text in texts})
-    if stars := {label for level in found for label in level.values()}.intersection(texts):
+        groups.append({text: f"{declared.spelling.normal(text)[:length]}*" for text in texts})
+    if stars := {label for level in groups for label in level.values()}.intersection(texts):
         raise attribute_error(declared.name, f"the value {min(stars)!r} is named like a group", "rename it")
-    return found
+    return groups
 
 
 def _listing(
@@ -308,10 +310,10 @@ def _binned(like: Binned, starts: Sequence[float], *, learnt: bool = False) -> B
 def _ranged(name: str, entry: Mapping[str, Any]) -> Binned:
     """The range of an entry, in two bins."""
     kept = {key: value for key, value in entry.items() if key not in ("levels", "points")}
-    found = attribute_of(name, {**kept, "bins": 2})
-    if not isinstance(found, Binned):
+    attribute = attribute_of(name, {**kept, "bins": 2})
+    if not isinstance(attribute, Binned):
         raise attribute_error(name, "bins to be learnt of listed values", "give 'min' and 'max'")
-    return found
+    return attribute
 
 
 def _starts(low: float, high: float, *, whole: bool) -> list[float]:

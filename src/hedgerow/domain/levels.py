@@ -166,14 +166,14 @@ def parent_levels(attribute: Attribute, parents: Iterable[tuple[str, str]]) -> t
     _check_all(first, attribute, [code for code, label in listed.items() if label not in above])
     if circle := _circle(above):
         raise level_error(first, f"the parents go in a circle: {' < '.join(circle)}", "give the topmost no parent")
-    found: list[Derived] = []
+    levels: list[Derived] = []
     while (labels := {code: above.get(label) or label for code, label in listed.items()}) != listed:
         if len(set(labels.values())) == 1:
             break  # all values together are no level
-        name = first if not found else f"{first}{len(found) + 1}"
-        found.append(level_of_labels(attribute, name, labels))
+        name = first if not levels else f"{first}{len(levels) + 1}"
+        levels.append(level_of_labels(attribute, name, labels))
         listed = labels
-    return tuple(found)
+    return tuple(levels)
 
 
 def check_nested(attribute: Attribute, levels: Sequence[Derived]) -> None:
@@ -222,7 +222,7 @@ def _codes_of(attribute: Attribute, codes_of: Mapping[str, int], name: str, valu
 def _run(attribute: IntegerRange, text: str) -> tuple[int, int] | None:
     """The first and the last number of a run, on the scale of the attribute."""
     if attribute.scale is None:
-        return (int(found[1]), int(found[2])) if (found := _RUN.fullmatch(text)) else None
+        return (int(match[1]), int(match[2])) if (match := _RUN.fullmatch(text)) else None
     low, dots, high = text.partition("..")
     ends = attribute.scale.number(low.strip()), attribute.scale.number(high.strip())
     return None if not dots or ends[0] is None or ends[1] is None else (ends[0], ends[1])

@@ -76,13 +76,13 @@ class Linked:
         joined = counted.merge(children)
         if len(joined) == len(counted):
             raise DomainError("the children have no column of their own", remedy="declare what is known of a child")
-        for each in children.derived_columns:
-            if each not in counted.declared and {*each.sources} & {*counted.names}:
-                message = f"the children's column {each.name!r} is a function of their parents' columns"
+        for derived_column in children.derived_columns:
+            if derived_column not in counted.declared and {*derived_column.sources} & {*counted.names}:
+                message = f"the children's column {derived_column.name!r} is a function of their parents' columns"
                 raise DomainError(message, remedy="leave it out: it follows from the two tables")
-        found = cls(joined, key, number)
-        found.check_children()
-        return found
+        linked = cls(joined, key, number)
+        linked.check_children()
+        return linked
 
     def check_children(self) -> None:
         """Refuse rules between the tables by which some parents can have no child: they may be drawn with some.
@@ -119,7 +119,7 @@ class Linked:
     def between(self) -> Domain:
         """The joined attributes with the rules that are about both tables, and nothing else."""
         known = (*self.parents.constraints, *self.children.constraints)
-        rules = [each for each in self.joined.constraints if each not in known]
+        rules = [constraint for constraint in self.joined.constraints if constraint not in known]
         return Domain(self.joined.attributes, (), rules, self.joined.names)
 
     @property

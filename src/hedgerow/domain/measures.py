@@ -62,20 +62,20 @@ class Measure:
         apart = ends + self.end.minimum - starts - self.start.minimum
         steps, rest = np.divmod(apart, self._steps)
         unknown = (starts >= self.start.ordinary) | (ends >= self.end.ordinary)
-        found = _encoder(self.length).ordinary(steps)
+        ordinary = _encoder(self.length).ordinary(steps)
         scale = self.length.scale
         if not (isinstance(scale, Durations) and scale.down):
-            found[rest != 0] = Fault.NOT_WHOLE
+            ordinary[rest != 0] = Fault.NOT_WHOLE
         if self.length.other_code is not None:
-            found[found == Fault.OUT_OF_RANGE] = self.length.other_code
+            ordinary[ordinary == Fault.OUT_OF_RANGE] = self.length.other_code
         codes = (self.length.missing_code, self.length.other_code, Fault.MISSING)
-        found[unknown] = next(code for code in codes if code is not None)
+        ordinary[unknown] = next(code for code in codes if code is not None)
         if self.length.other_code is not None:
-            found[ends == self.end.other_code] = self.length.other_code
+            ordinary[ends == self.end.other_code] = self.length.other_code
         if otherwise is not None:
-            found[unknown] = otherwise[unknown]
-        found[(starts < 0) | (ends < 0)] = 0  # these are faults of their own
-        return found
+            ordinary[unknown] = otherwise[unknown]
+        ordinary[(starts < 0) | (ends < 0)] = 0  # these are faults of their own
+        return ordinary
 
     def seconds(self, starts: Ints, ends: Ints) -> Ints:
         """Seconds between dates, for messages.
@@ -140,7 +140,7 @@ def _check_calendar(span: Span, scale: Scale | None, first: int, last: int) -> N
     """Refuse a duration that may end before the year 1, or after 9999."""
     day = SECONDS["d"]
     days = (number * _seconds(scale) // day + EPOCH for number in (first, last))
-    if not all(date.min.toordinal() <= each <= date.max.toordinal() for each in days):
+    if not all(date.min.toordinal() <= day <= date.max.toordinal() for day in days):
         raise attribute_error(
             span.length, f"{span.end!r} may lie before the year 1 or after 9999", "give narrower bounds"
         )
@@ -156,15 +156,15 @@ def written(domain: Domain) -> tuple[Attribute, ...]:
         >>> [each.name for each in written(Domain([days, stay], spans=[Span("stay", "day", "left")]))]
         ['day', 'left']
     """
-    spans = {each.length: each for each in domain.spans}
-    found: dict[str, Attribute] = {}
-    for each in domain.columns:
-        span = spans.get(each.name)
+    spans = {span.length: span for span in domain.spans}
+    columns: dict[str, Attribute] = {}
+    for column in domain.columns:
+        span = spans.get(column.name)
         if span is None or span.column:
-            found[each.name] = each
+            columns[column.name] = column
         if span is not None:
-            found[span.end] = measure_of(span, domain[span.start], each).end
-    return tuple(found[name] for name in domain.layout.sorted(found))
+            columns[span.end] = measure_of(span, domain[span.start], column).end
+    return tuple(columns[name] for name in domain.layout.sorted(columns))
 
 
 def _seconds(scale: Scale | None) -> int:

@@ -87,16 +87,16 @@ def determines(domain: Domain, name: str, function: Derived, *, says: str | None
     classes: dict[str, Places] = {name: np.arange(size, dtype=np.int32)}
     table, counts = function.codes, []
     for axis, source in enumerate(function.sources):
-        _, first, found = np.unique(
+        _, first, places = np.unique(
             np.moveaxis(function.codes, axis, 0).reshape(function.codes.shape[axis], -1),
             axis=0, return_index=True, return_inverse=True,
         )  # fmt: skip
-        classes[source], table = found.reshape(-1).astype(np.int32), np.take(table, first, axis=axis)
+        classes[source], table = places.reshape(-1).astype(np.int32), np.take(table, first, axis=axis)
         counts.append(len(first))
     check_cells(text, (*counts, size))
     allowed = np.equal.outer(table, np.arange(size))
-    order = [(*function.sources, name).index(each) for each in scope]
-    return Constraint(text, scope, [classes[each] for each in scope], allowed.transpose(order))
+    order = [(*function.sources, name).index(other) for other in scope]
+    return Constraint(text, scope, [classes[name] for name in scope], allowed.transpose(order))
 
 
 def determining(names: Sequence[str], name: str) -> str:
@@ -129,20 +129,20 @@ def by_cases(domain: Domain, what: str, cases: Sequence[str], shown: Sequence[st
         >>> by_cases(Domain((IntegerRange("age", 0, 3),)), "group", ["age < 2", "age >= 2"], ["young", "old"])
         (('age',), array([0, 0, 1, 1]))
     """
-    found = over_classes(domain, [_read(domain, case, what) for case in cases], what)
-    masks = np.stack(found.masks)
+    classes = over_classes(domain, [_read(domain, case, what) for case in cases], what)
+    masks = np.stack(classes.masks)
     times = masks.sum(axis=0)
     if (times != 1).any():
         place = np.argwhere(times != 1)[0]
-        codes = [int(np.flatnonzero(each == kind)[0]) for each, kind in zip(found.classes, place, strict=True)]
+        codes = [int(np.flatnonzero(v == kind)[0]) for v, kind in zip(classes.classes, place, strict=True)]
         record = ", ".join(
-            f"{name} = {domain[name].label(code)!r}" for name, code in zip(found.scope, codes, strict=True)
+            f"{name} = {domain[name].label(code)!r}" for name, code in zip(classes.scope, codes, strict=True)
         )
         fits = [shown[i] for i in np.flatnonzero(masks[(slice(None), *place)]).tolist()]
         problem = f"fits {' and '.join(map(repr, fits))}" if fits else "fits none of the cases"
         raise DomainError(f"{what}: a record with {record} {problem}", remedy="let each record fit exactly one case")
-    check_cells(what, domain.shape_of(found.scope))
-    return found.scope, masks.argmax(axis=0)[np.ix_(*found.classes)]
+    check_cells(what, domain.shape_of(classes.scope))
+    return classes.scope, masks.argmax(axis=0)[np.ix_(*classes.classes)]
 
 
 def check_feasible(domain: Domain) -> None:
@@ -163,8 +163,8 @@ def check_feasible(domain: Domain) -> None:
     if not domain.constraints or feasible_records(domain) != 0:
         return
     needed = list(domain.constraints)
-    for each in domain.constraints:
-        others = [other for other in needed if other is not each]
+    for constraint in domain.constraints:
+        others = [other for other in needed if other is not constraint]
         if feasible_records(Domain(domain.attributes, (), others)) == 0:
             needed = others
     shown = " and ".join(repr(each.text) for each in needed)
@@ -174,9 +174,9 @@ def check_feasible(domain: Domain) -> None:
 def _forbidding(domain: Domain, text: str, conditions: Sequence[str], table: Iterable[object]) -> Constraint:
     """The constraint that forbids what a table says, indexed by the truth of each condition."""
     what = f"the constraint {text!r}"
-    found = over_classes(domain, [_read(domain, condition, what) for condition in conditions], what)
-    forbidden = np.array(table)[tuple(mask.astype(np.intp) for mask in found.masks)]
-    return Constraint(text, found.scope, found.classes, ~forbidden)
+    classes = over_classes(domain, [_read(domain, condition, what) for condition in conditions], what)
+    forbidden = np.array(table)[tuple(mask.astype(np.intp) for mask in classes.masks)]
+    return Constraint(text, classes.scope, classes.classes, ~forbidden)
 
 
 def _read(domain: Domain, condition: str, what: str) -> Leaf | Flat:

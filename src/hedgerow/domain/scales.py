@@ -145,9 +145,12 @@ class Calendar(Scale):
             return day
         if self.unit == "week":
             return (day + 3) // 7
-        found = date.fromordinal(day + EPOCH)
-        of_year = {"month": 12 * found.year + found.month - 1, "quarter": 4 * found.year + (found.month - 1) // 3}
-        return of_year.get(self.unit, found.year)
+        day_found = date.fromordinal(day + EPOCH)
+        of_year = {
+            "month": 12 * day_found.year + day_found.month - 1,
+            "quarter": 4 * day_found.year + (day_found.month - 1) // 3,
+        }
+        return of_year.get(self.unit, day_found.year)
 
     def first_day(self, number: int) -> int:
         """The first day of a unit, counted from 1970-01-01; the inverse of ``of_day``."""
@@ -166,8 +169,8 @@ class Calendar(Scale):
 
     def literal(self, text: str) -> Fraction | None:
         """Exact place of a date in the form of cells, or as 2020-01-31."""
-        found = self.position(text)
-        return Calendar(self.unit).position(text) if found is None and self.form else found
+        position = self.position(text)
+        return Calendar(self.unit).position(text) if position is None and self.form else position
 
     def _of_text(self, text: str) -> Fraction | None:
         try:
@@ -175,9 +178,9 @@ class Calendar(Scale):
                 return _seconds(datetime.strptime(text, self.form)) / _DAY
             if self.unit == "day":
                 return _seconds(datetime.fromisoformat(text)) / _DAY if _DATED.fullmatch(text) else None
-            if not (found := _PARTS[self.unit].fullmatch(text)):
+            if not (match := _PARTS[self.unit].fullmatch(text)):
                 return None
-            year, part = int(found[1]), int(found[2] or 1)
+            year, part = int(match[1]), int(match[2] or 1)
             if self.unit == "week":
                 return Fraction(self.of_day(date.fromisocalendar(year, part, 1).toordinal() - EPOCH))
             month = part if self.unit == "month" else 3 * part - 2 if self.unit == "quarter" else 1
@@ -260,24 +263,24 @@ class Moments(Scale):
 
     def position(self, cell: object) -> Fraction | None:
         """Exact place of a time or its text."""
-        found = self._of_text(cell) if isinstance(cell, str) else cell
-        if not isinstance(found, datetime):
+        amount = self._of_text(cell) if isinstance(cell, str) else cell
+        if not isinstance(amount, datetime):
             return None
-        if found.tzinfo is not None:
+        if amount.tzinfo is not None:
             if self._zone is None:
                 return None
             try:
-                found = found.astimezone(self._zone).replace(tzinfo=None)
+                amount = amount.astimezone(self._zone).replace(tzinfo=None)
             except OverflowError:  # its day in the zone is none of the calendar
                 return None
-        return _seconds(found) / self.seconds
+        return _seconds(amount) / self.seconds
 
     def literal(self, text: str) -> Fraction | None:
         """Exact place of a time in the form of cells or as 2020-01-31T08:00; of a date, its midnight."""
-        found = self.position(text)
-        if found is None and _DATE.fullmatch(text):
-            found = Moments(self.seconds).position(f"{text}T00:00")
-        return Moments(self.seconds, zone=self.zone).position(text) if found is None and self.form else found
+        position = self.position(text)
+        if position is None and _DATE.fullmatch(text):
+            position = Moments(self.seconds).position(f"{text}T00:00")
+        return Moments(self.seconds, zone=self.zone).position(text) if position is None and self.form else position
 
     def _of_text(self, text: str) -> datetime | None:
         try:
@@ -353,8 +356,8 @@ class Decimals(Scale):
         text = repr(cell) if isinstance(cell, float) else str(cell)
         if len(text) > _LONGEST or not _NUMBER.fullmatch(text):
             return None
-        found = Decimal(text)
-        return Fraction(found) / Fraction(self.step) if not found or abs(found.adjusted()) <= _LARGEST else None
+        number = Decimal(text)
+        return Fraction(number) / Fraction(self.step) if not number or abs(number.adjusted()) <= _LARGEST else None
 
     def rounded(self, place: Fraction) -> int | None:
         """The number of a place, or the nearest one."""
@@ -381,8 +384,8 @@ def texts_on(text: Callable[[int], str], numbers: Ints) -> NDArray[Any]:
         >>> texts_on(Calendar().text, np.array([0, 31, 0])).tolist()
         ['1970-01-01', '1970-02-01', '1970-01-01']
     """
-    found, places = np.unique(numbers, return_inverse=True)
-    return np.array([text(number) for number in found.tolist()], dtype=np.object_)[places]
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return np.array([text(number) for number in distinct.tolist()], dtype=np.object_)[places]
 
 
 def _seconds(found: date) -> Fraction:
@@ -424,8 +427,8 @@ def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
     """
     if form is None:
         return
-    found = _DIRECTIVES.findall(form)
-    if not set(needed) <= set(found) <= set(known) or len(found) != len(set(found)):
+    directives = _DIRECTIVES.findall(form)
+    if not set(needed) <= set(directives) <= set(known) or len(directives) != len(set(directives)):
         example = {"Ymd": "%d.%m.%Y", "HM": "%H.%M"}.get(needed, "%d.%m.%Y %H:%M")
         raise DomainError(
             f"the form {form!r} does not say a whole {'date' if needed == 'Ymd' else 'time'}",

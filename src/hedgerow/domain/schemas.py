@@ -282,14 +282,14 @@ def _columns(schema: Any, *, public_categories: bool, trust_types: bool) -> dict
     if isinstance(schema, str | os.PathLike):
         schema = _in_file(Path(schema))
     if _is_of_frame(schema):
-        found = _of_frame(schema, public_categories=public_categories)
-        return found if trust_types else {name: _by_name(column) for name, column in found.items()}
+        columns = _of_frame(schema, public_categories=public_categories)
+        return columns if trust_types else {name: _by_name(column) for name, column in columns.items()}
     if isinstance(schema, Mapping):
         if isinstance(schema.get("fields"), list):
             return {str(each["name"]): _of_table_schema(each) for each in schema["fields"]}
         return _of_mapping(schema)
     if isinstance(schema, _Pandera):
-        return {str(name): _of_pandera(each) for name, each in schema.columns.items()}
+        return {str(name): _of_pandera(column) for name, column in schema.columns.items()}
     raise DomainError(
         f"a {type(schema).__name__} is no schema that is known",
         remedy="give frame.dtypes (pandas), frame.schema (polars), an Arrow schema, or a mapping: a JSON Table Schema, "
@@ -316,12 +316,12 @@ def _of_mapping(schema: Mapping[str, Any]) -> dict[str, _Column]:
             )
         schema = next(iter(tables.values()))
     columns = schema.get("columns")
-    if not isinstance(columns, Mapping) or not all(isinstance(each, Mapping) for each in columns.values()):
+    if not isinstance(columns, Mapping) or not all(isinstance(column, Mapping) for column in columns.values()):
         raise DomainError(
             "the mapping is no schema that is known",
             remedy="give a JSON Table Schema (with 'fields'), or pandera's or SDV's of one table (with 'columns')",
         )
-    return {str(name): _of_sdv(each) if "sdtype" in each else _of_pandera_entry(each) for name, each in columns.items()}
+    return {str(name): _of_sdv(c) if "sdtype" in c else _of_pandera_entry(c) for name, c in columns.items()}
 
 
 def _typed(text: str, *, nullable: bool, **options: Any) -> _Column:
@@ -336,9 +336,9 @@ def _of_pandas(kind: Any, *, public: bool) -> _Column:
     text = str(kind)
     if text != "category":
         return _typed(text, nullable=not re.match(r"(u?int\d|bool$)", text))
-    found = [plain(each) for each in kind.categories]
-    if public and all(isinstance(each, str | int | float) for each in found):
-        return _typed(text, nullable=True, values=found)
+    categories = [plain(category) for category in kind.categories]
+    if public and all(isinstance(each, str | int | float) for each in categories):
+        return _typed(text, nullable=True, values=categories)
     note = "its categories may have been read off the data; public_categories=True says that they were not"
     return _Column("labels", {"missing": True}, note)
 
@@ -368,7 +368,7 @@ def _of_table_schema(field_: Mapping[str, Any]) -> _Column:
     listed = rules.get("enum", field_.get("categories"))
     if listed is not None:
         values = [each["value"] if isinstance(each, Mapping) else each for each in listed]
-        options = {"values": [plain(each) for each in values]}
+        options = {"values": [plain(value) for value in values]}
     elif kind in ("date", "datetime", "time") and (form := field_.get("format", "default")) not in ("default", "any"):
         options["format"] = form
     return _typed(kind, nullable=not rules.get("required", False), **options)
@@ -399,7 +399,7 @@ def _checked(kind: str, checks: Mapping[str, Any], *, nullable: bool) -> _Column
             said = {"values": "allowed_values", "min": "min_value", "max": "max_value"}
             options |= {option: told[said[option]] for option in wanted if said[option] in told}
     if "values" in options:
-        options = {"values": [plain(each) for each in options["values"]]}
+        options = {"values": [plain(option) for option in options["values"]]}
     return _typed(kind, nullable=nullable, **{option: plain(value) for option, value in options.items()})
 
 
@@ -407,8 +407,8 @@ def _of_sdv(column: Mapping[str, Any]) -> _Column:
     """A column of SDV's metadata; what identifies somebody, and what nobody knows the type of, is left out."""
     kind = str(column["sdtype"])
     if kind == "numerical":
-        held = str(column.get("computer_representation", "Float")).lower()
-        return _typed("int" if re.match(r"u?int", held) else kind, nullable=True)
+        representation = str(column.get("computer_representation", "Float")).lower()
+        return _typed("int" if re.match(r"u?int", representation) else kind, nullable=True)
     if kind == "datetime":
         form = column.get("datetime_format")
         timed = form is not None and re.search(r"%[HIMSfpXc]", form)

@@ -55,5 +55,5 @@ class Span:
         Args:
             codes: Codes of the rows, by the names of ``columns``.
         """
-        found: Bools = codes[self.length] == codes[self.measured]
-        return found
+        equal: Bools = codes[self.length] == codes[self.measured]
+        return equal

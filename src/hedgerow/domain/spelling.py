@@ -70,11 +70,11 @@ class Spelling:
             >>> Spelling(fold=True, unicode="NFC").normal("A\u0308rztin") == Spelling(fold=True).normal("ärztin")
             True
         """
-        found = text if self.unicode is None else unicodedata.normalize(self.unicode, text)
+        spelled = text if self.unicode is None else unicodedata.normalize(self.unicode, text)
         if self.fold:
-            found = found.casefold()
-            found = found if self.unicode is None else unicodedata.normalize(self.unicode, found)
-        return found.strip() if self.trim else found
+            spelled = spelled.casefold()
+            spelled = spelled if self.unicode is None else unicodedata.normalize(self.unicode, spelled)
+        return spelled.strip() if self.trim else spelled
 
     def codes(self, labels: Mapping[str, int]) -> dict[str, int]:
         """The code of each normal form that stands for a label, synonyms among them.
@@ -89,7 +89,7 @@ class Spelling:
             >>> Spelling(fold=True, synonyms={"M": "Male"}).codes({"Female": 0, "Male": 1})
             {'female': 0, 'male': 1, 'm': 1}
         """
-        found: dict[str, int] = {}
+        code_of: dict[str, int] = {}
         first: dict[str, str] = {}
         written = {self.normal(label): code for label, code in labels.items()}
         for text, label in [*((label, label) for label in labels), *self.synonyms]:
@@ -99,15 +99,15 @@ class Spelling:
                     f"the synonym {text!r} stands for {label!r}, which is not listed",
                     remedy="list that value, or declare it as the missing or the other value",
                 )
-            if key in found:
+            if key in code_of:
                 raise DomainError(
                     f"{first[key]!r} and {text!r} are read alike"
                     if first[key] != text
                     else f"{text!r} is a synonym and a value",
                     remedy="list one of them, or leave 'trim', 'case' or 'unicode' out",
                 )
-            found[key], first[key] = code, text
-        return found
+            code_of[key], first[key] = code, text
+        return code_of
 
     def in_words(self) -> str:
         """The rules in words; empty where texts are taken as they are.

@@ -83,7 +83,7 @@ class _Way:
 
 @lru_cache(maxsize=_KEPT_WAYS)
 def _way(domain: Domain, clique: Clique, wanted: Clique) -> _Way:
-    needed = {clique.index(each) for name in wanted for each in carriers(domain, name, clique)}
+    needed = {clique.index(carrier) for name in wanted for carrier in carriers(domain, name, clique)}
     unneeded = tuple(axis for axis in range(len(clique)) if axis not in needed)
     kept = tuple(name for axis, name in enumerate(clique) if axis in needed)
     single = {each[0]: name for name in wanted if len(each := carriers(domain, name, kept)) == 1}
@@ -96,7 +96,7 @@ def _way(domain: Domain, clique: Clique, wanted: Clique) -> _Way:
 
 def _summed_together(domain: Domain, left: NDArray[Any], kept: Clique, wanted: Clique) -> NDArray[Any]:
     """Sums over all cells of a table that agree in some variables, each of which takes any number of its axes."""
-    others = {each for name in wanted for each in carriers(domain, name, kept) if each != name}
+    others = {carrier for name in wanted for carrier in carriers(domain, name, kept) if carrier != name}
     same = tuple(name for name in kept if name in wanted and name not in others)
     changed = tuple(name for name in wanted if name not in same)
     rest = tuple(name for name in kept if name not in same)
@@ -106,10 +106,10 @@ def _summed_together(domain: Domain, left: NDArray[Any], kept: Clique, wanted: C
     count = math.prod(beside)
     cells = math.prod(domain.shape_of(changed))
     places = np.where(places < 0, cells, places)[:, None] * count + np.arange(count)
-    found = np.zeros((cells + 1) * count, dtype=left.dtype)  # the last ones, where no record is, count for nothing
-    _add(found, places.reshape(-1), left.reshape(-1))
-    found = found[: cells * count].reshape((*domain.shape_of(changed), *beside))
-    return found.transpose([(*changed, *same).index(name) for name in wanted])
+    sums = np.zeros((cells + 1) * count, dtype=left.dtype)  # the last ones, where no record is, count for nothing
+    _add(sums, places.reshape(-1), left.reshape(-1))
+    sums = sums[: cells * count].reshape((*domain.shape_of(changed), *beside))
+    return sums.transpose([(*changed, *same).index(name) for name in wanted])
 
 
 def _add(found: NDArray[Any], places: Ints, values: NDArray[Any]) -> None:
@@ -143,7 +143,7 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
     finer = scope if all([name in clique for name in scope]) else _distinct_carriers(domain, scope, clique)
     if finer is None:
         index = [
-            np.arange(size).reshape([-1 if each == name else 1 for each in clique])
+            np.arange(size).reshape([-1 if other == name else 1 for other in clique])
             if name in clique
             else domain.codes_in(name, clique)
             for name, size in zip(scope, table.shape, strict=True)
@@ -159,10 +159,10 @@ def spread_over(domain: Domain, table: NDArray[Number], scope: Clique, clique: C
 
 def _distinct_carriers(domain: Domain, scope: Clique, clique: Clique) -> Clique | None:
     """For each variable of a scope one that determines it alone; None where two share one, or it takes several."""
-    found = [carriers(domain, name, clique) for name in scope]
-    if any(len(each) > 1 for each in found) or len(set(found)) < len(found):
+    carried = [carriers(domain, name, clique) for name in scope]
+    if any(len(each) > 1 for each in carried) or len(set(carried)) < len(carried):
         return None
-    return tuple(each[0] for each in found)
+    return tuple(each[0] for each in carried)
 
 
 def places_in(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
@@ -181,18 +181,18 @@ def places_in(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
 
 
 def _places(domain: Domain, clique: Clique, wanted: Clique) -> Ints:
-    found = np.zeros(domain.shape_of(clique), dtype=np.int64)
+    places = np.zeros(domain.shape_of(clique), dtype=np.int64)
     outside = np.zeros((1,) * len(clique), dtype=np.bool_)
     for name, size in zip(wanted, domain.shape_of(wanted), strict=True):
         codes = domain.codes_in(name, clique)
-        found *= size
-        found += codes
+        places *= size
+        places += codes
         if codes.min() < 0:
             outside = outside | (codes < 0)
     if outside.any():
-        found[np.broadcast_to(outside, found.shape)] = -1
-    found.setflags(write=False)
-    return found
+        places[np.broadcast_to(outside, places.shape)] = -1
+    places.setflags(write=False)
+    return places
 
 
 _kept_places = lru_cache(maxsize=1024)(_places)
@@ -240,9 +240,9 @@ def _coarsened(domain: Domain, table: NDArray[Number], axis: int, names: tuple[s
     sums = np.add.reduceat(table if order is None else table.take(order, axis), starts, axis, dtype=table.dtype)
     if codes.size == size:
         return np.asarray(sums)
-    found = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
-    found[(slice(None),) * axis + (codes,)] = sums
-    return found
+    coarse = np.zeros((*table.shape[:axis], size, *table.shape[axis + 1 :]), dtype=table.dtype)
+    coarse[(slice(None),) * axis + (codes,)] = sums
+    return coarse
 
 
 def _codes(domain: Domain, fine: str, coarse: str) -> Places:
@@ -277,9 +277,9 @@ def carriers(domain: Domain, name: str, clique: Clique) -> Clique:
     """
     if name in clique:
         return (name,)
-    for each in clique:
-        if domain.lookup(each, name) is not None:
-            return (each,)
+    for other in clique:
+        if domain.lookup(other, name) is not None:
+            return (other,)
     function = domain.function(name)
     if function is None or not set(function.sources) <= set(clique):
         raise DomainError(f"{', '.join(clique) or 'nothing'} does not determine {name!r}")

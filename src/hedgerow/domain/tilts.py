@@ -46,8 +46,8 @@ def tilts_of(attribute: Binned, counts: Floats) -> Floats:
     least = np.minimum(2.0 * np.minimum(np.abs(left), np.abs(right)), np.abs(left + right) / 2.0)
     limited = np.where(np.sign(left) == np.sign(right), np.sign(left) * least, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = limited * widths / (2.0 * densities)
-    return np.asarray(np.clip(np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0))
+        tilts = limited * widths / (2.0 * densities)
+    return np.asarray(np.clip(np.nan_to_num(tilts, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0))
 
 
 def leaning(parts: Floats, tilts: Floats) -> Floats:

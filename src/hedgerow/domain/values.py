@@ -72,7 +72,7 @@ def arrow_schema(domain: Domain) -> pa.Schema:
         >>> arrow_schema(Domain([Categorical("x", (0.5, 1)), Binned("y", (0, 1, 2))])).types
         [DataType(double), DataType(double)]
     """
-    return pa.schema([pa.field(each.name, _written_type(each, form_of(domain, each.name))) for each in written(domain)])
+    return pa.schema([pa.field(c.name, _written_type(c, form_of(domain, c.name))) for c in written(domain)])
 
 
 def form_of(domain: Domain, name: str) -> Written:
@@ -82,7 +82,7 @@ def form_of(domain: Domain, name: str) -> Written:
         >>> form_of(Domain([IntegerRange("age", 17, 90)]), "age")
         Written(type=None, null=None, digits=None)
     """
-    starts = {each.end: each.start for each in domain.spans}
+    starts = {span.end: span.start for span in domain.spans}
     return domain.layout[starts.get(name, name)]
 
 
@@ -99,8 +99,8 @@ def type_called(name: str) -> pa.DataType:
     """
     if name == "dictionary":
         return pa.dictionary(pa.int32(), pa.string())
-    if found := _DECIMAL.fullmatch(name):
-        return pa.decimal128(int(found[1]), int(found[2]))
+    if match := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(match[1]), int(match[2]))
     zoned: Any = _ZONED.fullmatch(name)
     alias: Any = pa.type_for_alias
     found_type: pa.DataType = alias(name) if zoned is None else pa.timestamp(zoned[1], zoned[2])
@@ -207,8 +207,8 @@ def encoded_values(drawn: Drawn) -> pa.Array[Any]:
     cells = texts_of(drawn, empties=False)
     empty = drawn.beyond if pa.types.is_decimal(kind) else drawn.codes == attribute.missing_code
     texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
-    found: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
-    return found
+    values: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
+    return values
 
 
 def _narrow(attribute: Binned, drawn: Drawn) -> NDArray[Any]:
@@ -226,14 +226,14 @@ def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -
     """Values in a type that holds them."""
     if _are_texts(kind):
         return values
-    found: Any = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+    plain: Any = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
     zone, scale = getattr(kind, "tz", None), scale_of(attribute)
     if zone is not None and isinstance(scale, Moments):  # of two moments that a clock shows alike the first
-        found = pa.compute.assume_timezone(found, zone, ambiguous="earliest", nonexistent="latest")
+        plain = pa.compute.assume_timezone(plain, zone, ambiguous="earliest", nonexistent="latest")
     if pa.types.is_boolean(kind) and isinstance(attribute, Categorical):
-        beyond = pa.array(np.array([each is None for each in found.to_pylist()]))
-        found = pa.compute.if_else(beyond, pa.scalar(None, pa.string()), pa.compute.utf8_lower(found.cast(pa.string())))
-    converted: pa.Array[Any] = found.cast(kind)
+        beyond = pa.array(np.array([each is None for each in plain.to_pylist()]))
+        plain = pa.compute.if_else(beyond, pa.scalar(None, pa.string()), pa.compute.utf8_lower(plain.cast(pa.string())))
+    converted: pa.Array[Any] = plain.cast(kind)
     return converted
 
 
@@ -245,8 +245,8 @@ def _natural(drawn: Drawn) -> pa.Array[Any]:
         return _dictionary(attribute, codes)
     beyond = drawn.beyond if attribute.size > attribute.ordinary else None
     if isinstance(attribute, Categorical):
-        found = np.array(attribute.values, dtype=kind.to_pandas_dtype())[drawn.numbers]
-        return pa.array(found, type=kind, mask=beyond)
+        numbers = np.array(attribute.values, dtype=kind.to_pandas_dtype())[drawn.numbers]
+        return pa.array(numbers, type=kind, mask=beyond)
     scale = scale_of(attribute)
     if scale is None:
         return arrow_numbers(drawn.numbers, beyond).cast(kind)
@@ -280,10 +280,10 @@ def values_of(drawn: Drawn) -> pa.Array[Any]:
         >>> values_of(Drawn.of(Categorical("sex", ("F", "M"), missing="?"), np.array([1, 2]), generator(0))).to_pylist()
         ['M', None]
     """
-    found, kind = encoded_values(drawn), _written_type(drawn.attribute, drawn.form)
-    if not isinstance(found, pa.DictionaryArray) or found.type == kind:
-        return found
-    return found.cast(kind) if pa.types.is_dictionary(kind) else found.dictionary_decode().cast(kind)
+    values, kind = encoded_values(drawn), _written_type(drawn.attribute, drawn.form)
+    if not isinstance(values, pa.DictionaryArray) or values.type == kind:
+        return values
+    return values.cast(kind) if pa.types.is_dictionary(kind) else values.dictionary_decode().cast(kind)
 
 
 def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
@@ -301,8 +301,8 @@ def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
     """
     if not _is_looked_up(drawn):
         return _texts(drawn, empties)
-    found: pa.Array[Any] = _listed(drawn, empties).take(arrow_numbers(drawn.codes))
-    return found
+    texts: pa.Array[Any] = _listed(drawn, empties).take(arrow_numbers(drawn.codes))
+    return texts
 
 
 class Lines:
@@ -364,14 +364,14 @@ def _together(columns: Sequence[Drawn]) -> list[list[Drawn]]:
     """Neighbouring columns that are looked up together."""
     groups: list[list[Drawn]] = []
     size = 0
-    for each in columns:
-        most = min(_MOST_TOGETHER, len(each.codes) // _REPEATED)
-        size = size * each.attribute.size if _is_looked_up(each) else 0
+    for column in columns:
+        most = min(_MOST_TOGETHER, len(column.codes) // _REPEATED)
+        size = size * column.attribute.size if _is_looked_up(column) else 0
         if not groups or not 0 < size <= most:
-            groups.append([each])
-            size = each.attribute.size if _is_looked_up(each) else 0
+            groups.append([column])
+            size = column.attribute.size if _is_looked_up(column) else 0
         else:
-            groups[-1].append(each)
+            groups[-1].append(column)
     return groups
 
 
@@ -415,8 +415,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
     for code, text in shown:
         if code is not None and text is not None:
             texts = pa.compute.if_else(arrow_flags(codes == code), arrow_text(text), texts)
-    found: pa.Array[Any] = texts
-    return found
+    listed: pa.Array[Any] = texts
+    return listed
 
 
 def _decoded(values: pa.Array[Any]) -> pa.Array[Any]:

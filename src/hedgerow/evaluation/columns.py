@@ -98,12 +98,12 @@ def joined(
         distinct = [_distinct(column) for column in columns]
         values = [found for found, _ in distinct]
         scale = _scale_of(values[0]) if attribute is None else _dated(getattr(attribute, "scale", None))
-        cells = [_cells(found, attribute, scale) for found in values]
+        cells = [_cells(value, attribute, scale) for value in values]
     except (UnsupportedTypeError, pa.ArrowNotImplementedError) as error:
         message = f"its Arrow type holds neither texts nor numbers: {error}"
         raise ColumnError(message, column=name, remedy="leave it out, or write it as text") from error
     if attribute is None and _collide(cells[0][0], values[0]):
-        cells = [_as_texts(found) for found in values]
+        cells = [_as_texts(value) for value in values]
     numbers = np.unique(np.concatenate([found[~np.isnan(found)] for found, _ in cells]))
     texts = sorted({text for _, found in cells for text in found if text is not None})
     at = {text: len(numbers) + place for place, text in enumerate(texts)}
@@ -140,8 +140,8 @@ def _cells(values: pa.Array[Any], attribute: Attribute | None, scale: Scale | No
         return np.full(len(values), np.nan), _labels(attribute, values)
     if scale is not None:
         texts = [None if cell is None else str(cell) for cell in values.cast(pa.string()).to_pylist()]
-        found = [None if text is None else scale.position(text) for text in texts]
-        numbers = np.array([np.nan if place is None else float(place) for place in found])
+        positions = [None if text is None else scale.position(text) for text in texts]
+        numbers = np.array([np.nan if place is None else float(place) for place in positions])
     else:
         numbers, texts = _spelled(plain(values))
     missing = {None, "", None if attribute is None else attribute.missing}
@@ -183,9 +183,9 @@ def _as_texts(values: pa.Array[Any]) -> tuple[Floats, list[str | None]]:
 
 def _collide(numbers: Floats, values: pa.Array[Any]) -> bool:
     """Whether two texts spell one number, or two whole numbers are too large to be told apart as floats."""
-    found = numbers[~np.isnan(numbers)]
+    known = numbers[~np.isnan(numbers)]
     exact = pa.types.is_string(values.type) or pa.types.is_integer(values.type)
-    return exact and len(np.unique(found)) < len(found)
+    return exact and len(np.unique(known)) < len(known)
 
 
 def _scale_of(values: pa.Array[Any]) -> Scale | None:

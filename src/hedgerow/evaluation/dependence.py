@@ -33,11 +33,11 @@ def associations(domain: Domain, codes: Sequence[Codes], pairs: Sequence[Clique]
         >>> associations(domain, [np.array([0, 1]), np.array([1, 0])], [("a", "b")])
         array([1.])
     """
-    found = np.zeros(len(pairs))
+    strengths = np.zeros(len(pairs))
     for places in pieces_of(domain, pairs):
         counted = exact_marginals(domain, codes, [pairs[place] for place in places])
-        found[places] = [cramers_v(counts) for counts in counted]
-    return found
+        strengths[places] = [cramers_v(counts) for counts in counted]
+    return strengths
 
 
 def cramers_v(counts: Floats) -> float:
@@ -80,10 +80,10 @@ def correlations(columns: Sequence[Column], table: int) -> Floats:
 
 def _standardised(values: Floats) -> Floats:
     """Numbers less their mean, over their standard deviation; NaN stays NaN."""
-    held = values[~np.isnan(values)]
-    if not len(held):
+    known = values[~np.isnan(values)]
+    if not len(known):
         return values
-    standardised: Floats = (values - held.mean()) / (float(held.std()) or 1.0)
+    standardised: Floats = (values - known.mean()) / (float(known.std()) or 1.0)
     return standardised
 
 
@@ -100,8 +100,8 @@ def quantiles(column: Column, table: int) -> Floats:
     ranks = np.cumsum(column.counts(table)[: len(column.numbers)])
     if not len(ranks) or not ranks[-1]:
         return np.full(len(SHARES), np.nan)
-    found: Floats = column.numbers[np.searchsorted(ranks, np.ceil(np.array(SHARES) * ranks[-1]))]
-    return found
+    values: Floats = column.numbers[np.searchsorted(ranks, np.ceil(np.array(SHARES) * ranks[-1]))]
+    return values
 
 
 def rank_distance(column: Column, table: int) -> float:
@@ -114,7 +114,7 @@ def rank_distance(column: Column, table: int) -> float:
     Returns:
         From 0 to 1; NaN where a table has no number.
     """
-    found = [np.cumsum(column.counts(each)[: len(column.numbers)]) for each in (0, table)]
-    if not len(column.numbers) or not all(ranks[-1] for ranks in found):
+    sums = [np.cumsum(column.counts(each)[: len(column.numbers)]) for each in (0, table)]
+    if not len(column.numbers) or not all(ranks[-1] for ranks in sums):
         return float("nan")
-    return float(np.abs(found[0] / found[0][-1] - found[1] / found[1][-1]).max())
+    return float(np.abs(sums[0] / sums[0][-1] - sums[1] / sums[1][-1]).max())

@@ -66,7 +66,7 @@ class Evaluation:
             measure: Name of the measure.
             file: Name of the synthetic file; None for all.
         """
-        return [each for each in self.findings if each.measure == measure and file in (None, each.file)]
+        return [finding for finding in self.findings if finding.measure == measure and file in (None, finding.file)]
 
     def value(self, measure: str, subject: str, file: str | None = None) -> float:
         """One figure.
@@ -80,10 +80,10 @@ class Evaluation:
             ConfigError: There is no such figure.
         """
         named = self.files[0] if file is None else file
-        for each in self.of(measure, named):
-            if each.subject == subject:
-                return each.value
-        known = sorted({each.measure for each in self.findings})
+        for finding in self.of(measure, named):
+            if finding.subject == subject:
+                return finding.value
+        known = sorted({finding.measure for finding in self.findings})
         raise ConfigError(f"no figure {measure!r} of {subject!r}", remedy=f"the measures are {', '.join(known)}")
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,8 +95,8 @@ class Evaluation:
             "records": dict(self.records),
             "columns": list(self.columns),
             "notes": list(self.notes),
-            "subsamples": {name: asdict(each) for name, each in self.curves.items()},
-            "findings": [each.to_dict() for each in self.findings],
+            "subsamples": {name: asdict(curve) for name, curve in self.curves.items()},
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
     def write_csv(self, path: str | os.PathLike[str]) -> None:
@@ -107,7 +107,7 @@ class Evaluation:
         """
         import csv
 
-        rows = [each.to_dict() for each in self.findings]
+        rows = [finding.to_dict() for finding in self.findings]
         with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
@@ -206,7 +206,7 @@ def evaluate(
         if asked not in names:
             raise ColumnError("it is not among the columns that are compared", column=asked, remedy=_these(names))
     everything = [table.select(names) for table in everything]
-    attributes = {} if declared is None else {each.name: each for each in declared.columns}
+    attributes = {} if declared is None else {column.name: column for column in declared.columns}
     cells = (joined(name, [table.column(name) for table in everything], attributes.get(name), bins) for name in names)
     grid = Grid.of(tuple(cells), bins)
     families = families_of(grid.domain, by, most=most_tables, seed=seed)
@@ -230,7 +230,7 @@ def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
     labels = {}
     for name in wanted.values:
         columns = [table.column(name) for table in everything if name in table.column_names]
-        cells = {value_text(cell) for each in columns for cell in each.unique().to_pylist() if cell is not None}
+        cells = {value_text(cell) for column in columns for cell in column.unique().to_pylist() if cell is not None}
         labels[name] = sorted({label for label in map(wanted.label_of(name), cells) if label is not None})
     return wanted.labelled(labels)
 
@@ -261,18 +261,18 @@ def _parts(
 def _named(synthetic: object) -> dict[str, object]:
     """The synthetic tables by name: file names, or paths where two are alike."""
     if isinstance(synthetic, Mapping):
-        found = dict(synthetic)
+        named = dict(synthetic)
     else:
         several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
         paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else "" for each in several]
         texts = [path or f"table {number}" for number, path in enumerate(paths, 1)]
         short = [os.path.basename(text) for text in texts]
-        found = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
-        if len(found) < len(several):
+        named = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
+        if len(named) < len(several):
             raise ConfigError("a synthetic file is named twice", remedy="name each once")
-    if not found:
+    if not named:
         raise ConfigError("there is no synthetic table", remedy="name at least one")
-    return found
+    return named
 
 
 def _shared(
@@ -287,11 +287,11 @@ def _shared(
             if lacking:
                 remedy = _these(everything[titles.index(lacking[0])].column_names)
                 raise ColumnError("the table has no such column", file=lacking[0], column=name, remedy=remedy)
-            if domain is not None and name not in {each.name for each in domain.columns}:
+            if domain is not None and name not in {column.name for column in domain.columns}:
                 raise DomainError(f"the domain has no column {name!r}", remedy="name columns of the domain")
     else:
         all_names = dict.fromkeys(name for table in everything for name in table.column_names)
-        wanted = list(all_names) if domain is None else [each.name for each in domain.columns]
+        wanted = list(all_names) if domain is None else [column.name for column in domain.columns]
     shared = [name for name in wanted if all(name in names for names in there)]
     if not shared:
         remedy = "name columns of the synthetic file as the real table does"

@@ -98,8 +98,8 @@ def _cuts(column: Column, bins: int) -> Floats | None:
         return None
     ranks = np.cumsum(counts)
     cuts = held[np.searchsorted(ranks, ranks[-1] * np.arange(1, bins) / bins)]
-    found: Floats = np.unique(cuts[cuts > held[0]])
-    return found if len(found) else held[1:2]  # nearly all have the smallest number
+    inner: Floats = np.unique(cuts[cuts > held[0]])
+    return inner if len(inner) else held[1:2]  # nearly all have the smallest number
 
 
 @dataclass(frozen=True, eq=False)

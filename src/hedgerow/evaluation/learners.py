@@ -105,8 +105,8 @@ def _stacked(real: Ints, synthetic: Ints) -> tuple[Ints, Bools]:
 
 def _pmse(model: Any, records: NDArray[Any], is_synthetic: Bools) -> float:
     with _training():
-        found = model.fit(records, is_synthetic).predict_proba(records)[:, 1]
-    return float(np.mean(np.square(found - is_synthetic.mean())))
+        chances = model.fit(records, is_synthetic).predict_proba(records)[:, 1]
+    return float(np.mean(np.square(chances - is_synthetic.mean())))
 
 
 @dataclass(frozen=True)
@@ -172,12 +172,12 @@ def _auc(chances: Floats, classes: Ints, wanted: Ints) -> float:
     areas = []
     values = np.unique(wanted)
     for value in values[-1:] if len(values) == 2 else values:
-        held = wanted == value
-        if held.all():
+        positive = wanted == value
+        if positive.all():
             continue
         of_value = chances[:, classes == value].sum(axis=1)
-        n_held, n_other = int(held.sum()), int((~held).sum())
-        areas.append((rankdata(of_value)[held].sum() - n_held * (n_held + 1) / 2) / (n_held * n_other))
+        n_held, n_other = int(positive.sum()), int((~positive).sum())
+        areas.append((rankdata(of_value)[positive].sum() - n_held * (n_held + 1) / 2) / (n_held * n_other))
     return float(np.mean(areas)) if areas else 0.5
 
 
@@ -190,8 +190,8 @@ def _logistic(solver: str, inverse_penalty: float) -> Any:
 
 def _indicators(cells: Ints, sizes: Ints) -> Floats:
     """One column for each cell but the first of each column that has several."""
-    found = [column[:, None] == np.arange(1, size) for column, size in zip(cells.T, sizes, strict=True)]
-    return np.concatenate(found, axis=1).astype(np.float64)
+    indicators = [column[:, None] == np.arange(1, size) for column, size in zip(cells.T, sizes, strict=True)]
+    return np.concatenate(indicators, axis=1).astype(np.float64)
 
 
 @contextmanager

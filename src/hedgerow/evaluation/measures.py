@@ -100,8 +100,8 @@ def _sample(codes: Sequence[Codes], rng: np.random.Generator) -> Ints:
 def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
     """Total variation of every table, the score of each family, and the share of the real records that is as close."""
     for family, cliques in tables.families.items():
-        found = distances(tables.domain, tables.codes[0], tables.codes[1:], cliques)
-        for (_, name), row in zip(tables.each(), found, strict=True):
+        distance_of = distances(tables.domain, tables.codes[0], tables.codes[1:], cliques)
+        for (_, name), row in zip(tables.each(), distance_of, strict=True):
             yield Finding(name, "score", family, score_of(row))
             share = curves[family].equivalent(score_of(row))
             yield Finding(name, "subsample", family, math.nan if share is None else share)
@@ -114,9 +114,9 @@ def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
 def _by_column(file: str, names: Clique, pairs: Sequence[Clique], row: Floats) -> Iterator[Finding]:
     """Mean over the pairs that a column is in."""
     for name in names:
-        held = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
-        if held:
-            yield Finding(file, "total variation, pairs with", name, float(np.mean(held)))
+        distances_of = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
+        if distances_of:
+            yield Finding(file, "total variation, pairs with", name, float(np.mean(distances_of)))
 
 
 def subgroups(tables: Tables) -> Iterator[Finding]:
@@ -134,8 +134,8 @@ def subgroups(tables: Tables) -> Iterator[Finding]:
             share = counts[table][group] / len(tables.codes[table][0])
             yield Finding(name, "share of the records", subject, share, counts[0][group] / len(tables.codes[0][0]))
             both = counts[0][group] and counts[table][group] and pairs
-            found = score_of(distances(tables.domain, inside[0], [inside[table]], pairs)) if both else math.nan
-            yield Finding(name, "score of the subgroup", subject, found)
+            score = score_of(distances(tables.domain, inside[0], [inside[table]], pairs)) if both else math.nan
+            yield Finding(name, "score of the subgroup", subject, score)
 
 
 def dependence(tables: Tables) -> Iterator[Finding]:
@@ -143,9 +143,9 @@ def dependence(tables: Tables) -> Iterator[Finding]:
     numeric = [column for column in tables.columns if column.numeric]
     pearson = correlations(numeric, 0) if len(numeric) > 1 else np.empty((0, 0))
     for table, name in tables.each():
-        found = associations(tables.domain, tables.codes[table], tables.pairs)
+        strengths = associations(tables.domain, tables.codes[table], tables.pairs)
         yield from _differences(
-            name, "Cramer's V", [" x ".join(pair) for pair in tables.pairs], found, tables.real_associations
+            name, "Cramer's V", [" x ".join(pair) for pair in tables.pairs], strengths, tables.real_associations
         )
         if len(numeric) > 1:
             there = correlations(numeric, table)
@@ -180,9 +180,9 @@ def numbers(tables: Tables) -> Iterator[Finding]:
 
 def exact_matches(tables: Tables) -> Iterator[Finding]:
     """Shares of records that equal a real one in all columns."""
-    for (_, name), found in zip(tables.each(), matches(tables.columns, tables.seed), strict=True):
-        yield Finding(name, "exact matches", "any real record", found.real)
-        yield Finding(name, "exact matches", "a random half of the real records", found.half, found.fresh)
+    for (_, name), matched in zip(tables.each(), matches(tables.columns, tables.seed), strict=True):
+        yield Finding(name, "exact matches", "any real record", matched.real)
+        yield Finding(name, "exact matches", "a random half of the real records", matched.half, matched.fresh)
 
 
 def impossible(
@@ -206,9 +206,9 @@ ANY = "any rule"
 
 
 def _broken(table: pa.Table, domain: Domain) -> dict[str, float]:
-    found = broken_rules(table, domain)
-    any_rule = np.logical_or.reduce(list(found.values()))
-    shares = {rule: float(broken.mean()) for rule, broken in found.items()}
+    counts = broken_rules(table, domain)
+    any_rule = np.logical_or.reduce(list(counts.values()))
+    shares = {rule: float(broken.mean()) for rule, broken in counts.items()}
     return {ANY: float(any_rule.mean()), OUTSIDE: shares.pop(OUTSIDE), **shares}
 
 
@@ -216,12 +216,12 @@ def propensities(tables: Tables) -> Iterator[Finding]:
     """Models that tell synthetic records from real ones."""
     real = tables.samples[0]
     for table, name in tables.each():
-        for model, found in (
+        for model, score in (
             ("logistic regression", learners.logistic_propensity(real, tables.samples[table])),
             ("tree", learners.tree_propensity(real, tables.samples[table], tables.seed)),
         ):
-            yield Finding(name, "pMSE", model, found.pmse)
-            yield Finding(name, "pMSE ratio", model, found.ratio)
+            yield Finding(name, "pMSE", model, score.pmse)
+            yield Finding(name, "pMSE ratio", model, score.ratio)
 
 
 def predictions(tables: Tables, targets: Sequence[str]) -> Iterator[Finding]:
@@ -236,17 +236,17 @@ def predictions(tables: Tables, targets: Sequence[str]) -> Iterator[Finding]:
             exact = learners.prediction(model, kept, tested, place, labels)
             for table, name in tables.each():
                 trained = tables.samples[table][: len(kept)]
-                found = learners.prediction(model, trained, tested, place, labels)
-                yield Finding(name, "AUC", f"{target} by {model}", found.auc, exact.auc)
-                yield Finding(name, "accuracy", f"{target} by {model}", found.accuracy, exact.accuracy)
+                scores_of = learners.prediction(model, trained, tested, place, labels)
+                yield Finding(name, "AUC", f"{target} by {model}", scores_of.auc, exact.auc)
+                yield Finding(name, "accuracy", f"{target} by {model}", scores_of.accuracy, exact.accuracy)
 
 
 def targets_of(tables: Tables) -> list[str]:
     """Columns of few values that depend most on the others in the real table, by their mean Cramer's V."""
     sizes = dict(zip(tables.domain.names, (len(axis.labels) for axis in tables.grid.axes), strict=True))
-    held: dict[str, list[float]] = {name: [] for name in tables.domain.names}
+    strengths: dict[str, list[float]] = {name: [] for name in tables.domain.names}
     for pair, value in zip(tables.pairs, tables.real_associations.tolist(), strict=True):
         for name in pair:
-            held[name].append(value)
-    few = [name for name, values in held.items() if values and 2 <= sizes[name] <= _MOST_CLASSES]
-    return sorted(few, key=lambda name: -float(np.mean(held[name])))[:TARGETS]
+            strengths[name].append(value)
+    few = [name for name, values in strengths.items() if values and 2 <= sizes[name] <= _MOST_CLASSES]
+    return sorted(few, key=lambda name: -float(np.mean(strengths[name])))[:TARGETS]

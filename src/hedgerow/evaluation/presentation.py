@@ -48,7 +48,7 @@ def rows_of(found: Evaluation) -> list[list[str]]:
         ("exact matches", _percent),
     )
     for measure, text in shown:
-        for subject in dict.fromkeys(each.subject for each in found.of(measure)):
+        for subject in dict.fromkeys(finding.subject for finding in found.of(measure)):
             rows.append([f"{measure}, {subject}", *_figures(found, measure, subject, text)])
     if found.of("impossible records"):
         rows.append(["impossible records", *_figures(found, "impossible records", ANY, _percent)])
@@ -70,7 +70,7 @@ def sample_text(share: float, curve: Curve) -> str:
 
 
 def _figures(found: Evaluation, measure: str, subject: str, text: Callable[[float], str]) -> list[str]:
-    of_file = {each.file: each for each in found.of(measure) if each.subject == subject}
+    of_file = {finding.file: finding for finding in found.of(measure) if finding.subject == subject}
     return [_cell(of_file[file], text) if file in of_file else "" for file in found.files]
 
 
@@ -134,7 +134,7 @@ def _curve_section(found: Evaluation) -> Iterator[Section]:
 
     shares, scores = _by_subject(found, "subsample"), _by_subject(found, "score")
     curves = {
-        name: [*zip(each.fractions, each.scores, strict=True), (1.0, 1000.0)] for name, each in found.curves.items()
+        name: [*zip(curve.fractions, curve.scores, strict=True), (1.0, 1000.0)] for name, curve in found.curves.items()
     }
     dots = {
         name: {file: (_least(shares[name][file], found.curves[name]), scores[name][file]) for file in found.files}
@@ -161,7 +161,7 @@ def _column_section(found: Evaluation) -> Iterator[Section]:
     worst = sorted(found.columns, key=lambda name: -max(alone[name].values()))
     headings = ["column", *(f"{what}, {file}" for what in ("alone", "in pairs", "numbers") for file in found.files)]
     rows = [
-        [name, *(_three(by_name[each].get(name, {}).get(file, math.nan)) for each in measures for file in found.files)]
+        [name, *(_three(by_name[m].get(name, {}).get(file, math.nan)) for m in measures for file in found.files)]
         for name in worst
     ]
     drawn = worst[:40]
@@ -177,10 +177,10 @@ def _column_section(found: Evaluation) -> Iterator[Section]:
 
 
 def _by_subject(found: Evaluation, measure: str) -> dict[str, dict[str, float]]:
-    held: dict[str, dict[str, float]] = {}
-    for each in found.of(measure):
-        held.setdefault(each.subject, {})[each.file] = each.value
-    return held
+    by_subject: dict[str, dict[str, float]] = {}
+    for finding in found.of(measure):
+        by_subject.setdefault(finding.subject, {})[finding.file] = finding.value
+    return by_subject
 
 
 def _pair_section(found: Evaluation) -> Iterator[Section]:
@@ -190,16 +190,16 @@ def _pair_section(found: Evaluation) -> Iterator[Section]:
         return
     places = {name: place for place, name in enumerate(found.columns)}
     drawings = []
-    darkest = max(each.value for each in found.of("total variation, 2-way")) or 1.0
+    darkest = max(finding.value for finding in found.of("total variation, 2-way")) or 1.0
     for file in found.files:
         cells = np.full((len(found.columns), len(found.columns)), np.nan)
-        for each in found.of("total variation, 2-way", file):
-            one, other = (places[name] for name in each.columns)
-            cells[one, other] = cells[other, one] = each.value
+        for finding in found.of("total variation, 2-way", file):
+            one, other = (places[name] for name in finding.columns)
+            cells[one, other] = cells[other, one] = finding.value
         drawings.append(matrix_plot(found.columns, cells, file, "total variation distance of pairs", darkest))
     pairs: dict[tuple[str, ...], dict[str, float]] = {}
-    for each in found.of("total variation, 2-way"):
-        pairs.setdefault(each.columns, {})[each.file] = each.value
+    for finding in found.of("total variation, 2-way"):
+        pairs.setdefault(finding.columns, {})[finding.file] = finding.value
     worst = sorted(pairs, key=lambda pair: -max(pairs[pair].values()))[:_WORST]
     rows = [[" x ".join(pair), *(_three(pairs[pair][file]) for file in found.files)] for pair in worst]
     yield Section(
@@ -232,7 +232,7 @@ def _groups_section(found: Evaluation) -> Iterator[Section]:
         "other columns inside it.",
         ["subgroup", *(f"share, {file}" for file in found.files), *(f"score, {file}" for file in found.files)],
         rows,
-        [dots_plot(subjects, {file: [scores[each][file] for each in subjects] for file in found.files}, "score")],
+        [dots_plot(subjects, {file: [scores[subject][file] for subject in subjects] for file in found.files}, "score")],
     )
 
 
@@ -243,7 +243,7 @@ def _score_or_none(value: float) -> str:
 def _quantile_section(found: Evaluation) -> Iterator[Section]:
     from hedgerow.report import Section
 
-    subjects = {each.subject: each.columns[0] for each in found.of("quantile")}
+    subjects = {finding.subject: finding.columns[0] for finding in found.of("quantile")}
     rows = [
         [subject, *_figures(found, "quantile", subject, _number_on(found.scales.get(column)))]
         for subject, column in subjects.items()
@@ -268,7 +268,7 @@ def _rules_section(found: Evaluation) -> Iterator[Section]:
     from hedgerow.report import Section
 
     measure = "impossible records"
-    subjects = [each.subject for each in found.of(measure, found.files[0])]
+    subjects = [finding.subject for finding in found.of(measure, found.files[0])]
     rows = [[subject, *_figures(found, measure, subject, _percent)] for subject in subjects]
     if rows:
         text = "Share of the records that break each rule of the domain; the real table's in parentheses."

@@ -54,20 +54,20 @@ def families_of(
         ({'1-way': 3, '2-way': 3, '3-way': 1, 'b with pairs': 1}, (('a', 'b', 'c'),))
     """
     names = domain.names
-    found = {f"{order}-way": _drawn(names, order, most, seed) for order in (1, 2, 3) if order <= len(names)}
+    families = {f"{order}-way": _drawn(names, order, most, seed) for order in (1, 2, 3) if order <= len(names)}
     if by is not None and len(names) > 2:
         others = _drawn(tuple(name for name in names if name != by), 2, most, seed)
-        found[f"{by} with pairs"] = tuple(domain.clique((by, *pair)) for pair in others)
-    return found
+        families[f"{by} with pairs"] = tuple(domain.clique((by, *pair)) for pair in others)
+    return families
 
 
 def _drawn(names: Clique, order: int, most: int, seed: int) -> tuple[Clique, ...]:
     if comb(len(names), order) <= most:
         return tuple(combinations(names, order))
-    rng, found = numbered(seed, order), set[tuple[int, ...]]()
-    while len(found) < most:
-        found.add(tuple(sorted(rng.choice(len(names), order, replace=False).tolist())))
-    return tuple(tuple(names[place] for place in each) for each in sorted(found))
+    rng, drawn = numbered(seed, order), set[tuple[int, ...]]()
+    while len(drawn) < most:
+        drawn.add(tuple(sorted(rng.choice(len(names), order, replace=False).tolist())))
+    return tuple(tuple(names[place] for place in each) for each in sorted(drawn))
 
 
 def distances(
@@ -90,17 +90,17 @@ def distances(
         >>> distances(Domain([IntegerRange("a", 0, 1)]), one, [other], [("a",)])
         array([[0.25]])
     """
-    found = np.empty((len(others), len(cliques)))
+    shares = np.empty((len(others), len(cliques)))
     for places in pieces_of(domain, cliques):
         wanted = [cliques[place] for place in places]
         if prod(domain.shape_of(wanted[0])) > _DENSE_CELLS:
-            found[:, places[0]] = [_sparse(domain, real, other, wanted[0]) for other in others]
+            shares[:, places[0]] = [_sparse(domain, real, other, wanted[0]) for other in others]
             continue
         exact = exact_marginals(domain, real, wanted)
-        for row, other in zip(found, others, strict=True):
+        for row, other in zip(shares, others, strict=True):
             for place, one, two in zip(places, exact, exact_marginals(domain, other, wanted), strict=True):
                 row[place] = 0.5 * np.abs(one / len(real[0]) - two / len(other[0])).sum()
-    return found
+    return shares
 
 
 def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
@@ -116,18 +116,18 @@ def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
         >>> list(pieces_of(domain, [("a", "c"), ("a", "b"), ("b", "c")]))
         [[1], [0, 2]]
     """
-    held, cells = list[int](), 0
+    piece, cells = list[int](), 0
     for place, clique in enumerate(cliques):
         size = prod(domain.shape_of(clique))
         if size > _DENSE_CELLS:
             yield [place]
             continue
-        if held and cells + size > _HELD_CELLS:
-            yield held
-            held, cells = [], 0
-        held, cells = [*held, place], cells + size
-    if held:
-        yield held
+        if piece and cells + size > _HELD_CELLS:
+            yield piece
+            piece, cells = [], 0
+        piece, cells = [*piece, place], cells + size
+    if piece:
+        yield piece
 
 
 def _sparse(domain: Domain, real: Sequence[Codes], other: Sequence[Codes], clique: Clique) -> float:
@@ -193,6 +193,6 @@ def curves_of(
         order = numbered(seed, draw).permutation(n_records)
         parts = [[codes[order[: round(share * n_records)]] for codes in real] for share in shares]
         for name, cliques in families.items():
-            found = distances(domain, real, parts, cliques)
-            scores[name] = scores[name] + np.array([score_of(row) for row in found]) / draws
-    return {name: Curve(tuple(shares), tuple(found.tolist())) for name, found in scores.items()}
+            of_parts = distances(domain, real, parts, cliques)
+            scores[name] = scores[name] + np.array([score_of(row) for row in of_parts]) / draws
+    return {name: Curve(tuple(shares), tuple(score.tolist())) for name, score in scores.items()}

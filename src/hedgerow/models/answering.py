@@ -61,9 +61,9 @@ class _Table:
         from hedgerow.models.dense import corner_sums  # compiling takes a second
 
         cells = self.prefixes() if prefix else self.cells
-        lists, found = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
-        corner_sums(cells, *lists, len(self.shape), found)
-        return found
+        lists, answers = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
+        corner_sums(cells, *lists, len(self.shape), answers)
+        return answers
 
 
 class Answering:
@@ -132,18 +132,18 @@ class Answering:
             queries: Queries over the domain of the hypothesis.
         """
         groups: dict[Clique, list[int]] = {}
-        found = np.empty(len(queries))
+        answers = np.empty(len(queries))
         for index, query in enumerate(queries):
             if isinstance(query, Conjunction) and self._is_kept(query.scope):
                 groups.setdefault(query.scope, []).append(index)
             else:
-                found[index] = self.value(query)
+                answers[index] = self.value(query)
         for batch in self._batches(list(groups)):
             self._make(batch)
             for scope in batch:
                 codes = [queries[index].codes for index in groups[scope]]  # type: ignore[attr-defined]
-                found[groups[scope]] = self._sums(self._kept(scope), codes)
-        return found
+                answers[groups[scope]] = self._sums(self._kept(scope), codes)
+        return answers
 
     # Inside
 
@@ -172,8 +172,8 @@ class Answering:
         return made
 
     def _kept(self, scope: Clique) -> _Table:
-        found = self._tables.get(scope)
-        return self._keep(scope, self._model.marginals([scope])[0]) if found is None else found
+        table = self._tables.get(scope)
+        return self._keep(scope, self._model.marginals([scope])[0]) if table is None else table
 
     def _table_of(self, scope: Clique) -> Floats:
         if self._is_kept(scope):

@@ -215,7 +215,7 @@ def wants_classes(workload: Workload) -> bool:
         False
     """
     large = {variable.name for variable in workload.domain.variables if variable.size > LARGE_ATTRIBUTE}
-    named = [each for each in workload.families if any(not large.isdisjoint(scope) for scope in each.scopes)]
+    named = [family for family in workload.families if any(not large.isdisjoint(scope) for scope in family.scopes)]
     return bool(named) and all(family.conjunctive and not family.tabular for family in named)
 
 
@@ -281,7 +281,7 @@ def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: 
     """
     conditions = (query for family in workload.families if isinstance(family, Conjunctions) for query in family.queries)
     cuts = max((len(codes.cuts) for query in conditions for codes in query.codes), default=2)
-    large = [each for each in workload.domain if each.size > LARGE_ATTRIBUTE]
+    large = [attribute for attribute in workload.domain if attribute.size > LARGE_ATTRIBUTE]
     return domain_of_sizes(
         workload.domain, {each.name: classes.get(each.name, 1) + max(2, cuts) * measured for each in large}
     )
@@ -302,13 +302,13 @@ def domain_of_sizes(domain: Domain, sizes: Mapping[str, int]) -> Domain:
         >>> fewer.shape, fewer["age.10"].size
         ((3, 2), 3)
     """
-    kept = {each.name: _kept_codes(domain, each.name, sizes[each.name]) for each in domain if each.name in sizes}
-    left = {each.name: len(kept[each.name]) if each.name in kept else each.size for each in domain}
-    whole = {each.name for each in domain if left[each.name] == each.size}
+    kept = {a.name: _kept_codes(domain, a.name, sizes[a.name]) for a in domain if a.name in sizes}
+    left = {a.name: len(kept[a.name]) if a.name in kept else a.size for a in domain}
+    whole = {attribute.name for attribute in domain if left[attribute.name] == attribute.size}
     return Domain(
-        [each if each.name in whole else IntegerRange(each.name, 0, left[each.name] - 1) for each in domain],
-        [each if whole.issuperset(each.sources) else _cut(each, left) for each in domain.derived],
-        [each if whole.issuperset(each.scope) else _over(each, kept) for each in domain.constraints],
+        [a if a.name in whole else IntegerRange(a.name, 0, left[a.name] - 1) for a in domain],
+        [function if whole.issuperset(function.sources) else _cut(function, left) for function in domain.derived],
+        [c if whole.issuperset(c.scope) else _over(c, kept) for c in domain.constraints],
         domain.names,
     )
 
@@ -318,9 +318,9 @@ def _kept_codes(domain: Domain, name: str, size: int) -> Ints:
     size = max(size, 2)
     if size >= domain[name].size:
         return np.arange(domain[name].size)
-    grain = next((each for each in domain.grains if each.sources == (name,)), None)
+    grain = next((grain for grain in domain.grains if grain.sources == (name,)), None)
     if grain is None:
-        constrained = any(name in each.scope for each in domain.constraints)
+        constrained = any(name in constraint.scope for constraint in domain.constraints)
         return np.arange(domain[name].size if constrained else size)
     return np.resize(np.unique(grain.codes, return_index=True)[1], max(size, grain.attribute.size))
 
@@ -402,15 +402,15 @@ class Footprint:
             'consistent tables of 19,800 cells over junction trees of up to 65,536 cells; the domain has about 10^30'
         """
         domain = workload.domain
-        held: dict[Clique, None] = {}
+        cliques: dict[Clique, None] = {}
         others: dict[Clique, None] = {}
         for family in workload.families:
             whole = isinstance(family, Marginals | Parities)
             for scope in family.scopes:
-                (held if whole and can_hold_table(domain, scope) else others)[scope] = None
-        if wants_classes(workload) or not _tables_over_tree(domain, tuple(held), tuple(others), largest_tree):
+                (cliques if whole and can_hold_table(domain, scope) else others)[scope] = None
+        if wants_classes(workload) or not _tables_over_tree(domain, tuple(cliques), tuple(others), largest_tree):
             return cls.of_workload(workload)
-        tables, below = table_cells(domain, held), _below(largest_tree)
+        tables, below = table_cells(domain, cliques), _below(largest_tree)
         return cls(domain.size, below, cells_bytes(below) + overlay_bytes(tables), tables)
 
     @classmethod

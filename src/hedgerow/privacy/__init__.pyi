@@ -10,8 +10,8 @@ from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amou
 from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
 from .budgets.guessing import membership_guess as membership_guess
 from .budgets.limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, Limit as Limit, PureDP as PureDP
-from .budgets.parts import parts_of as parts_of, together as together
 from .budgets.regime import Regime as Regime
+from .budgets.split import split_budget as split_budget, together as together
 from .budgets.subsampling import Subsampled as Subsampled
 from .curator import Curator as Curator
 from .evaluation import (
@@ -41,7 +41,7 @@ from .ledger.questions import (
     BestDatabase as BestDatabase,
     ErrorFigure as ErrorFigure,
     FrequentLabels as FrequentLabels,
-    InterruptedLook as InterruptedLook,
+    InterruptedDraw as InterruptedDraw,
     MeasuredQuery as MeasuredQuery,
     Purpose as Purpose,
     QuantileCuts as QuantileCuts,

@@ -122,10 +122,10 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
     """
     names = source.domain.names
     exact, guess = (np.asarray(each.marginals([names])[0], dtype=np.float64).ravel() for each in (source, model))
-    held = exact > 0.0
+    positive = exact > 0.0
     with np.errstate(divide="ignore"):
-        logarithms = np.log(exact[held] / exact.sum()) - np.log(guess[held] / guess.sum())
-    return float(max(0.0, np.sum(exact[held] / exact.sum() * logarithms)))
+        logarithms = np.log(exact[positive] / exact.sum()) - np.log(guess[positive] / guess.sum())
+    return float(max(0.0, np.sum(exact[positive] / exact.sum() * logarithms)))
 
 
 def exact_records(place: object, columns: Iterable[str] | None = None) -> pa.Table:
@@ -205,9 +205,9 @@ def broken_rules(records: pa.Table, domain: Domain) -> dict[str, Bools]:
         {'a value outside the domain': array([False, False,  True])}
     """
     codes = {
-        each.name: np.concatenate([encoder(each).codes(chunk) for chunk in records.column(each.name).chunks])
-        for each in domain.columns
-        if each.name in records.column_names
+        column.name: np.concatenate([encoder(column).codes(chunk) for chunk in records.column(column.name).chunks])
+        for column in domain.columns
+        if column.name in records.column_names
     }
     outside = np.zeros(records.num_rows, dtype=np.bool_)
     for name, column in codes.items():

@@ -19,7 +19,7 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.core import Conjunction, Family, Measurable, Neighbours, Tables
 from hedgerow.queries.core.family import filled_axes
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, ExplicitMatrix, Marginals, Parities
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 _MANY = 2**17
 """Answers whose differences are divided among cores when they are added up: to wake a thread takes as long."""
@@ -204,9 +204,9 @@ class Workload:
             raise QueryError("the workload and the tables are over different domains")
         wanted = [family.wanted(tables) for family in self.families]
         distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
-        found = self._tables(tables, distinct)
+        tables_of = self._tables(tables, distinct)
         for family, cliques in zip(self.families, wanted, strict=True):
-            seen = [found[clique] for clique in cliques]
+            seen = [tables_of[clique] for clique in cliques]
             yield family, family.evaluate(cliques, seen) if cliques else family.answers(tables), seen
 
     def _tables(self, tables: Tables, cliques: Sequence[Clique]) -> dict[Clique, Floats]:
@@ -215,10 +215,10 @@ class Workload:
         base = {clique: self.domain.base(clique) for clique in cliques if not names.issuperset(clique)}
         coarse = {clique: finer for clique, finer in base.items() if finer in known}
         asked = tuple(clique for clique in cliques if clique not in coarse)
-        found = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
+        tables_of = dict(zip(asked, tables.marginals(asked), strict=True)) if asked else {}
         for clique, finer in coarse.items():
-            found[clique] = summed(self.domain, found[finer], finer, clique)
-        return found
+            tables_of[clique] = summed(self.domain, tables_of[finer], finer, clique)
+        return tables_of
 
     def candidate_errors(self, differences: Floats) -> Floats:
         """L1 error of each candidate.
@@ -241,7 +241,7 @@ class Workload:
             absolute = np.abs(differences[starts[0] : starts[-1] if last < self.n_candidates else None])
             return np.add.reduceat(absolute, starts[: last - first] - starts[0])
 
-        return np.concatenate(in_parts(errors, self.n_queries, usable_cores() if self.n_queries >= _MANY else 1))
+        return np.concatenate(in_slices(errors, self.n_queries, usable_cores() if self.n_queries >= _MANY else 1))
 
     def sensitivities(self, neighbours: Neighbours) -> Floats:
         """L1 sensitivity of each candidate in counts, and of its error (theory.md section 0).
@@ -357,8 +357,8 @@ class Workload:
         """
         from hedgerow.queries.conditions import parse_conjunction
 
-        found = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
-        return cls((Conjunctions(domain, found),))
+        parsed = [query if isinstance(query, Conjunction) else parse_conjunction(query, domain) for query in queries]
+        return cls((Conjunctions(domain, parsed),))
 
     @classmethod
     def explicit(

@@ -54,8 +54,8 @@ def workload_from_dict(values: Mapping[str, Any], arrays: Mapping[str, NDArray[A
     """
     try:
         entries = list(values["families"])
-        found = [_family_from_dict(entry, arrays, domain) for entry in entries]
-        return Workload(found, [float(entry["weight"]) for entry in entries])
+        families = [_family_from_dict(entry, arrays, domain) for entry in entries]
+        return Workload(families, [float(entry["weight"]) for entry in entries])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, QueryError):
             raise

@@ -32,16 +32,16 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
     families, weights = [], []
     head = re.compile(rf"\s*({'|'.join(map(re.escape, text_forms()))})\s*:")
     for start, segment in _segments(text, head):
-        found = head.match(segment)
-        if found is None:
+        match = head.match(segment)
+        if match is None:
             raise _unknown_family(text, start, segment)
-        body, weight = _split_weight(segment[found.end() :])
-        part = _Part(text, start + found.end(), found.group(1), body, domain)
-        build = _READERS.get(part.form, _by_family)(part)
+        body, weight = _split_weight(segment[match.end() :])
+        entry = _FamilyText(text, start + match.end(), match.group(1), body, domain)
+        build = _READERS.get(entry.form, _by_family)(entry)
         try:
             families.append(build())
         except HedgerowError as error:
-            raise part.error(error.message, part.start, error.remedy) from error
+            raise entry.error(error.message, entry.start, error.remedy) from error
         weights.append(weight)
     return families, weights
 
@@ -52,7 +52,7 @@ def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _FamilyText:
     """One family in the text: its ``form:`` and the body after it, from position ``start``."""
 
     text: str
@@ -67,8 +67,8 @@ class _Part:
 
 def _segments(text: str, head: re.Pattern[str]) -> list[tuple[int, str]]:
     """Families with their positions: cut at ``;`` and at ``+`` before a family, outside of quotes."""
-    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), text)
-    cuts = [found.start() for found in re.finditer(rf";|\+(?={head.pattern})", masked)]
+    masked = _QUOTED.sub(lambda match: "x" * len(match.group()), text)
+    cuts = [match.start() for match in re.finditer(rf";|\+(?={head.pattern})", masked)]
     starts = [0, *(cut + 1 for cut in cuts)]
     return [(start, text[start:end]) for start, end in zip(starts, [*cuts, len(text)], strict=True)]
 
@@ -91,11 +91,11 @@ def _example(form: str) -> str:
 
 
 def _split_weight(body: str) -> tuple[str, float]:
-    found = _WEIGHT.search(body)
-    if found is None:
+    match = _WEIGHT.search(body)
+    if match is None:
         return body, 1.0
     try:
-        return body[: found.start()], float(found.group(1))
+        return body[: match.start()], float(match.group(1))
     except ValueError:
         return body, 1.0
 
@@ -109,43 +109,43 @@ class _Token:
     kind: str
 
 
-def _tokens(part: _Part) -> list[_Token]:
+def _tokens(entry: _FamilyText) -> list[_Token]:
     tokens, position = [], 0
-    body = part.body.rstrip()
+    body = entry.body.rstrip()
     while position < len(body):
-        found = _TOKEN.match(body, position)
-        if found is None:
-            place = part.start + position + len(body[position:]) - len(body[position:].lstrip())
-            raise part.error(f"{part.text[place]!r} is not expected", place)
-        kind = str(found.lastgroup)
-        word = found.group(kind)
+        match = _TOKEN.match(body, position)
+        if match is None:
+            place = entry.start + position + len(body[position:]) - len(body[position:].lstrip())
+            raise entry.error(f"{entry.text[place]!r} is not expected", place)
+        kind = str(match.lastgroup)
+        word = match.group(kind)
         word = word[1:-1].replace('""', '"') if kind == "quoted" else word
-        tokens.append(_Token(word, part.start + found.start(kind), kind))
-        position = found.end()
+        tokens.append(_Token(word, entry.start + match.start(kind), kind))
+        position = match.end()
     return tokens
 
 
-def _names(part: _Part, tokens: list[_Token], marks: str) -> list[list[str]]:
+def _names(entry: _FamilyText, tokens: list[_Token], marks: str) -> list[list[str]]:
     """Names joined by ``*``, in lists joined by ``,``; checked to alternate with marks and to be attributes."""
     lists: list[list[str]] = [[]]
     for i, token in enumerate(tokens):
         if i % 2 == 1:
             if token.kind != "mark" or token.word not in marks:
                 wanted = " or ".join(repr(mark) for mark in marks)
-                raise part.error(f"{wanted} is expected, not {token.word!r}", token.place)
+                raise entry.error(f"{wanted} is expected, not {token.word!r}", token.place)
             if token.word == ",":
                 lists.append([])
         elif token.kind == "mark":
-            raise part.error(f"an attribute is expected, not {token.word!r}", token.place)
-        elif token.word not in part.domain:
-            meant = did_you_mean(token.word, part.domain.all_names)
-            raise part.error(f"there is no attribute {token.word!r}", token.place, meant)
+            raise entry.error(f"an attribute is expected, not {token.word!r}", token.place)
+        elif token.word not in entry.domain:
+            meant = did_you_mean(token.word, entry.domain.all_names)
+            raise entry.error(f"there is no attribute {token.word!r}", token.place, meant)
         else:
             if token.word in lists[-1]:
-                raise part.error(f"attribute {token.word!r} is there twice", token.place, "name each attribute once")
+                raise entry.error(f"attribute {token.word!r} is there twice", token.place, "name each attribute once")
             lists[-1].append(token.word)
     if len(tokens) % 2 == 0:
-        raise part.error("an attribute is expected", part.start + len(part.body))
+        raise entry.error("an attribute is expected", entry.start + len(entry.body))
     return lists
 
 
@@ -154,69 +154,69 @@ _Builder = Callable[[], Family]
 
 
 def _cliques(
-    part: _Part, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
+    entry: _FamilyText, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
 ) -> _Builder:
-    tokens = _tokens(part)
+    tokens = _tokens(entry)
     if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
-        return lambda: of_order(part.domain, int(tokens[0].word))
-    names = _names(part, tokens, "*,")
-    return lambda: named(part.domain, names)
+        return lambda: of_order(entry.domain, int(tokens[0].word))
+    names = _names(entry, tokens, "*,")
+    return lambda: named(entry.domain, names)
 
 
-def _tables(part: _Part, family: type[Marginals | Cells]) -> _Builder:
-    end = _LEVELS.search(part.body)
+def _tables(entry: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
+    end = _LEVELS.search(entry.body)
     if end is not None:
-        part = replace(part, body=part.body[: end.start()])
-    found = BOUNDED_ORDER.fullmatch(part.body.strip())
-    if found is not None:
-        order, largest = (int(number) for number in found.groups())
-        return lambda: family.of_order(part.domain, order, largest, levels=end is not None)
-    return _cliques(part, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
+        entry = replace(entry, body=entry.body[: end.start()])
+    match = BOUNDED_ORDER.fullmatch(entry.body.strip())
+    if match is not None:
+        order, largest = (int(number) for number in match.groups())
+        return lambda: family.of_order(entry.domain, order, largest, levels=end is not None)
+    return _cliques(entry, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
 
-def _prefixes(part: _Part) -> _Builder:
-    names = _names(part, _tokens(part), ",")
+def _prefixes(entry: _FamilyText) -> _Builder:
+    names = _names(entry, _tokens(entry), ",")
     if len(names) != 1:
-        raise part.error("prefixes are of one attribute", part.start, "write 'prefixes:age; prefixes:hours'")
-    return lambda: Boxes.prefixes(part.domain, names[0][0])
+        raise entry.error("prefixes are of one attribute", entry.start, "write 'prefixes:age; prefixes:hours'")
+    return lambda: Boxes.prefixes(entry.domain, names[0][0])
 
 
-def _ranges(part: _Part) -> _Builder:
-    tokens = _tokens(part)
+def _ranges(entry: _FamilyText) -> _Builder:
+    tokens = _tokens(entry)
     colons = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ":"]
-    lists = _names(part, tokens[: colons[0]] if colons else tokens, ",")
-    numbers = [_whole(part, tokens, i) for i in colons]
+    lists = _names(entry, tokens[: colons[0]] if colons else tokens, ",")
+    numbers = [_whole(entry, tokens, i) for i in colons]
     if len(numbers) > 2:
-        raise part.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
+        raise entry.error("at most a count and a seed follow the attributes", tokens[colons[2]].place)
     if colons and len(tokens) > colons[-1] + 2:
-        raise part.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
+        raise entry.error(f"{tokens[colons[-1] + 2].word!r} is not expected", tokens[colons[-1] + 2].place)
     count = numbers[0] if numbers else None
     seed = numbers[1] if len(numbers) == 2 else 0
-    return lambda: Boxes.ranges(part.domain, [name for names in lists for name in names], count, seed)
+    return lambda: Boxes.ranges(entry.domain, [name for names in lists for name in names], count, seed)
 
 
-def _whole(part: _Part, tokens: list[_Token], colon: int) -> int:
+def _whole(entry: _FamilyText, tokens: list[_Token], colon: int) -> int:
     if colon + 1 < len(tokens) and tokens[colon + 1].word.isdigit():
         return int(tokens[colon + 1].word)
-    raise part.error("a whole number is expected after ':'", tokens[colon].place + 1)
+    raise entry.error("a whole number is expected after ':'", tokens[colon].place + 1)
 
 
-def _where(part: _Part) -> _Builder:
+def _where(entry: _FamilyText) -> _Builder:
     conditions = []
-    for start, text in _conditions(part.body):
-        place = part.start + start + len(text) - len(text.lstrip())
+    for start, text in _conditions(entry.body):
+        place = entry.start + start + len(text) - len(text.lstrip())
         if not text.strip():
-            raise part.error("a condition is expected", place)
+            raise entry.error("a condition is expected", place)
         try:
-            conditions.append(parse_conjunction(text.strip(), part.domain))
+            conditions.append(parse_conjunction(text.strip(), entry.domain))
         except HedgerowError as error:
-            raise part.error(error.message, place, error.remedy) from error
-    return lambda: Conjunctions(part.domain, conditions)
+            raise entry.error(error.message, place, error.remedy) from error
+    return lambda: Conjunctions(entry.domain, conditions)
 
 
 def _conditions(body: str) -> list[tuple[int, str]]:
     """Conditions with their positions: cut at commas outside of quotes and brackets."""
-    masked = _QUOTED.sub(lambda found: "x" * len(found.group()), body)
+    masked = _QUOTED.sub(lambda match: "x" * len(match.group()), body)
     depth, cuts = 0, [-1]
     for i, mark in enumerate(masked):
         depth += (mark == "(") - (mark == ")")
@@ -225,12 +225,12 @@ def _conditions(body: str) -> list[tuple[int, str]]:
     return [(cut + 1, body[cut + 1 : end]) for cut, end in zip(cuts, [*cuts[1:], len(body)], strict=True)]
 
 
-def _by_family(part: _Part) -> _Builder:
+def _by_family(entry: _FamilyText) -> _Builder:
     """The reader of families from outside this package, which read their texts themselves."""
-    return lambda: text_forms()[part.form].from_text(f"{part.form}:{part.body.strip()}", part.domain)
+    return lambda: text_forms()[entry.form].from_text(f"{entry.form}:{entry.body.strip()}", entry.domain)
 
 
-_READERS: dict[str, Callable[[_Part], _Builder]] = {
+_READERS: dict[str, Callable[[_FamilyText], _Builder]] = {
     "marginals": partial(_tables, family=Marginals),
     "cells": partial(_tables, family=Cells),
     "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),

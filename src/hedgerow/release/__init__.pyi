@@ -7,6 +7,7 @@ from .answer import (
     intersect as intersect,
     within_possible as within_possible,
 )
+from .bin_warnings import release_warnings as release_warnings
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
@@ -23,11 +24,9 @@ from .content import (
     measurements_to_list as measurements_to_list,
     model_to_dict as model_to_dict,
 )
-from .doubts import release_doubts as release_doubts
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
 from .evidence import Evidence as Evidence
 from .file import load_release as load_release, save_release as save_release
-from .given import read_values as read_values, understood as understood
 from .linked import LinkedRelease as LinkedRelease
 from .pairs import (
     Association as Association,
@@ -37,10 +36,11 @@ from .pairs import (
     survey_size as survey_size,
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
+from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches
 from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (
-    Asked as Asked,
+    CountAnswerer as CountAnswerer,
     Selected as Selected,
     check_selection as check_selection,
     estimates as estimates,
@@ -53,7 +53,7 @@ from .spark_records import (
     sample_spark as sample_spark,
     write_folder as write_folder,
 )
-from .words import (
+from .summary import (
     LevelUse as LevelUse,
     distinct_records as distinct_records,
     drawn_sentence as drawn_sentence,

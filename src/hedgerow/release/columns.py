@@ -137,10 +137,10 @@ def column_summaries(
         ConfigError: The confidence is not between 0 and 1.
     """
     check_confidence(confidence)
-    held = [each.name for each in release.domain.attributes if each.size <= MOST_LISTED]
+    held = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
     attributes = [release.domain[name] for name in (held if names is None else names)]
-    tables = release.model.marginals([(each.name,) for each in attributes])
-    return [_summary(release, each, table, confidence) for each, table in zip(attributes, tables, strict=True)]
+    tables = release.model.marginals([(attribute.name,) for attribute in attributes])
+    return [_summary(release, a, table, confidence) for a, table in zip(attributes, tables, strict=True)]
 
 
 def _summary(release: Release, attribute: Attribute, counts: Floats, confidence: float) -> ColumnSummary:
@@ -163,11 +163,11 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
 def _share(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Estimate:
     risk = check_confidence(confidence)
     total = release.bound(Conjunction.where(release.domain, {}), release.total, 1.0 - _SHARE_OF_COUNT * risk)
-    found = _count(release, attribute, code, counts, (1.0 - _SHARE_OF_COUNT) * risk / attribute.size)
+    count = _count(release, attribute, code, counts, (1.0 - _SHARE_OF_COUNT) * risk / attribute.size)
     value = float(counts[code]) / max(1.0, release.total)
-    if found.low is None or found.high is None or total.low is None or total.high is None:
+    if count.low is None or count.high is None or total.low is None or total.high is None:
         return Estimate(value, None, None)
-    low, high = found.low / max(1.0, total.high), min(1.0, found.high / max(1.0, total.low))
+    low, high = count.low / max(1.0, total.high), min(1.0, count.high / max(1.0, total.low))
     return Estimate(min(max(value, low), high), low, high)
 
 
@@ -230,10 +230,10 @@ class _Numbers:
         for cut in cuts[:-1]:
             weights = np.full(ordinary, -4.0 * share)  # in quarters of records: whole numbers
             weights[: cut + 1] += 4.0
-            found = self._bound(weights, 4.0 * (float(reached[cut]) - wanted), 0.5 * check_confidence(self.confidence))
-            if found.low is None or found.high is None:
+            bound = self._bound(weights, 4.0 * (float(reached[cut]) - wanted), 0.5 * check_confidence(self.confidence))
+            if bound.low is None or bound.high is None:
                 return Estimate(value, None, None)
-            lows, highs = [*lows, found.low], [*highs, found.high]
+            lows, highs = [*lows, bound.low], [*highs, bound.high]
         at_most = np.array([*highs, np.inf]) >= 0.0  # D(t) >= 0 is possible
         possible = np.flatnonzero(at_most & (np.array(lows) < 0.0))
         first, last = (possible[0], possible[-1]) if possible.size else (code // size, code // size)

@@ -205,7 +205,7 @@ class Container:
 def _archive(file: Path) -> Iterator[zipfile.ZipFile]:
     """An archive that is read; what could unpack other methods of compression differs between versions of Python."""
     with zipfile.ZipFile(file) as archive:
-        if any(each.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for each in archive.infolist()):
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in archive.infolist()):
             raise NotImplementedError("a method of compression that no container is written with")
         yield archive
 

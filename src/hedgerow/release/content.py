@@ -264,13 +264,13 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
          {'measured_values': array([3., 4.])})
     """
     entries = [
-        {"target": _target_to_dict(each.target), "noise": each.noise.value, "scale": each.scale}
-        for each in measurements
+        {"target": _target_to_dict(measurement.target), "noise": measurement.noise.value, "scale": measurement.scale}
+        for measurement in measurements
     ]
     arrays: Arrays = {}
     if measurements:
-        arrays[VALUES] = np.concatenate([each.values for each in measurements])
-    targets = [each.target for each in measurements if isinstance(each.target, Explicit | Blocks)]
+        arrays[VALUES] = np.concatenate([measurement.values for measurement in measurements])
+    targets = [measurement.target for measurement in measurements if isinstance(measurement.target, Explicit | Blocks)]
     vectors = [_vector_of(target) for target in targets if not _has_bits(target)]
     bits = [np.packbits(_vector_of(target) != 0.0) for target in targets if _has_bits(target)]
     if vectors:
@@ -313,14 +313,14 @@ def measurements_from_list(
     forms = {_form(entry["target"]) for entry in listed}
     values = _Reader(arrays[VALUES] if listed else np.zeros(0))
     vectors = {name: _Reader(arrays[name] if name in forms else np.zeros(0)) for name in (VECTORS, BITS)}
-    found = []
+    measurements = []
     for entry in listed:
         target = _target_from_dict(entry["target"], vectors, domain)
         noise, scale = NoiseKind(entry["noise"]), float(entry["scale"])
-        found.append(Measurement(target, values.take(target.size), noise, scale))
+        measurements.append(Measurement(target, values.take(target.size), noise, scale))
     for reader in (values, *vectors.values()):
         reader.finish()
-    return tuple(found)
+    return tuple(measurements)
 
 
 def _form(target: Mapping[str, Any]) -> str:
@@ -360,27 +360,27 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Marginal():
             return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
         case Blocks():
-            told = {"kind": "blocks", "scope": scope, "cells": target.size}
-            return {**told, "about": target.about} if target.about else told
+            entry_of = {"kind": "blocks", "scope": scope, "cells": target.size}
+            return {**entry_of, "about": target.about} if target.about else entry_of
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
             return {"kind": "parity", "scope": scope}
         case Explicit():
-            told = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
-            return {**told, "bits": True} if _is_binary(target.vector) else told
+            entry_of = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
+            return {**entry_of, "bits": True} if _is_binary(target.vector) else entry_of
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:
     shape = domain.shape_of(scope)
-    told = reader.take(math.prod(shape)).reshape(shape)
-    if not ((told >= 0.0) & (told < told.size) & (told == np.floor(told))).all():
+    places = reader.take(math.prod(shape)).reshape(shape)
+    if not ((places >= 0.0) & (places < places.size) & (places == np.floor(places))).all():
         raise ValueError("blocks of a measurement are not numbered")
-    found = Blocks(domain, scope, told.astype(np.int64), str(entry.get("about", "")))
-    if found.size != entry["cells"]:
-        raise ValueError(f"a measurement of {entry['cells']} blocks has {found.size}")
-    return found
+    blocks = Blocks(domain, scope, places.astype(np.int64), str(entry.get("about", "")))
+    if blocks.size != entry["cells"]:
+        raise ValueError(f"a measurement of {entry['cells']} blocks has {blocks.size}")
+    return blocks
 
 
 def _part_to_dict(target: Marginal) -> dict[str, Any]:

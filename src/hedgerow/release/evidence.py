@@ -88,17 +88,17 @@ def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
     """
     if not isinstance(query, Conjunction):
         return {}
-    found: dict[str, dict[str, CodeSet]] = {}
+    levels: dict[str, dict[str, CodeSet]] = {}
     for name, codes in zip(query.scope, query.codes, strict=True):
-        found[name] = {}
+        levels[name] = {}
         for level in query.domain.coarser(name):
             places: Any = query.domain.lookup(name, level)
             inside = np.zeros(places.size, dtype=bool)
             inside[np.asarray(codes, dtype=np.intp)] = True
             whole = np.unique(places[inside & (places >= 0)])  # codes below 0 are those that no record has
             if not np.isin(places[~inside], whole).any():
-                found[name][level] = CodeSet.of(whole.tolist())
-    return found
+                levels[name][level] = CodeSet.of(whole.tolist())
+    return levels
 
 
 def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], scope: Clique) -> LinearQuery | None:
@@ -111,7 +111,7 @@ def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], 
         return None
     codes = dict(zip(query.scope, query.codes, strict=True))
     for name in missing:
-        level = next((each for each in levels[name] if domain.determines(scope, each)), None)
+        level = next((level for level in levels[name] if domain.determines(scope, level)), None)
         if level is None:
             return None
         del codes[name]
@@ -259,7 +259,7 @@ def _is_candidate(query: LinearQuery, family: Family) -> bool:
         return False  # which need not be compared with every condition
     alike = np.flatnonzero(family.scope_of == family.scopes.index(query.scope))
     candidates = (family.candidate(index) for index in alike[:_LARGEST_SEARCH].tolist())
-    return any(isinstance(each, LinearQuery) and same_query(query, each) for each in candidates)
+    return any(isinstance(candidate, LinearQuery) and same_query(query, candidate) for candidate in candidates)
 
 
 def sum_bound(kind: NoiseKind, scale: float, weights: Floats, *, copies: int, risk: float, step: float = 1.0) -> float:

@@ -93,10 +93,10 @@ class LinkedRelease:
         Raises:
             ReleaseError: They were not made together.
         """
-        told = parents.provenance.parameters.get(_NAMED)
-        if told is None or told != children.provenance.parameters.get(_NAMED):
+        named = parents.provenance.parameters.get(_NAMED)
+        if named is None or named != children.provenance.parameters.get(_NAMED):
             raise ReleaseError("the releases are not of linked tables", remedy=_TOGETHER)
-        linked = Linked(children.domain, str(told["key"]), str(told["number"]))
+        linked = Linked(children.domain, str(named["key"]), str(named["number"]))
         return cls.of(parents, children, linked)
 
     def guarantee(self, budget: Budget | None = None) -> str:
@@ -141,15 +141,15 @@ class LinkedRelease:
             people = people.with_codes(np.concatenate(list(moved)))
         key = IntegerRange(linked.key, 1, max(2, len(homes)))
         return (
-            homes.behind(key, np.arange(len(homes)), (each.name for each in linked.parents.columns)),
-            people.behind(key, rows, (each.name for each in linked.children.columns)),
+            homes.behind(key, np.arange(len(homes)), (column.name for column in linked.parents.columns)),
+            people.behind(key, rows, (column.name for column in linked.children.columns)),
         )
 
     @cached_property
     def _moves(self) -> Moves | None:
         """Moves of children towards the tables of their columns that were measured; None where these are too many."""
         domain, known = self.linked.joined, {*self.linked.counted.names}
-        scopes = (domain.base(each.target.scope) for each in self.children.measurements)
+        scopes = (domain.base(measurement.target.scope) for measurement in self.children.measurements)
         return moves_of(self.children.model, [scope for scope in scopes if not {*scope} <= known])
 
     def write_records(

@@ -77,7 +77,7 @@ def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
     """
     domain = release.domain
     known = dict[tuple[str, str], Knowledge]()
-    for scope, whole in {(each.target.scope, _is_whole(each.target)) for each in release.measurements}:
+    for scope, whole in {(m.target.scope, _is_whole(m.target)) for m in release.measurements}:
         touched = domain.base(scope)
         exact = {name for name in touched if whole and domain.determines(scope, name)}
         for pair in combinations(touched, 2):
@@ -152,17 +152,17 @@ def associations(release: Release, confidence: float = 0.95) -> list[Association
     """
     domain = release.domain
     width = -float(special.ndtri(check_confidence(confidence) / 2.0))
-    found = [
+    pairs = [
         (pair, knowledge)
         for pair, knowledge in pair_knowledge(release).items()
         if knowledge is not Knowledge.UNKNOWN and domain[pair[0]].size * domain[pair[1]].size <= MOST_CELLS
     ][:MOST_PAIRS]
-    tables = release.model.marginals([pair for pair, _ in found]) if found else []
-    told = [
+    tables = release.model.marginals([pair for pair, _ in pairs]) if pairs else []
+    listed = [
         _association(release, pair, knowledge, table, width)
-        for (pair, knowledge), table in zip(found, tables, strict=True)
+        for (pair, knowledge), table in zip(pairs, tables, strict=True)
     ]
-    return sorted(told, key=_strength, reverse=True)
+    return sorted(listed, key=_strength, reverse=True)
 
 
 def _strength(found: Association) -> float:
@@ -212,9 +212,9 @@ def _within(value: float, low: float, high: float, radius: float, least: float) 
 def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[Floats, float] | None:
     """Noisy counts of a pair's cells, and their standard deviation, from the measurement that tells them best."""
     held = [
-        each
-        for each in measurements
-        if isinstance(each.target, Marginal) and each.target.within is None and set(pair) <= set(each.target.scope)
+        m
+        for m in measurements
+        if isinstance(m.target, Marginal) and m.target.within is None and set(pair) <= set(m.target.scope)
     ]
 
     def deviation(each: Measurement) -> float:
@@ -233,8 +233,8 @@ def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[F
 def _correlation(release: Release, one: Ordered, other: Ordered, table: Floats) -> tuple[float, Floats]:
     """Pearson's correlation of the records that hold a number in both columns, and its gradient in the cells."""
     x, y = numbers_of(release, one), numbers_of(release, other)
-    held = table[: one.ordinary, : other.ordinary]
-    value, inner = correlation(held, x, y)
+    ordinary = table[: one.ordinary, : other.ordinary]
+    value, inner = correlation(ordinary, x, y)
     gradient = np.zeros_like(table)
     gradient[: one.ordinary, : other.ordinary] = inner
     return value, gradient
@@ -329,6 +329,6 @@ def _people(shares: Sequence[Floats], error: float, people: float) -> float:
 def _deviations(shares: Sequence[Floats], asked: float, people: float) -> Iterator[float]:
     """Expected L1 error of each marginal, in shares of the records, when some of the people are asked."""
     rest = (people - asked) / max(1.0, people - 1.0)
-    for each in shares:
-        spread = each * (1.0 - each)
+    for share in shares:
+        spread = share * (1.0 - share)
         yield float(np.minimum(np.sqrt(2.0 * spread * rest / (math.pi * asked)), 2.0 * spread).sum())

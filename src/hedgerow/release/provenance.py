@@ -70,7 +70,7 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         """Values for JSON; ``from_dict`` reads them."""
-        told = {
+        fields = {
             "stamp": self.stamp,
             "algorithm": self.algorithm,
             "parameters": dict(self.parameters),
@@ -78,7 +78,7 @@ class Provenance:
             "versions": dict(self.versions),
             "noise": self.noise,
         }
-        return {**told, "violations": self.violations} if self.left_out else told
+        return {**fields, "violations": self.violations} if self.left_out else fields
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any]) -> Self:

@@ -107,13 +107,13 @@ class Records(Tabular):
 
     def __repr__(self) -> str:
         """Size and columns."""
-        return f"Records({len(self):,} records of {', '.join(each.name for each in written(self.domain))})"
+        return f"Records({len(self):,} records of {', '.join(column.name for column in written(self.domain))})"
 
     def _repr_html_(self) -> str:
         """The first records, for notebooks."""
         first = next(self.batches(as_text=True), None)
         rows = [] if first is None else [tuple(map(str, row.values())) for row in first.slice(0, _SHOWN).to_pylist()]
-        names = [each.name for each in written(self.domain)]
+        names = [column.name for column in written(self.domain)]
         return card(f"{len(self):,} synthetic records", (), names, rows, more=len(self) - len(rows))
 
     def take(self, rows: Ints) -> Records:
@@ -204,9 +204,9 @@ class Records(Tabular):
             rng = generator(self._seed + (self._first + start) // rows)
             codes = self.codes[start : start + rows]
             known = dict(zip(self.domain.names, codes.T, strict=True))
-            drawn = {each.name: self._drawn(each, known, rng) for each in self._values}
+            drawn = {value.name: self._drawn(value, known, rng) for value in self._values}
             drawn |= {span.end: self._end(span, drawn) for span in self.domain.spans}
-            yield [drawn[each.name] for each in written(self.domain)]
+            yield [drawn[column.name] for column in written(self.domain)]
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
@@ -215,13 +215,13 @@ class Records(Tabular):
     def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
         for columns in self.columns():
             yield pa.RecordBatch.from_arrays(
-                list(map(decode, columns)), names=[each.attribute.name for each in columns]
+                list(map(decode, columns)), names=[column.attribute.name for column in columns]
             )
 
     @property
     def _values(self) -> tuple[Attribute, ...]:
         """Attributes and derived columns, in an order that no layout changes: numbers are drawn inside bins in it."""
-        return (*self.domain.attributes, *(each.attribute for each in self.domain.derived_columns))
+        return (*self.domain.attributes, *(derived_column.attribute for derived_column in self.domain.derived_columns))
 
     def _drawn(self, attribute: Attribute, known: Mapping[str, Ints], rng: np.random.Generator) -> Drawn:
         name = attribute.name
@@ -354,7 +354,7 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
 
 def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow([each.name for each in written(domain)])
+    csv.writer(header, lineterminator="\n").writerow([column.name for column in written(domain)])
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
         yield from (_write_lines if _is_plain(domain) else _write_quoted)(batches, domain, file)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.models import Model
     from hedgerow.privacy import Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
-    from hedgerow.release.given import Given
+    from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
 
@@ -119,7 +119,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Guarantee, size of the noise and columns, for notebooks."""
-        sizes = [each.std for each in self.measurements]
+        sizes = [measurement.std for measurement in self.measurements]
         noise = "no measurement" if not sizes else f"{min(sizes):,.4g} to {max(sizes):,.4g} counts"
         facts = [
             ("guarantee", self.guarantee()),
@@ -151,7 +151,7 @@ class Release:
         from hedgerow.domain.attribute import Binned
         from hedgerow.domain.tilts import tilts_of
 
-        binned = [each for each in self.domain.columns if isinstance(each, Binned)]
+        binned = [column for column in self.domain.columns if isinstance(column, Binned)]
         tables = self.model.marginals([(each.name,) for each in binned]) if binned else []
         return {each.name: tilts_of(each, table) for each, table in zip(binned, tables, strict=True)}
 
@@ -287,19 +287,19 @@ class Release:
 
         wanted, known = self._wanted(n, method, given)
         count = wanted * _rows_of(known)
-        told = None if progress is None else (lambda done: progress(done, count))
-        if told is not None:
-            told(0)
+        report = None if progress is None else (lambda done: progress(done, count))
+        if report is not None:
+            report(0)
         name = os.fspath(path)
         if name.startswith(SPARK):
             from hedgerow.release import write_folder
 
             if known is not None:
                 raise ConfigError("Spark draws from the whole hypothesis only", remedy="write a Parquet file")
-            write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=told)
+            write_folder(self, name.removeprefix(SPARK), wanted, seed=seed, method=method, progress=report)
         else:
             batches = self._batches(wanted, known, batch_rows(self.domain), seed, method)
-            write_batches(path, self.domain, batches, told)
+            write_batches(path, self.domain, batches, report)
         return count
 
     def sample_spark(
@@ -340,7 +340,7 @@ class Release:
         """Number of records to draw, for each row that is given, and what they are drawn given."""
         if given is None:
             return self._checked(n, method), None
-        from hedgerow.release.given import understood
+        from hedgerow.release.record_conditions import understood
 
         known = understood(given, self.domain)
         if n is None:
@@ -440,7 +440,7 @@ class Release:
         pieces = list(measured(query, self.measurements))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if self.error is not None:
-            found = from_workload_error(
+            answer = from_workload_error(
                 query,
                 value,
                 workload=self.workload,
@@ -448,7 +448,7 @@ class Release:
                 neighbours=self.budget.neighbours,
                 total_slack=slack,
             )
-            pieces += [] if found is None else [found]
+            pieces += [] if answer is None else [answer]
         if not pieces:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)

@@ -46,7 +46,7 @@ _ROUNDING = 1e-12
 """Shares of a count below which differences are rounding."""
 
 
-class Asked(Protocol):
+class CountAnswerer(Protocol):
     """Anything that answers counting questions."""
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
@@ -137,10 +137,10 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
           Remedy: group by fewer or coarser columns, or ask for fewer quantiles
     """
     domain, rows = selection.groups.domain, selection.groups.size
-    for each in selection.columns:
-        if each.name:
-            selection.groups.scope_with(each.name)
-    asked = 1 + sum(rows * _questions(domain, each) for each in selection.columns)
+    for column in selection.columns:
+        if column.name:
+            selection.groups.scope_with(column.name)
+    asked = 1 + sum(rows * _questions(domain, column) for column in selection.columns)
     if asked > most:
         raise QueryError(
             f"the statement leads to {asked:,} questions, and at most {most:,} are asked",
@@ -156,7 +156,7 @@ def _questions(domain: Domain, column: Aggregate) -> int:
     return missing + (1 if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
 
 
-def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
+def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
     """Answer a statement.
 
     Args:
@@ -170,11 +170,13 @@ def select(selection: Selection, asked: Asked, confidence: float) -> Selected:
     """
     check_selection(selection)
     risk = check_confidence(confidence)
-    found = _Selecting(selection, asked, risk)
-    rows = [[found.cell(row, each) for each in selection.columns] for row in range(selection.groups.size)]
+    selecting = _Selecting(selection, asked, risk)
+    rows = [[selecting.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
-    headings = tuple(each.heading for each in selection.columns)
-    return Selected(selection.groups.names, headings, selection.groups.labels, cells, dict(found.sources), confidence)
+    headings = tuple(column.heading for column in selection.columns)
+    return Selected(
+        selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence
+    )
 
 
 class _Release:
@@ -184,8 +186,8 @@ class _Release:
         self._release = release
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
-        found = self._release.answer(query, confidence)
-        return Estimate(found.value, found.low, found.high), "release"
+        answer = self._release.answer(query, confidence)
+        return Estimate(answer.value, answer.low, answer.high), "release"
 
     def guess(self, query: LinearQuery) -> float:
         return self._release.value(query)
@@ -224,7 +226,7 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
 class _Selecting:
     """One statement while it is answered."""
 
-    def __init__(self, selection: Selection, asked: Asked, risk: float) -> None:
+    def __init__(self, selection: Selection, asked: CountAnswerer, risk: float) -> None:
         self.groups: Groups = selection.groups
         self.columns = selection.columns
         self.asked = asked
@@ -247,7 +249,7 @@ class _Selecting:
     def _count(self, row: int) -> Estimate:
         """The number of records of a group, with the risk that sums need; all groups are asked for together."""
         if not self._counts:
-            alone = all(each.kind == "count" for each in self.columns)
+            alone = all(column.kind == "count" for column in self.columns)
             risk = self.risk if alone else 0.5 * self.risk
             if self.groups.names:
                 self._counts, source = self.asked.counts(self.groups, 1.0 - risk)
@@ -257,9 +259,9 @@ class _Selecting:
         return self._counts[row]
 
     def weighted(self, query: LinearQuery, risk: float) -> Estimate:
-        found, source = self.asked.count(query, 1.0 - risk)
+        estimate, source = self.asked.count(query, 1.0 - risk)
         self.sources[source] += 1
-        return found
+        return estimate
 
     def holding(self, row: int, name: str, attribute: Ordered) -> Estimate:
         """The number of records of a group that hold a number, with half the risk."""
@@ -292,29 +294,29 @@ class _Column:
 
     def sum(self) -> Later:
         weighted = self._share_of_span()
-        records, found = self._parts(weighted)
+        records, weighted_sum = self._parts(weighted)
 
         def told() -> Estimate:
             value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
-            if records.low is None or records.high is None or found.low is None or found.high is None:
+            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
                 return Estimate(value, None, None)
             least = [self.first * each for each in (records.low, records.high)]
             largest = [(self.first + self.span) * each for each in (records.low, records.high)]
-            low, high = min(least) + self.span * found.low, max(least) + self.span * found.high
+            low, high = min(least) + self.span * weighted_sum.low, max(least) + self.span * weighted_sum.high
             return _within(value, low, min(high, max(largest)))
 
         return told
 
     def mean(self) -> Later:
         weighted = self._share_of_span()
-        records, found = self._parts(weighted)
+        records, weighted_sum = self._parts(weighted)
 
         def told() -> Estimate:
             value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
-            if records.low is None or records.high is None or found.low is None or found.high is None:
+            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
                 return Estimate(value, None, None)
-            low = found.low / max(records.high, 1.0)
-            high = found.high / records.low if records.low > 0.0 else 1.0
+            low = weighted_sum.low / max(records.high, 1.0)
+            high = weighted_sum.high / records.low if records.low > 0.0 else 1.0
             return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
 
         return told
@@ -353,11 +355,11 @@ class _Column:
     def _parts(self, weighted: LinearQuery) -> tuple[Estimate, Estimate]:
         """N and Q, each with half the risk; Q with the rounding of its weights."""
         records = self.of.holding(self.row, self.name, self.attribute)
-        found = self.of.weighted(weighted, 0.5 * self.of.risk)
-        if found.low is None or found.high is None or records.high is None:
-            return records, found
+        estimate = self.of.weighted(weighted, 0.5 * self.of.risk)
+        if estimate.low is None or estimate.high is None or records.high is None:
+            return records, estimate
         slack = _LATTICE * records.high
-        return records, Estimate(found.value, max(0.0, found.low - slack), found.high + slack)
+        return records, Estimate(estimate.value, max(0.0, estimate.low - slack), estimate.high + slack)
 
     def _all(self) -> float:
         """The hypothesis' number of records of the group that hold a number."""

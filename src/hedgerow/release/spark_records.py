@@ -124,7 +124,7 @@ def check_folder(folder: Path) -> None:
         ConfigError: The folder holds other files, or is a file itself.
     """
     if folder.is_dir():
-        others = [each.name for each in folder.iterdir() if each.is_dir() or not each.name.endswith(_WRITTEN)]
+        others = [path.name for path in folder.iterdir() if path.is_dir() or not path.name.endswith(_WRITTEN)]
         if others:
             message = f"{folder} holds {min(others)!r}, which is not part of earlier records"
             raise ConfigError(message, remedy="name another folder")

@@ -23,7 +23,7 @@ _LINES = ((0, (6, 3)), (0, (1, 2)), (0, (4, 2, 1, 2)))
 
 
 @dataclass(frozen=True)
-class Look:
+class CurveStyle:
     """Colour, marker and line of a mechanism.
 
     Attributes:
@@ -39,24 +39,24 @@ class Look:
     filled: bool = True
 
 
-LOOKS = {
-    "mwem": Look("#0072b2", "o", "solid"),
-    "pmw": Look("#d55e00", "s", (0, (6, 1.5))),
-    "dual-query": Look("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
-    "small-db": Look("#8a63c4", "D", (0, (1.5, 1.5))),
-    "laplace": Look("#c08000", "v", (0, (4, 1, 1, 1, 1, 1))),
-    "gaussian": Look("#d6498f", "P", (0, (5, 2.5))),
-    "fourier": Look("#737373", "X", (0, (3, 1))),
+CURVE_STYLES = {
+    "mwem": CurveStyle("#0072b2", "o", "solid"),
+    "pmw": CurveStyle("#d55e00", "s", (0, (6, 1.5))),
+    "dual-query": CurveStyle("#009e73", "^", (0, (6, 1.5, 1, 1.5))),
+    "small-db": CurveStyle("#8a63c4", "D", (0, (1.5, 1.5))),
+    "laplace": CurveStyle("#c08000", "v", (0, (4, 1, 1, 1, 1, 1))),
+    "gaussian": CurveStyle("#d6498f", "P", (0, (5, 2.5))),
+    "fourier": CurveStyle("#737373", "X", (0, (3, 1))),
 }
 """Colours and markers of the mechanisms, the same in every drawing."""
 
 _OTHERS = (
-    Look("#2f9bd6", "*", (0, (8, 1, 1, 1))),
-    Look("#9a6633", "p", (0, (2, 1))),
-    Look("#c04040", "h", (0, (5, 3))),
-    Look("#5f8f2f", "<", (0, (3, 1, 1, 1))),
-    Look("#b05ab8", ">", (0, (1, 1))),
-    Look("#4f83c8", "d", (0, (10, 2))),
+    CurveStyle("#2f9bd6", "*", (0, (8, 1, 1, 1))),
+    CurveStyle("#9a6633", "p", (0, (2, 1))),
+    CurveStyle("#c04040", "h", (0, (5, 3))),
+    CurveStyle("#5f8f2f", "<", (0, (3, 1, 1, 1))),
+    CurveStyle("#b05ab8", ">", (0, (1, 1))),
+    CurveStyle("#4f83c8", "d", (0, (10, 2))),
 )
 
 _BOUNDS = ("solid", (0, (7, 2)), (0, (2, 1.5)), (0, (7, 2, 1, 2)), (0, (7, 2, 1, 2, 1, 2)), (0, (12, 3)))
@@ -68,7 +68,7 @@ _LONG = 10_000
 _VARIANTS = ((0, (1, 1)), (0, (3, 1.5)), (0, (6, 1, 1, 1, 1, 1)), "solid")
 
 
-def looks_of(names: Iterable[str]) -> dict[str, Look]:
+def curve_styles(names: Iterable[str]) -> dict[str, CurveStyle]:
     """Colours, markers and lines of the mechanisms of a drawing.
 
     A mechanism with options, or its raw answers, has the colour and the marker of the mechanism with hollow points.
@@ -77,19 +77,19 @@ def looks_of(names: Iterable[str]) -> dict[str, Look]:
         names: Names in the drawing: ``"mwem"``, ``"mwem:rounds=30"``, ``"laplace (raw answers)"``, or any others.
 
     Example:
-        >>> found = looks_of(["laplace", "laplace (raw answers)"])
-        >>> [(look.marker, look.filled) for look in found.values()]
+        >>> found = curve_styles(["laplace", "laplace (raw answers)"])
+        >>> [(style.marker, style.filled) for style in found.values()]
         [('v', True), ('v', False)]
     """
-    found: dict[str, Look] = {}
-    own: dict[str, Look] = {}
+    styles: dict[str, CurveStyle] = {}
+    own: dict[str, CurveStyle] = {}
     for name in names:
         base = name.partition(" (")[0].partition(":")[0]
-        look = LOOKS.get(base) or own.setdefault(base, _OTHERS[len(own) % len(_OTHERS)])
-        variants = sum(other.marker == look.marker for other in found.values())
+        style = CURVE_STYLES.get(base) or own.setdefault(base, _OTHERS[len(own) % len(_OTHERS)])
+        variants = sum(other.marker == style.marker for other in styles.values())
         dashes = _VARIANTS[(variants - 1) % len(_VARIANTS)]
-        found[name] = replace(look, filled=False, dashes=dashes) if variants else look
-    return found
+        styles[name] = replace(style, filled=False, dashes=dashes) if variants else style
+    return styles
 
 
 Scale = Literal["log", "linear"]
@@ -155,10 +155,10 @@ def curves_plot(
         figure, places = _figure(panels)
         axes, rest = places[: len(panels)], places[len(panels) :]
         names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
-        looks = looks_of(names)
+        of_names = curve_styles(names)
         styles = _styles(panels)
         for place, panel in zip(axes, panels, strict=True):
-            _draw(place, panel, looks, styles)
+            _draw(place, panel, of_names, styles)
             place.set_xlabel(panel.along or along)
         _legend(figure, axes, rest[0] if rest else None, runs)
         figure.suptitle(stamp, x=0.01, ha="left", fontsize=9.5, fontweight="bold", color=NOISE)
@@ -186,7 +186,7 @@ def _styles(panels: Sequence[Panel]) -> dict[str, Any]:
     return {**dict(zip(lines, cycle(_LINES), strict=False)), **dict(zip(bounds, cycle(_BOUNDS), strict=False))}
 
 
-def _draw(axes: Axes, panel: Panel, looks: dict[str, Look], styles: dict[str, Any]) -> None:
+def _draw(axes: Axes, panel: Panel, of_names: dict[str, CurveStyle], styles: dict[str, Any]) -> None:
     for name, value in panel.lines.items():
         axes.axhline(value, color=_QUIET, linewidth=1.1, linestyle=styles[name], label=name)
     for name, points in panel.bounds.items():
@@ -196,29 +196,29 @@ def _draw(axes: Axes, panel: Panel, looks: dict[str, Look], styles: dict[str, An
             places, values, color=INK, linewidth=1.0, linestyle=styles[name], label=name, marker=alone, markersize=24.0
         )
     for name, points in panel.curves.items():
-        _curve(axes, name, points, looks[name])
+        _curve(axes, name, points, of_names[name])
     axes.set(xscale=panel.scales[0], yscale=panel.scales[1], ylabel=panel.unit)
     axes.set_title(panel.title, loc="left", fontsize=9.5)
     _ticks(axes, panel)
 
 
-def _curve(axes: Axes, name: str, points: Sequence[Point], look: Look) -> None:
+def _curve(axes: Axes, name: str, points: Sequence[Point], style: CurveStyle) -> None:
     places = [point.at for point in points]
     low, high = [point.low for point in points], [point.high for point in points]
     if len(points) > 1:
-        axes.fill_between(places, low, high, color=look.colour, alpha=0.16, linewidth=0)
+        axes.fill_between(places, low, high, color=style.colour, alpha=0.16, linewidth=0)
     else:
-        axes.vlines(places, low, high, color=look.colour, linewidth=1.2)
+        axes.vlines(places, low, high, color=style.colour, linewidth=1.2)
     axes.plot(
         places,
         [point.mean for point in points],
-        color=look.colour,
-        marker=look.marker,
+        color=style.colour,
+        marker=style.marker,
         markersize=5.5,
         markevery=max(1, len(points) // _MARKERS),
-        markerfacecolor=look.colour if look.filled else PAPER,
+        markerfacecolor=style.colour if style.filled else PAPER,
         markeredgewidth=1.1,
-        linestyle=look.dashes,
+        linestyle=style.dashes,
         linewidth=1.5,
         label=name,
     )
@@ -258,7 +258,9 @@ def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str)
     from matplotlib.patches import Patch
 
     entries: dict[str, Any] = {
-        label: handle for each in axes for handle, label in zip(*each.get_legend_handles_labels(), strict=True)
+        label: handle
+        for panel_axes in axes
+        for handle, label in zip(*panel_axes.get_legend_handles_labels(), strict=True)
     }
     order = sorted(entries, key=lambda label: entries[label].get_color() in (_QUIET, INK))
     handles, labels = [entries[label] for label in order], list(order)

@@ -138,7 +138,7 @@ def render_report(
     template = page_template("page.html")
     results = Results(release, CONFIDENCE)
     drawn = release.domain.names[:MOST_OF_MATRIX]
-    looks = list(_measured(release))
+    measured = list(_measured(release))
     budget = release.budget
     return template.render(
         release=release,
@@ -151,16 +151,16 @@ def render_report(
         stamps=_stamps(release, exact),
         error=error_sentence(release, CONFIDENCE),
         records_error=_records_error(release),
-        looks=looks,
+        measured=measured,
         spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
-        fit=Markup(fit_plot([look.ratio for look in looks])) if looks else "",
+        fit=Markup(fit_plot([row.ratio for row in measured])) if measured else "",
         marginals=list(_marginals(release)),
         ignored=ignored_in_words(release.domain),
         attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
         feasible=feasible_records(release.domain) if release.domain.constraints else None,
         levels=level_uses(release),
         levels_sentence=levels_sentence(release),
-        derived=[(each, attribute_in_words(each.attribute)) for each in release.domain.declared],
+        derived=[(function, attribute_in_words(function.attribute)) for function in release.domain.declared],
         distinct_records=distinct_records(release),
         tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
@@ -204,7 +204,7 @@ def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _MeasurementRow:
     """A measurement as the page shows it."""
 
     text: str
@@ -214,10 +214,16 @@ class _Look:
     ratio: float
 
 
-def _measured(release: Release) -> Iterator[_Look]:
-    for each, answers in zip(release.measurements, _answers(release), strict=True):
-        ratio = _distance(each, answers)
-        yield _Look(each.target.text, each.target.size, each.noise.value.capitalize(), each.scale, ratio)
+def _measured(release: Release) -> Iterator[_MeasurementRow]:
+    for measurement, answers in zip(release.measurements, _answers(release), strict=True):
+        ratio = _distance(measurement, answers)
+        yield _MeasurementRow(
+            measurement.target.text,
+            measurement.target.size,
+            measurement.noise.value.capitalize(),
+            measurement.scale,
+            ratio,
+        )
 
 
 def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, float]]:
@@ -232,14 +238,14 @@ def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, 
 
 def _answers(release: Release) -> list[Floats]:
     """The model's answers to what was measured; a condition on many attributes needs no table of them."""
-    targets = [each.target for each in release.measurements]
-    conditions = [each for each in targets if isinstance(each, Conjunction)]
+    targets = [measurement.target for measurement in release.measurements]
+    conditions = [target for target in targets if isinstance(target, Conjunction)]
     sums = iter(release.model.conjunctions(conditions) if conditions else ())
-    scopes = tuple(dict.fromkeys(each.scope for each in targets if not isinstance(each, Conjunction)))
+    scopes = tuple(dict.fromkeys(target.scope for target in targets if not isinstance(target, Conjunction)))
     tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
     return [
-        np.array([next(sums)]) if isinstance(each, Conjunction) else each.of_table(tables[each.scope])
-        for each in targets
+        np.array([next(sums)]) if isinstance(target, Conjunction) else target.of_table(tables[target.scope])
+        for target in targets
     ]
 
 
@@ -363,7 +369,7 @@ def render_audit(found: Audits) -> str:
     """
     require_extra()
     return page_template("audit.html").render(
-        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(each.path) for each in found.files)
+        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(file.path) for file in found.files)
     )
 
 

@@ -269,10 +269,12 @@ def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range, float],
     places = np.arange(len(kept))[::-1]
     axes.barh(places, counts[kept], height=0.72, color=BAR)
     for place, code in zip(places, kept.tolist(), strict=True):
-        found = answer(range(code, code + 1), float(counts[code]))
-        if found.low is not None and found.high is not None:
-            axes.plot([found.low, found.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
-            axes.plot([found.low, found.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7)
+        estimate = answer(range(code, code + 1), float(counts[code]))
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot([estimate.low, estimate.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
+            axes.plot(
+                [estimate.low, estimate.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7
+            )
     axes.set_yticks(places, [shortened(attribute.label(code)) for code in kept.tolist()])
     axes.set_ylim(-0.6, len(kept) - 0.4)
     axes.grid(visible=False, axis="y")
@@ -301,9 +303,9 @@ def _ordered(
     axes = _axes(_WIDTH, 2.3)
     axes.stairs(heights, edges, fill=True, color=BAR, alpha=0.85)
     for codes, height, middle in zip(steps, heights.tolist(), (edges[:-1] + edges[1:]) / 2, strict=True):
-        found = answer(codes, height)
-        if found.low is not None and found.high is not None:
-            axes.plot([middle, middle], [found.low, found.high], color=NOISE, linewidth=1.0)
+        estimate = answer(codes, height)
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot([middle, middle], [estimate.low, estimate.high], color=NOISE, linewidth=1.0)
     beside = [f"{attribute.label(codes.start)}: {count:,.0f}" for codes, count in zip(extra, others, strict=True)]
     each = "value" if isinstance(attribute, IntegerRange) else "bin"
     axes.set(

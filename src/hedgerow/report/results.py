@@ -20,7 +20,7 @@ from hedgerow.release import (
     associations,
     column_summaries,
     pair_knowledge,
-    release_doubts,
+    release_warnings,
     survey_size,
 )
 
@@ -77,7 +77,7 @@ class Results:
     @cached_property
     def columns(self) -> list[ColumnSummary]:
         """Summaries of the first columns."""
-        listed = [each.name for each in self.release.domain.attributes[:MOST_COLUMNS] if each.size <= MOST_LISTED]
+        listed = [a.name for a in self.release.domain.attributes[:MOST_COLUMNS] if a.size <= MOST_LISTED]
         return column_summaries(self.release, listed, self.confidence)
 
     @cached_property
@@ -93,10 +93,10 @@ class Results:
     @cached_property
     def survey(self) -> str:
         """The error of the workload as a survey of so many people; empty where none was estimated."""
-        found = survey_size(self.release, self.confidence)
-        if found is None:
+        size = survey_size(self.release, self.confidence)
+        if size is None:
             return ""
-        low, high = map(self.people, found)
+        low, high = map(self.people, size)
         people = low if low == high else f"{low} to {high}"
         unit = "people" if self.release.budget.neighbours.unfiltered.persons is None else "records"
         return (
@@ -113,19 +113,19 @@ class Results:
     @cached_property
     def noisy(self) -> list[str]:
         """Names of the columns that are noise for the most part."""
-        return [each.attribute.name for each in self.columns if each.noisy]
+        return [column.attribute.name for column in self.columns if column.noisy]
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Doubts about columns, and shares at the end of their intervals."""
-        ends = [each.attribute for each in self.columns if _at_end(each.share)]
-        found = release_doubts(self.release)
+        """Warnings about columns, and shares at the end of their intervals."""
+        ends = [column.attribute for column in self.columns if _at_end(column.share)]
+        listed = release_warnings(self.release)
         if ends:
-            found.append(
-                f"{', '.join(each.name for each in ends)}: the share of the most frequent value lies at the end of its "
+            listed.append(
+                f"{', '.join(end.name for end in ends)}: the share of the most frequent value lies at the end of its "
                 "interval, where the hypothesis and a measurement disagree; an interval misses more often there"
             )
-        return found
+        return listed
 
     @property
     def guess(self) -> str:
@@ -137,12 +137,12 @@ class Results:
             else "who knows the whole table but for one person, and gives even odds to this person being in it"
         )
         right = f"{at_most(100.0 * membership_guess(release.budget), 3)}%"
-        found = (
+        sentence = (
             f"Take someone {odds}. Whatever they compute from this release, their guess is right with a probability "
             f"of at most {right}; without the release it is 50%."
         )
-        found += caveats_in_words(release.domain)
-        return found if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {found}"
+        sentence += caveats_in_words(release.domain)
+        return sentence if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {sentence}"
 
     def interval(self, column: ColumnSummary, found: Estimate) -> str:
         """The interval of a number of a column; empty where there is none."""
@@ -168,7 +168,7 @@ class Results:
     @property
     def numeric(self) -> list[ColumnSummary]:
         """Columns with numbers, dates or other values in order."""
-        return [each for each in self.columns if not isinstance(each.attribute, Categorical)]
+        return [column for column in self.columns if not isinstance(column.attribute, Categorical)]
 
 
 def _at_end(found: Estimate) -> bool:

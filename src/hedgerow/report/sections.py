@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.report.curves import STAMP, looks_of
+from hedgerow.report.curves import STAMP, curve_styles
 from hedgerow.report.page import page_template, require_extra
 from hedgerow.report.plots import BAR, INK, drawing_style, svg_of
 
@@ -63,8 +63,7 @@ def render_evaluation(
     from markupsafe import Markup
 
     shown = [
-        Section(each.title, each.text, each.headings, each.rows, [Markup(drawing) for drawing in each.drawings])
-        for each in sections
+        Section(s.title, s.text, s.headings, s.rows, [Markup(drawing) for drawing in s.drawings]) for s in sections
     ]
     return page_template("evaluation.html").render(stamp=STAMP, title=title, facts=facts, notes=notes, sections=shown)
 
@@ -90,16 +89,18 @@ def samples_plot(
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
 
-    looks = looks_of(dict.fromkeys(file for panel in dots.values() for file in panel))
+    styles = curve_styles(dict.fromkeys(file for panel in dots.values() for file in panel))
     with drawing_style("evaluation"):
         rows = -(-len(curves) // 2)
-        figure = Figure(figsize=(6.6, 2.4 * rows + 0.2 * len(looks) + 0.3), layout="constrained")
+        figure = Figure(figsize=(6.6, 2.4 * rows + 0.2 * len(styles) + 0.3), layout="constrained")
         places: list[Axes] = list(np.ravel(figure.subplots(rows, 2)))
         for axes, (panel, line) in zip(places, curves.items(), strict=False):
             axes.plot(*zip(*line, strict=True), color=INK, linewidth=1.2, label="samples of the real table")
             for file, (share, score) in dots[panel].items():
-                look = looks[file]
-                axes.plot([share], [score], look.marker, color=look.colour, markersize=7, linestyle="none", label=file)
+                style = styles[file]
+                axes.plot(
+                    [share], [score], style.marker, color=style.colour, markersize=7, linestyle="none", label=file
+                )
             axes.set(xscale="log", xlabel="share of the real records", ylabel="score")
             axes.set_title(panel, loc="left", fontsize=9.5)
             axes.xaxis.set_major_locator(FixedLocator([0.01, 0.03, 0.1, 0.3, 1.0]))
@@ -109,7 +110,7 @@ def samples_plot(
             axes.set_axis_off()
         handles, labels = places[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", fontsize=8.5)
-        return svg_of(places[0], f"score against the size of a sample: {', '.join(looks)}. {STAMP}")
+        return svg_of(places[0], f"score against the size of a sample: {', '.join(styles)}. {STAMP}")
 
 
 def dots_plot(subjects: Sequence[str], values: Mapping[str, Sequence[float]], unit: str) -> str:
@@ -134,11 +135,11 @@ def dots_plot(subjects: Sequence[str], values: Mapping[str, Sequence[float]], un
         height = 1.1 + _ROW * len(subjects) + 0.2 * len(values)
         axes: Axes = Figure(figsize=(6.4, height), layout="constrained").add_subplot()
         places = np.arange(len(subjects))
-        looks = looks_of(values)
+        styles = curve_styles(values)
         for name, figures in values.items():
-            look = looks[name]
+            style = styles[name]
             axes.plot(
-                figures, places, linestyle="none", marker=look.marker, color=look.colour, markersize=6, label=name
+                figures, places, linestyle="none", marker=style.marker, color=style.colour, markersize=6, label=name
             )
         axes.set_yticks(places, [_short(subject) for subject in subjects])
         axes.set(ylim=(len(subjects) - 0.4, -0.6), xlabel=unit)

@@ -141,12 +141,12 @@ class SimulatedErrors:
         missed = self.missed(asked)
         radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, VARIES * self.factor)
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
-        uneven, found = _uneven(self.release), []
+        uneven, estimates = _uneven(self.release), []
         for query, value, radius, error in zip(asked, values, radii.tolist(), errors.tolist(), strict=True):
             low, high = within_possible(query, value - radius, value + radius, max(value, most))
             says = f"{self.says}; {_INSIDE}" if uneven is not None and uneven.cuts(query) else self.says
-            found.append(Estimate(value, low, high, error, says))
-        return found
+            estimates.append(Estimate(value, low, high, error, says))
+        return estimates
 
     def widths(self, confidence: float = 0.95) -> Floats:
         """Half-widths of the estimated intervals of the workload's answers, in counts, shape ``(n_queries,)``."""
@@ -192,8 +192,8 @@ class _Run:
 
 
 def _values(model: Model, queries: Sequence[LinearQuery]) -> Floats:
-    found = Answering(model).values([query for query in queries if query.scope])
-    rest = iter(found.tolist())
+    values = Answering(model).values([query for query in queries if query.scope])
+    rest = iter(values.tolist())
     return np.array([next(rest) if query.scope else query.of_table(np.array(model.total))[0] for query in queries])
 
 

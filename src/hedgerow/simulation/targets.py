@@ -154,10 +154,10 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
     earlier: tuple[float, float] | None = None
     best: tuple[float, Prediction] | None = None
     for _ in range(_STEPS):
-        found = predictor.predict(budget_of(math.exp(place)))
-        over = math.log(min(max(1e-100, found.over(target)), 1e100))
+        prediction = predictor.predict(budget_of(math.exp(place)))
+        over = math.log(min(max(1e-100, prediction.over(target)), 1e100))
         if over <= 0.0:
-            high, best = place, (place, found)
+            high, best = place, (place, prediction)
         else:
             low = place
         if -_CLOSE <= over <= 0.0 or high - low < _CLOSE:
@@ -168,7 +168,7 @@ def solve(predictor: Predictor, target: Target, budget_of: Callable[[float], Bud
         margin = min(0.5 * _CLOSE, 0.25 * (high - low))
         place = min(max(place - (over + 0.5 * _CLOSE) / slope, low + margin), high - margin)
     if best is None:
-        return Solved(predictor.name, predictor.basis, None, found)
+        return Solved(predictor.name, predictor.basis, None, prediction)
     return Solved(predictor.name, predictor.basis, budget_of(math.exp(best[0])), best[1])
 
 
@@ -204,7 +204,7 @@ def fixed(workload: Workload, budget_of: Callable[[float], Budget], total: float
     @cache
     def every(budget: Budget) -> dict[str, Strategy]:
         try:
-            return {each.name: each for each in strategies(workload, budget)}
+            return {strategy.name: strategy for strategy in strategies(workload, budget)}
         except ConfigError:  # noise too wide to be drawn
             return {}
 
@@ -264,8 +264,8 @@ class Simulated:
 
     def predict(self, budget: Budget) -> Prediction:
         """Mean errors over the runs."""
-        found = [self._once(budget, number) for number in range(self.runs)]
-        errors, intervals = zip(*found, strict=True)
+        runs = [self._once(budget, number) for number in range(self.runs)]
+        errors, intervals = zip(*runs, strict=True)
         return Prediction(float(np.mean(errors)), float(np.mean(intervals)))
 
     def _once(self, budget: Budget, number: int) -> tuple[float, float]:
@@ -282,7 +282,7 @@ class Simulated:
         shares = Seen(workload.domain, made.measurements).candidates(workload)
         missed = np.abs(workload.answers(made.model) - workload.answers(drawn))
         missed = widened(missed, np.repeat(shares, workload.lengths), self.factor)
-        units = np.concatenate([np.full(each.n_candidates, 0.5 if each.whole else 1.0) for each in workload.families])
+        units = np.concatenate([np.full(f.n_candidates, 0.5 if f.whole else 1.0) for f in workload.families])
         errors = units * workload.candidate_errors(missed)
         mean = float(np.average(errors, weights=workload.candidate_weights)) / drawn.total()
         return mean, float(np.quantile(missed, COVERED))

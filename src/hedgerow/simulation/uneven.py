@@ -71,12 +71,12 @@ class Uneven:
             >>> Uneven.of(domain, noisy, 200.0).deviations[:3].round(2)
             array([1.14, 1.14, 1.14])
         """
-        found = [each for each in measurements if isinstance(each.target, Blocks)]
-        if not found:
+        measured = [measurement for measurement in measurements if isinstance(measurement.target, Blocks)]
+        if not measured:
             return None
-        finest = max(found, key=lambda each: each.target.size)
-        scope, tables = domain.base(finest.target.scope), [each for each in measurements if _is_table(each.target)]
-        smaller = [each for each in tables if each.target.size < finest.target.size]
+        finest = max(measured, key=lambda each: each.target.size)
+        scope, tables = domain.base(finest.target.scope), [m for m in measurements if _is_table(m.target)]
+        smaller = [table for table in tables if table.target.size < finest.target.size]
         coarser = [each for each in smaller if domain.base(each.target.scope) == scope] or smaller
         if not coarser:
             return None
@@ -105,9 +105,9 @@ class Uneven:
             return True
         counts = generator(0).random(len(self.places))
         counts -= (np.bincount(self.places, counts) / np.bincount(self.places))[self.places]
-        found = places_in(self.domain, self.scope, query.scope).reshape(-1)
+        places = places_in(self.domain, self.scope, query.scope).reshape(-1)
         shape = self.domain.shape_of(query.scope)
-        table = np.bincount(found, counts, math.prod(shape)).astype(np.float64).reshape(shape)
+        table = np.bincount(places, counts, math.prod(shape)).astype(np.float64).reshape(shape)
         return bool(np.abs(query.of_table(table)).max() > _ROUNDING * len(counts))
 
     def scattered(self, codes: Codes, seed: Seed = None) -> Codes:
@@ -127,8 +127,8 @@ class Uneven:
         blocks, shares = self.places[order], (weights / np.bincount(self.places, weights)[self.places])[order]
         ends = np.cumsum(np.bincount(blocks))
         mine = self.places[np.ravel_multi_index([codes[:, axis] for axis in axes], shape)]
-        found = np.searchsorted(np.cumsum(shares), mine + rng.random(len(mine)))
-        cells = order[np.clip(found, (ends - np.bincount(blocks))[mine], ends[mine] - 1)]
+        places = np.searchsorted(np.cumsum(shares), mine + rng.random(len(mine)))
+        cells = order[np.clip(places, (ends - np.bincount(blocks))[mine], ends[mine] - 1)]
         scattered = np.array(codes)
         scattered[:, axes] = np.stack(np.unravel_index(cells, shape), axis=1)
         return scattered
@@ -188,12 +188,12 @@ class _Lines:
 
 def _expected(domain: Domain, scope: Clique, measurements: Sequence[Measurement]) -> Floats:
     """Records of each cell, over their mean, as measured tables of single attributes say; flat."""
-    found: Floats = np.ones(1)
+    expected: Floats = np.ones(1)
     for name in scope:
-        counts = [np.maximum(each.values, each.std) for each in measurements if each.target.scope == (name,)]
+        counts = [np.maximum(m.values, m.std) for m in measurements if m.target.scope == (name,)]
         each = np.mean(counts, axis=0) if counts else np.ones(domain[name].size)
-        found = np.multiply.outer(found, each / each.mean()).reshape(-1)
-    return found
+        expected = np.multiply.outer(expected, each / each.mean()).reshape(-1)
+    return expected
 
 
 def _is_table(target: Measurable) -> bool:
@@ -202,5 +202,5 @@ def _is_table(target: Measurable) -> bool:
 
 def _places(table: Measurable, scope: Clique) -> Ints:
     """The node of a table that each cell of a scope belongs to, flat."""
-    found = places_in(table.domain, scope, table.scope).reshape(-1)
-    return np.asarray(table.places.reshape(-1)[found] if isinstance(table, Blocks) else found)
+    places = places_in(table.domain, scope, table.scope).reshape(-1)
+    return np.asarray(table.places.reshape(-1)[places] if isinstance(table, Blocks) else places)

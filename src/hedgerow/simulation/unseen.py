@@ -68,10 +68,10 @@ class Seen:
 
     def __init__(self, domain: Domain, measurements: Sequence[Measurement]) -> None:
         """Keep what was measured."""
-        targets = [each.target for each in measurements]
-        whole = {each.scope for each in targets if isinstance(each, Marginal) and each.within is None}
-        parities = {each.scope for each in targets if isinstance(each, Parity)}
-        single = [each for each in targets if isinstance(each, LinearQuery)]
+        targets = [measurement.target for measurement in measurements]
+        whole = {target.scope for target in targets if isinstance(target, Marginal) and target.within is None}
+        parities = {target.scope for target in targets if isinstance(target, Parity)}
+        single = [target for target in targets if isinstance(target, LinearQuery)]
         cells = {(each.scope, each.codes) for each in single if isinstance(each, Conjunction) and _is_cell(each)}
         counted = Counter(scope for scope, _ in cells)
         whole |= {scope for scope, number in counted.items() if number == math.prod(domain.shape_of(scope))}
@@ -141,9 +141,9 @@ def excess(simulated: Floats, seen: Floats, error: WorkloadError | None, *, gues
     prior, evidence = _SPREAD**-2, (unknown / max(error.mean_noise.std, 1e-9)) ** 2
     if evidence == 0.0:
         return _USUAL
-    told = (error.mean - known) / unknown
+    ratio = (error.mean - known) / unknown
     least = _SMALLEST if guessed else 1.0
-    return float(np.clip((prior * _USUAL + evidence * told) / (prior + evidence), least, _LARGEST))
+    return float(np.clip((prior * _USUAL + evidence * ratio) / (prior + evidence), least, _LARGEST))
 
 
 def widened(simulated: Floats | float, seen: Floats | float, factor: float) -> Floats:

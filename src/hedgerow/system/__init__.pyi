@@ -1,9 +1,9 @@
 from .chain import canonical_json as canonical_json, head_of as head_of, link as link, start_of as start_of
 from .compiling import (
     compiled_folder as compiled_folder,
+    device_function as device_function,
     inlined as inlined,
     kernel as kernel,
-    part as part,
     when_compiling as when_compiling,
 )
 from .files import (
@@ -17,7 +17,7 @@ from .frames import Tabular as Tabular
 from .machine import (
     ahead as ahead,
     available_bytes as available_bytes,
-    in_parts as in_parts,
+    in_slices as in_slices,
     slowness as slowness,
     usable_cores as usable_cores,
 )

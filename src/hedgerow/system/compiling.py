@@ -61,7 +61,7 @@ def inlined() -> Callable[[Function], Function]:
     return kernel(inline="always", cache=False)
 
 
-def part(**options: Any) -> Callable[[Function], Function]:
+def device_function(**options: Any) -> Callable[[Function], Function]:
     """A decorator for a function that several kernels call, or that needs options of its own.
 
     A call from Python ends the process.

@@ -28,31 +28,31 @@ def usable_cores() -> int:
 
 
 _WORKER = "hedgerow-part"
-"""Beginning of the names of the threads that `in_parts` keeps."""
+"""Beginning of the names of the threads that `in_slices` keeps."""
 
 
-def in_parts(part: Callable[[int, int], T], length: int, threads: int) -> list[T]:
+def in_slices(on_slice: Callable[[int, int], T], length: int, threads: int) -> list[T]:
     """Work on consecutive parts of a range, in one thread each, and return the results.
 
     The first part is done by the thread that calls, the others by threads that are kept: to start one takes as long as
     a pass over a million cells.
 
     Args:
-        part: Called with the start and the end of a part; releases the interpreter's lock while it works.
+        on_slice: Called with the start and the end of a part; releases the interpreter's lock while it works.
         length: Length of the range.
         threads: Number of threads; with one, no other is asked.
 
     Example:
-        >>> in_parts(lambda start, stop: (start, stop), 10, 3)
+        >>> in_slices(lambda start, stop: (start, stop), 10, 3)
         [(0, 3), (3, 6), (6, 10)]
     """
     threads = max(1, threads)
     cuts = [length * i // threads for i in range(threads + 1)]
     if threads == 1 or threading.current_thread().name.startswith(_WORKER):  # one that waits for others blocks them
-        return [part(start, stop) for start, stop in pairwise(cuts)]
-    others = [_workers().submit(part, start, stop) for start, stop in pairwise(cuts[1:])]
+        return [on_slice(start, stop) for start, stop in pairwise(cuts)]
+    others = [_workers().submit(on_slice, start, stop) for start, stop in pairwise(cuts[1:])]
     try:
-        first = part(0, cuts[1])
+        first = on_slice(0, cuts[1])
     finally:  # whatever happens, nobody works on when this is over
         wait(others)
     return [first, *(each.result() for each in others)]
@@ -119,8 +119,8 @@ def _text(path: Path) -> str:
 
 def _number(path: Path, word: str = "") -> int | None:
     """The number with which a file begins, or the one after a word at the beginning of a line."""
-    found = re.search(rf"^{re.escape(word)}\s*(\d+)\b", _text(path), re.MULTILINE)
-    return int(found[1]) if found else None
+    match = re.search(rf"^{re.escape(word)}\s*(\d+)\b", _text(path), re.MULTILINE)
+    return int(match[1]) if match else None
 
 
 def _group_folders(root: Path) -> list[Path]:

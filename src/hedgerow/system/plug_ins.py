@@ -37,16 +37,16 @@ def plug_in_names(group: str, taken: Collection[str]) -> tuple[str, ...]:
         >>> plug_in_names("hedgerow.no_such_group", ())
         ()
     """
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in _installed(group):
-        if point.name in taken or point.name in found:
-            other = f"the package {_package(found[point.name])}" if point.name in found else "hedgerow"
+        if point.name in taken or point.name in points:
+            other = f"the package {_package(points[point.name])}" if point.name in points else "hedgerow"
             raise PlugInError(
                 f"the package {_package(point)} calls a plug-in {point.name!r}, a name that {other} has already",
                 remedy="rename the plug-in, or uninstall the package",
             )
-        found[point.name] = point
-    return tuple(found)
+        points[point.name] = point
+    return tuple(points)
 
 
 def load_plug_in(group: str, name: str, base: type) -> Any:

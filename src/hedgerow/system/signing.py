@@ -159,8 +159,8 @@ class SigningKey:
         load = serialization.load_ssh_private_key if ssh else serialization.load_pem_private_key
         key = _loaded(path, lambda: load(text, None), Ed25519PrivateKey, "private")
         if stat.S_IMODE(Path(path).stat().st_mode) & 0o077:
-            told = f"{path}: others than its owner may use this private key; forbid it: chmod 600 {path}"
-            warnings.warn(told, LooseKeyWarning, stacklevel=2)
+            problem = f"{path}: others than its owner may use this private key; forbid it: chmod 600 {path}"
+            warnings.warn(problem, LooseKeyWarning, stacklevel=2)
         return cls(key)
 
     @property

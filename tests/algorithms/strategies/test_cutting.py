@@ -162,14 +162,14 @@ def exact_counts(patch: pytest.MonkeyPatch) -> None:
 
 def changed_parts(change: Callable[[Ints, Floats], tuple[Ints, Floats]]) -> Callable[[pytest.MonkeyPatch], None]:
     """Other parts than those of boxes of some sizes, as many as wanted."""
-    right = cutting._parts
-    return lambda patch: patch.setattr(cutting, "_parts", lambda sizes, wanted: right(*change(sizes, wanted)))
+    right = cutting._blocks_along
+    return lambda patch: patch.setattr(cutting, "_blocks_along", lambda sizes, wanted: right(*change(sizes, wanted)))
 
 
 def one_attribute_alone(patch: pytest.MonkeyPatch) -> None:
     """Boxes are cut along their first attribute only."""
-    right = cutting._parts
-    patch.setattr(cutting, "_parts", lambda sizes, wanted: np.where([True, False], right(sizes, wanted), 1))
+    right = cutting._blocks_along
+    patch.setattr(cutting, "_blocks_along", lambda sizes, wanted: np.where([True, False], right(sizes, wanted), 1))
 
 
 ALONE = partial(test_blocks_are_those_of_each_node_cut_alone, 3.0)

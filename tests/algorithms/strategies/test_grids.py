@@ -110,7 +110,7 @@ def test_slopes_are_differences(name: str) -> None:
     estimate = chosen(TASKS[name], PureDP(1.0)).estimate(chain, np.inf)
     given = np.array([1.0, 0.4, 3.0])[: len(chain)]
     weights = np.random.default_rng(0).random(len(estimate.covered))
-    _, slopes = estimate.look(given)
+    _, slopes = estimate.variances_and_slopes(given)
     for at, slope in enumerate(slopes(weights)):
         moved = 1e-5 * np.eye(len(given))[at]
         fall = weights @ (estimate.variances(given - moved) - estimate.variances(given + moved)) / 2e-5

@@ -71,7 +71,7 @@ def asked_by(workload: Workload) -> Floats:
 def test_variances_are_those_of_dense_least_squares(name: str, budget: Budget) -> None:
     workload = WORKLOADS[name]
     for strategy in strategies(workload, budget):
-        if len(strategy.parts) > 1 or strategy.name == "each":
+        if len(strategy.sub_strategies) > 1 or strategy.name == "each":
             continue  # what parts tell about each other is left out
         expected = estimated_variances(list(strategy.steps()), asked_by(workload), workload.domain, budget)
         if name == "boxes" and strategy.name == "levels" and budget.neighbours.public_total:
@@ -181,7 +181,7 @@ def test_guessed_errors_are_those_of_a_dense_normal_prior(name: str, budget: Bud
     for scope, precision in zip(closure.scopes, closure.guessed(total), strict=False):
         prior += projection(domain, scope) / (domain.size * precision)
     for strategy in strategies(workload, budget, total=total):
-        if len(strategy.parts) > 1 or strategy.name in ("each", "levels"):
+        if len(strategy.sub_strategies) > 1 or strategy.name in ("each", "levels"):
             continue  # told apart, or unbiased
         seen = prior
         for target, charge in strategy.steps_without_total:
@@ -241,7 +241,7 @@ def test_boxes_have_the_product_of_the_variances_of_their_ranges() -> None:
 def test_slopes_are_derivatives(name: str) -> None:
     estimate, precisions, weights = estimates()[name]
     given = precisions * np.linspace(1.0, 2.0, len(precisions))
-    _, slopes = estimate.look(given)
+    _, slopes = estimate.variances_and_slopes(given)
     for place, slope in enumerate(slopes(weights)):
         moved = np.where(np.arange(len(given)) == place, 1e-5 * given, 0.0)
         rise = weights @ (estimate.variances(given + moved) - estimate.variances(given - moved)) / (2.0 * moved.sum())

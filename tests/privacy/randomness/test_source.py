@@ -118,16 +118,16 @@ def test_secure_noise_of_many_values_is_divided_among_threads(
     monkeypatch.setattr(sources, "usable_cores", lambda: 3)
     monkeypatch.setattr(sources, "_VALUES_PER_THREAD", 1_000)
     used = set[int]()
-    real = sources.in_parts
+    real = sources.in_slices
 
-    def in_parts(part: Callable[[int, int], np.ndarray], length: int, threads: int) -> list[np.ndarray]:
+    def in_slices(part: Callable[[int, int], np.ndarray], length: int, threads: int) -> list[np.ndarray]:
         def told(start: int, stop: int) -> np.ndarray:
             used.add(start)
             return part(start, stop)
 
         return real(told, length, threads)
 
-    monkeypatch.setattr(sources, "in_parts", in_parts)
+    monkeypatch.setattr(sources, "in_slices", in_slices)
     draw, places = getattr(OpenDPNoise(), name), np.arange(9_000)
     assert np.array_equal(draw(1000 * places, 1e-3), 1000 * places)
     assert used == {0, 3_000, 6_000}

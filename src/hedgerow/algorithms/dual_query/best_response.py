@@ -53,7 +53,7 @@ def check_queries(workload: Workload) -> None:
             check_boxes(family.domain, scope)
         if family.conjunctive:
             continue
-        scope = max(family.scopes, key=lambda each: math.prod(family.domain.shape_of(each)))
+        scope = max(family.scopes, key=lambda scope: math.prod(family.domain.shape_of(scope)))
         cells = math.prod(family.domain.shape_of(scope))
         if cells > LARGEST_SCOPE:
             raise ConfigError(
@@ -141,13 +141,13 @@ class FeasibleOracle:
             problem: A problem of `sampled_problem`.
             seed: Given to the oracle, then used for starts.
         """
-        found = self.oracle.best(problem, seed)
+        response = self.oracle.best(problem, seed)
         rules = ((rule, self.domain.axes(rule.scope)) for rule in self.domain.constraints)
-        if all(rule.holds([found.codes[axis] for axis in axes]) for rule, axes in rules):
-            return found
+        if all(rule.holds([response.codes[axis] for axis in axes]) for rule, axes in rules):
+            return response
         search = TabuSearch()
         better = search.improved(problem, self._uniform.sample(search.restarts, seed=seed), seed)
-        return Response(better.codes, better.value, found.bound)
+        return Response(better.codes, better.value, response.bound)
 
     @cached_property
     def _uniform(self) -> Hypothesis:

@@ -38,10 +38,10 @@ def over_attributes(query: Conjunction) -> Iterator[Conjunction]:
     codes, others = attribute_codes(domain, query)
     parts = [_met(function, wanted) for name, wanted in others.items() if (function := domain.function(name))]
     for boxes in product(*parts):
-        found = dict(codes)
+        codes_of = dict(codes)
         for name, wanted in chain.from_iterable(box.items() for box in boxes):
-            found[name] = found[name] & wanted if name in found else wanted
-        yield Conjunction.where(domain, found)
+            codes_of[name] = codes_of[name] & wanted if name in codes_of else wanted
+        yield Conjunction.where(domain, codes_of)
 
 
 @lru_cache(maxsize=16)
@@ -59,13 +59,13 @@ def forbidden(domain: Domain) -> tuple[Conjunction, ...]:
         >>> [each.text for each in forbidden(ruled)]
         ['age between 0 and 14 and married = 1']
     """
-    found = tuple(islice(_ruled_out(domain), MOST_BOXES + 1))
-    if len(found) > MOST_BOXES:
+    boxes = tuple(islice(_ruled_out(domain), MOST_BOXES + 1))
+    if len(boxes) > MOST_BOXES:
         raise ConfigError(
             f"the constraints rule out more than {MOST_BOXES:,} combinations of values, too many for a best response",
             remedy="declare columns that others determine as derived ones, or use MWEM",
         )
-    return found
+    return boxes
 
 
 def _ruled_out(domain: Domain) -> Iterator[Conjunction]:

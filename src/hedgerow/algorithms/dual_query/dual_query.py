@@ -156,11 +156,13 @@ def _sample(budget: Budget) -> list[tuple[str, str]]:
 
 def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
     """The same rounds by every composition theorem."""
-    found = cost.epsilons
+    epsilons = cost.epsilons
     others = ", ".join(
-        f"{words} {at_most(found[name], 4)}" for name, words in COMPOSITIONS.items() if name != cost.best
+        f"{words} {at_most(epsilons[name], 4)}" for name, words in COMPOSITIONS.items() if name != cost.best
     )
-    best = f"epsilon {at_most(found[cost.best], 4)} with delta {at_most(cost.delta, 3)}, by {COMPOSITIONS[cost.best]}"
+    best = (
+        f"epsilon {at_most(epsilons[cost.best], 4)} with delta {at_most(cost.delta, 3)}, by {COMPOSITIONS[cost.best]}"
+    )
     return ("costs", f"the rounds alone: {best}"), ("", f"by other compositions: {others}")
 
 

@@ -298,5 +298,5 @@ def _most_samples(amount: float, rounds: int, step: float, game: Game, regime: R
 
 
 def _grid(low: int, high: int) -> list[int]:
-    found: list[int] = np.unique(np.geomspace(low, high, 60).round().astype(int)).tolist()
-    return found
+    grid: list[int] = np.unique(np.geomspace(low, high, 60).round().astype(int)).tolist()
+    return grid

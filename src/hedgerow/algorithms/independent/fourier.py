@@ -178,16 +178,16 @@ def coefficients(workload: Workload) -> Workload:
     """
     domain = workload.domain
     _check_binary(workload)
-    found: dict[Clique, None] = {}
+    scopes: dict[Clique, None] = {}
     for family in workload.families:
         for scope in family.scopes:
             parts = [scope] if isinstance(family, Parities) else _subsets(scope)
-            found.update(dict.fromkeys(parts))
-            if len(found) > LARGEST_CLOSURE:
+            scopes.update(dict.fromkeys(parts))
+            if len(scopes) > LARGEST_CLOSURE:
                 raise _too_many(f"more than {LARGEST_CLOSURE:,}")
-    if not found:
+    if not scopes:
         raise ConfigError("the workload asks for the number of records alone", remedy="ask for a marginal")
-    ordered = sorted(found, key=lambda clique: (len(clique), domain.axes(clique)))
+    ordered = sorted(scopes, key=lambda clique: (len(clique), domain.axes(clique)))
     return Workload.parities(domain, cliques=ordered)
 
 
@@ -285,9 +285,9 @@ def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: flo
         [('a', [6.0, 4.0]), ('b', [6.0, 4.0])]
     """
     spectrum = Spectrum.of(domain, measurements, total)
-    found: list[Measurement] = []
+    marginals: list[Measurement] = []
     covered: set[Clique] = set()
-    for measured in sorted(measurements, key=lambda each: -len(each.target.scope)):
+    for measured in sorted(measurements, key=lambda measurement: -len(measurement.target.scope)):
         scope = measured.target.scope
         if scope in covered:
             continue
@@ -295,7 +295,7 @@ def as_marginals(domain: Domain, measurements: Sequence[Measurement], total: flo
             covered.update(_subsets(scope))
             (table,) = spectrum.marginals([scope])
             std = measured.std / math.sqrt(table.size)
-            found.append(Measurement(Marginal(domain, scope), table.reshape(-1), NoiseKind.GAUSSIAN, std))
+            marginals.append(Measurement(Marginal(domain, scope), table.reshape(-1), NoiseKind.GAUSSIAN, std))
         else:
-            found.append(measured)
-    return found
+            marginals.append(measured)
+    return marginals

@@ -286,15 +286,17 @@ def run_steps(
     for target, charge in steps:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, charge, config.noise)
     total = number_of_records(curator, charges.total)
-    held = config.footprint(measured)
-    unfitted = config.fit is None or held.table_cells
+    footprint = config.footprint(measured)
+    unfitted = config.fit is None or footprint.table_cells
     uniform = hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total)
     learner = Learner(uniform)
     learner.measurements.extend(measured_together(steps, curator, config.noise, uniform, progress))
     model: Model = uniform
     if config.fit is not None:
-        told = None if fitted is None or held.table_cells else fitted(workload.domain, learner.measurements, total)
-        model = concluded(learner, config.fit, told)
+        overlay = (
+            None if fitted is None or footprint.table_cells else fitted(workload.domain, learner.measurements, total)
+        )
+        model = concluded(learner, config.fit, overlay)
     return make_release(
         curator,
         workload,
@@ -328,7 +330,7 @@ def plan_equal_shares(
     what = "no cell made of the coefficients" if cells else "no measured value"
     sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
     loudest = max(noises, key=lambda noise: noise.expected_abs)
-    held = config.footprint(measured)
+    footprint = config.footprint(measured)
     shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     text = (
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
@@ -348,7 +350,7 @@ def plan_equal_shares(
         "failure": BETA,
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
-    return Outline.of(held.required_bytes, held.words, text, facts)
+    return Outline.of(footprint.required_bytes, footprint.words, text, facts)
 
 
 def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) -> Outline:

@@ -302,12 +302,12 @@ def _frequent(
 
 def _cuts(curator: Curator, wanted: OpenDomain, charges: Mapping[str, list[float]]) -> dict[str, list[int]]:
     """The codes of fine cells that bins begin with."""
-    found: dict[str, list[int]] = {}
+    cuts_of: dict[str, list[int]] = {}
     for name, number in wanted.bins.items():
-        runs, found[name] = [Run(0, curator.domain[name].ordinary, number)], []
+        runs, cuts_of[name] = [Run(0, curator.domain[name].ordinary, number)], []
         for charge in charges[name]:
             open_ = [run for run in runs if run.divisible]
             cuts = curator.cut(name, open_, charge, apart=wanted.points[name]) if open_ else []
-            found[name] += cuts
+            cuts_of[name] += cuts
             runs = [half for run, cut in zip(open_, cuts, strict=True) for half in run.halves(cut)]
-    return found
+    return cuts_of

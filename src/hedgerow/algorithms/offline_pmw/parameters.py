@@ -60,9 +60,9 @@ class OfflinePMWSettings:
         Raises:
             ConfigError: See `check_budget`.
         """
-        found = Charges.split(amount, budget.neighbours, total=self.total_share, error=self.error_share)
-        check_budget(self.calibration, budget, found.rounds)
-        return found
+        split = Charges.split(amount, budget.neighbours, total=self.total_share, error=self.error_share)
+        check_budget(self.calibration, budget, split.rounds)
+        return split
 
 
 @dataclass(frozen=True)

@@ -319,13 +319,13 @@ class Questions:
             self._check(query)
             reduced = canonical(query)
             return query_key(reduced), reduced
-        found = self._parsed.get(query)
-        if found is None:
-            found = self.read(parse_predicate(query, self._domain))
+        parsed = self._parsed.get(query)
+        if parsed is None:
+            parsed = self.read(parse_predicate(query, self._domain))
             if len(self._parsed) >= _MOST_PARSED:  # no one should fill the memory by asking
                 self._parsed.clear()
-            self._parsed[query] = found
-        return found
+            self._parsed[query] = parsed
+        return parsed
 
     def allow(self, group: Measurable) -> bool:
         """Whether the counts of a group stay within the bounds."""

@@ -271,13 +271,13 @@ class SessionFile:
         before = session.spent
         asking = Asking(partial(self._asked, session), partial(self._asked_groups, session), session.guess)
         try:
-            found = select(read, asking, confidence)
+            selected = select(read, asking, confidence)
             self._reached("looked")
             self._settle(session)
         except BaseException:  # what is in memory may be half of a correction: the file alone says what was
             self._session = None
             raise
-        return replace(found, charged=session.spent - before)
+        return replace(selected, charged=session.spent - before)
 
     # What is known of the session
 

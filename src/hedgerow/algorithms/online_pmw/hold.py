@@ -14,7 +14,7 @@ from typing import get_args
 
 from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Budget, Event, InterruptedLook, Purpose, additive_noise
+from hedgerow.privacy import Budget, Event, InterruptedDraw, Purpose, additive_noise
 
 Holding = Callable[["Hold"], None]
 """Writes down what is held, to outlast the process."""
@@ -66,7 +66,7 @@ class Hold:
         return Event(
             label=LOST,
             mechanism=noise.name,
-            question=InterruptedLook(self.purpose),
+            question=InterruptedDraw(self.purpose),
             sensitivity=noise.sensitivity,
             scale=noise.scale,
             charge=self.charge,

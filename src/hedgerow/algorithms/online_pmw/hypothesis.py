@@ -130,12 +130,12 @@ class OnlineHypothesis:
         """
         if may_be_dense(self._model.domain):
             return
-        told = self._told_apart(query)
-        needed = self._needed.get((query.scope, *told.values()))
+        classes = self._told_apart(query)
+        needed = self._needed.get((query.scope, *classes.values()))
         if needed is None:
-            scopes = [*self._start_scopes(), *(each.target.scope for each in measurements), query.scope]
-            domain = domain_of_sizes(self._model.domain, told) if told else self._model.domain
-            needed = self._needed[query.scope, *told.values()] = trees_of(domain, scopes).cells
+            scopes = [*self._start_scopes(), *(measurement.target.scope for measurement in measurements), query.scope]
+            domain = domain_of_sizes(self._model.domain, classes) if classes else self._model.domain
+            needed = self._needed[query.scope, *classes.values()] = trees_of(domain, scopes).cells
         if needed > largest_tree:
             raise QuestionTooLargeError(
                 attributes=query.scope,
@@ -197,8 +197,8 @@ class OnlineHypothesis:
         sets, others = attribute_codes(domain, query) if isinstance(query, Conjunction) else ({}, query.scope)
         cuts = {name: len(codes.cuts) for name, codes in sets.items()}
         cuts |= {name: domain[name].size for name in domain.base(others)}
-        held = {name: classes.count for name, classes in model.classes.items()}
-        return {each.name: min(each.size, held.get(each.name, 1) + cuts.get(each.name, 1)) for each in domain}
+        counts = {name: classes.count for name, classes in model.classes.items()}
+        return {a.name: min(a.size, counts.get(a.name, 1) + cuts.get(a.name, 1)) for a in domain}
 
 
 def _step(newest: Measurement, before: float, basis: Basis) -> tuple[LinearQuery, float]:

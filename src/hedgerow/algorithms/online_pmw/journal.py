@@ -152,12 +152,12 @@ def _measurements_of(findings: Sequence[Finding], domain: Domain) -> tuple[Measu
     Raises:
         KeyError, TypeError, ValueError, zlib.error: They are something else.
     """
-    values = [np.atleast_1d(np.asarray(each.value, dtype=np.float64)) for each in findings]
+    values = [np.atleast_1d(np.asarray(finding.value, dtype=np.float64)) for finding in findings]
     arrays = {VALUES: np.concatenate(values) if values else np.zeros(0)}
     for name, kind in ((VECTORS, np.float64), (BITS, np.uint8)):
-        packed = [zlib.decompress(each.vector) for each in findings if each.vector and _holds(each, name)]
+        packed = [zlib.decompress(finding.vector) for finding in findings if finding.vector and _holds(finding, name)]
         arrays[name] = np.frombuffer(b"".join(packed), dtype=kind)
-    return measurements_from_list([each.entry for each in findings], arrays, domain)
+    return measurements_from_list([finding.entry for finding in findings], arrays, domain)
 
 
 def _packed(model: Hypothesis) -> bytes:

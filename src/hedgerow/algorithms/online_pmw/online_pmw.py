@@ -113,7 +113,7 @@ class OnlinePMW(OnlineSettings):
         noise = noise_of_total(budget, charge)
         spent = 0.0 if noise is None else charge
         rules = self.rules(self.stream(budget, domain, total, noise, warm=warm), budget, budget.limit - spent)
-        held, available = self.footprint(domain, warm=warm), usable_bytes()
+        footprint, available = self.footprint(domain, warm=warm), usable_bytes()
         tested, fired = _widths(Basis(self, budget, rules, total, noise, secure=True), domain)
         facts = {
             "algorithm": "OnlinePMW",
@@ -126,8 +126,8 @@ class OnlinePMW(OnlineSettings):
             "limit": budget.limit,
             "cells": domain.size,
         }
-        text = (memory_line(held.required_bytes, available, held.words), *_told(rules, budget, total, facts))
-        return Outline(text, facts, held.required_bytes, available)
+        text = (memory_line(footprint.required_bytes, available, footprint.words), *_told(rules, budget, total, facts))
+        return Outline(text, facts, footprint.required_bytes, available)
 
     def start(
         self,

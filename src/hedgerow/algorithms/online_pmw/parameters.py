@@ -135,10 +135,10 @@ def best_rules(stream: Stream, budget: Budget, amount: float, variant: Variant) 
     check_variant(variant, budget)
     if variant == "4a":
         return best_two_sided_rules(stream, budget, amount)
-    found = _smallest(lambda updates: theorem_rules(stream, budget, amount, variant, updates))
-    if found is None:
+    rules = _smallest(lambda updates: theorem_rules(stream, budget, amount, variant, updates))
+    if rules is None:
         raise ConfigError("the budget does not cover a single answer", remedy="give a larger one, or `updates`")
-    return found
+    return rules
 
 
 def _smallest(rules: Callable[[int], Rules | None]) -> Rules | None:
@@ -188,9 +188,9 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
     low, high = 0.0, amount
     while high > low * (1.0 + 1e-6) and high > 1e-9 * amount:
         middle = 0.5 * (low + high)
-        found = _smallest(lambda updates: theorem_rules(stream, budget, middle, variant, updates))  # noqa: B023
-        if found is not None and (found.error or math.inf) <= target * stream.unit:
-            best, high = found, middle
+        rules = _smallest(lambda updates: theorem_rules(stream, budget, middle, variant, updates))  # noqa: B023
+        if rules is not None and (rules.error or math.inf) <= target * stream.unit:
+            best, high = rules, middle
         else:
             low = middle
     return best

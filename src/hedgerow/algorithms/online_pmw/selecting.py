@@ -29,8 +29,8 @@ class Asking:
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
         """The answer of one query, and its source."""
-        found = self._ask(query, confidence)
-        return Estimate(found.value, found.low, found.high), found.source
+        answer = self._ask(query, confidence)
+        return Estimate(answer.value, answer.low, answer.high), answer.source
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer."""
@@ -38,5 +38,5 @@ class Asking:
 
     def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
         """The counts of all groups, and their source."""
-        found = self._ask_groups(groups.target, confidence)
-        return estimates(found.values, found.low, found.high)[: groups.size], found.source
+        answer = self._ask_groups(groups.target, confidence)
+        return estimates(answer.values, answer.low, answer.high)[: groups.size], answer.source

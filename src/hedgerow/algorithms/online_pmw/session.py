@@ -202,20 +202,20 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._questions.read(query)
-        told = self._tell_known(key, asked, confidence)
-        if told is not None:
-            return told
+        known = self._tell_known(key, asked, confidence)
+        if known is not None:
+            return known
         self._may_test()
         if self._history.closed:
             return self._tell_alone(self._hypothesis.value(asked))
         self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
         before = self._spent
         # On the grid of the tests, so that the answer given is the answer tested.
-        found = self._test(asked, _on_grid(self._hypothesis.value(asked)))
-        self._history.known[key] = found
-        self._remembered += held_with(found.query)
-        origin: Source = "hypothesis" if found.threshold is not None else "data"
-        return self._tell(self._basis.answer(found, confidence), origin, self._spent - before)
+        tested = self._test(asked, _on_grid(self._hypothesis.value(asked)))
+        self._history.known[key] = tested
+        self._remembered += held_with(tested.query)
+        origin: Source = "hypothesis" if tested.threshold is not None else "data"
+        return self._tell(self._basis.answer(tested, confidence), origin, self._spent - before)
 
     def ask_all(self, queries: Iterable[str | LinearQuery], confidence: float = 0.95) -> list[OnlineAnswer]:
         """Answer many queries in their order; the same answers as one by one, and faster.
@@ -288,11 +288,11 @@ class OnlineSession:
             return self._tell_group_alone(group)
         self._hypothesis.check_room(group, self._history.measurements, self.config.largest_tree)
         before = self._spent
-        found = self._test(group, _on_grid(self._hypothesis.counts(group)))
-        self._history.known[key] = found
-        self._remembered += held_with(found.query)
-        origin: Source = "hypothesis" if found.threshold is not None else "data"
-        return self._tell_group(found, origin, confidence, self._spent - before)
+        tested = self._test(group, _on_grid(self._hypothesis.counts(group)))
+        self._history.known[key] = tested
+        self._remembered += held_with(tested.query)
+        origin: Source = "hypothesis" if tested.threshold is not None else "data"
+        return self._tell_group(tested, origin, confidence, self._spent - before)
 
     def select(self, statement: str | Selection, confidence: float = 0.95) -> Selected:
         """Answer a statement: counts by groups, sums, means and quantiles, from as few questions as it needs.
@@ -324,8 +324,8 @@ class OnlineSession:
         """
         check_confidence(confidence)
         before = self._spent
-        found = select(self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence)
-        return replace(found, charged=self._spent - before)
+        selected = select(self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence)
+        return replace(selected, charged=self._spent - before)
 
     def read(self, statement: str | Selection) -> Selection:
         """Read a statement, and refuse it before anything is asked if one of its questions would be.
@@ -355,8 +355,8 @@ class OnlineSession:
         """
         check_confidence(confidence)
         key, asked = self._questions.read(query)
-        told = self._tell_known(key, asked, confidence)
-        return self._tell_alone(self._hypothesis.value(asked), because) if told is None else told
+        known = self._tell_known(key, asked, confidence)
+        return self._tell_alone(self._hypothesis.value(asked), because) if known is None else known
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer, in counts, whatever else is known: it costs nothing, and agrees with all others.
@@ -518,8 +518,8 @@ class OnlineSession:
 
     def _tell_group(self, known: Known, origin: Source, confidence: float, charged: float = 0.0) -> OnlineGroups:
         self._count(origin)
-        found = self._basis.answer_group(known, confidence)
-        return OnlineGroups(*found, origin, charged, self._spent, self.updates_left)
+        answer = self._basis.answer_group(known, confidence)
+        return OnlineGroups(*answer, origin, charged, self._spent, self.updates_left)
 
     def _tell_group_alone(self, group: Group, because: str = "") -> OnlineGroups:
         self._count("hypothesis only")
@@ -539,7 +539,7 @@ class OnlineSession:
 
         Its workload are the conditions that were corrected; where there were none, the marginals of single attributes.
         """
-        asked = [each.target for each in self._history.measurements if isinstance(each.target, Conjunction)]
+        asked = [m.target for m in self._history.measurements if isinstance(m.target, Conjunction)]
         workload = Workload.conjunctions(self.domain, asked) if asked else Workload.marginals(self.domain, 1)
         return make_release(
             self._curator,

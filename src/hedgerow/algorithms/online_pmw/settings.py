@@ -150,11 +150,11 @@ class OnlineSettings:
         """
         variant = self.variant_for(budget)
         if self.alpha is not None:
-            found = cheapest_rules(stream, budget, amount, variant, self.alpha)
+            cheapest = cheapest_rules(stream, budget, amount, variant, self.alpha)
         elif variant == "4a" or self.step == "theorem":
-            found = best_rules(stream, budget, amount, variant)
+            cheapest = best_rules(stream, budget, amount, variant)
         else:
-            found = practical_rules(
+            cheapest = practical_rules(
                 stream,
                 budget,
                 amount,
@@ -164,8 +164,8 @@ class OnlineSettings:
                 answer_share=self.answer_share,
             )
         if self.step is None or self.step == "theorem":
-            return found
-        return replace(found, step=self.step, error=None)
+            return cheapest
+        return replace(cheapest, step=self.step, error=None)
 
     def footprint(self, domain: Domain, *, warm: bool) -> Footprint:
         """Memory that the hypothesis of a session takes, whatever is asked.

@@ -26,7 +26,7 @@ from hedgerow.privacy import (
     Budget,
     Curator,
     Event,
-    InterruptedLook,
+    InterruptedDraw,
     Ledger,
     LedgerView,
     NoiseSource,
@@ -253,7 +253,7 @@ def _charge_in(event: Event, budget: Budget) -> dict[str, Any]:
     """
     if event.unit == budget.unit:
         return {}
-    lost = isinstance(event.question, InterruptedLook)
+    lost = isinstance(event.question, InterruptedDraw)
     if lost and (event.unit, budget.regime) == (Regime.GDP.unit, Regime.ZCDP):
         return {"unit": budget.unit}
     if lost and (event.unit, budget.regime) == (Regime.ZCDP.unit, Regime.GDP):
@@ -291,9 +291,9 @@ def check_charged(release: Release, budget: Budget, ledger: LedgerView) -> None:
     Raises:
         ConfigError: It does not, or the units cannot be converted.
     """
-    held = Counter(ledger.events)
-    missing = Counter(event for event in release.events if event.charge > 0.0) - held
-    if missing and not held >= Counter(earlier_events(release, budget, release.domain)):
+    charged = Counter(ledger.events)
+    missing = Counter(event for event in release.events if event.charge > 0.0) - charged
+    if missing and not charged >= Counter(earlier_events(release, budget, release.domain)):
         raise ConfigError(
             f"the curator's ledger does not hold {missing.total()} of the events of the earlier release",
             remedy="start the session with OnlinePMW.start(table, budget, warm=release), which charges them",

@@ -114,15 +114,15 @@ def measured_together(
         model: Hypothesis, which does not learn from them yet.
         progress: Called with a report for each, unless None.
     """
-    found = list[Measurement]()
+    measurements = list[Measurement]()
     for run in runs_within([max(target.size, _LEAST_CELLS) for target, _ in steps], _TOGETHER):
         measured = curator.measure_all(steps[run], kind=kind)
         answers = [] if progress is None else answered([target for target, _ in steps[run]], model)
-        for number, (each, before) in enumerate(zip(measured, answers, strict=False), len(found) + 1):
+        for number, (each, before) in enumerate(zip(measured, answers, strict=False), len(measurements) + 1):
             residual = float(np.abs(each.values - before)[possible_values(each.target)].sum())
             tell(progress, curator, each.target.text, residual, number=number, of=len(steps))
-        found += measured
-    return found
+        measurements += measured
+    return measurements
 
 
 class Algorithm(Protocol):

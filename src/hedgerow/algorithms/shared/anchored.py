@@ -94,7 +94,7 @@ class _Lead:
         self.value = self._variance = 0.0
 
     @property
-    def doubt(self) -> float:
+    def noise(self) -> float:
         """A lead that noise may well be the reason of."""
         return _SURE * math.sqrt(self._variance)
 
@@ -172,12 +172,12 @@ class AnchoredLearner:
     @property
     def is_sure(self) -> bool:
         """Whether the other hypothesis is given up."""
-        return self._misleads or abs(self._wide.value) > self._wide.doubt
+        return self._misleads or abs(self._wide.value) > self._wide.noise
 
     @property
     def _misleads(self) -> bool:
         """Whether the public factors are worse than none for tables that are too small to compare the two by."""
-        return self._narrow.value < -self._narrow.doubt
+        return self._narrow.value < -self._narrow.noise
 
     @property
     def _may_be_public(self) -> bool:
@@ -200,8 +200,8 @@ class AnchoredLearner:
         Args:
             rule: The rule of a fit from nothing; a `Proximal` one.
         """
-        total, told = self.model.total, self.measurements
-        new, self._seen = told[self._seen :], len(told)
+        total, measurements = self.model.total, self.measurements
+        new, self._seen = measurements[self._seen :], len(measurements)
         self._public.model.rescale(total)
         self._flat.model.rescale(total)
         if self._may_be_public:
@@ -209,7 +209,7 @@ class AnchoredLearner:
                 self._compare(measured, total)
         both = bool(new) and not self.is_sure
         if self.trusts or both:
-            self._public.fit(self._lengths(rule, total), told)
+            self._public.fit(self._lengths(rule, total), measurements)
         if not self.trusts or both:
             self._flat.fit(rule)
 

@@ -124,7 +124,7 @@ def concluded(
     """
     model, measurements = learner.model, learner.measurements
     keeps = learner.keeps_form or isinstance(model, ValueClasses)
-    trees, targets = trees_of(model) or (), (each.target for each in measurements)
+    trees, targets = trees_of(model) or (), (measurement.target for measurement in measurements)
     if isinstance(rule, Proximal) and not keeps and over_tables(model.domain, targets, largest_tree, trees):
         return overlaid(model.domain, model.total, measurements, rule, largest_tree)
     learner.fit(rule, told)
@@ -183,9 +183,9 @@ def averaged_total(counted: float, std: float, measurements: Sequence[Measuremen
         target = measured.target
         whole = isinstance(target, Blocks) or (isinstance(target, Marginal) and target.within is None)
         if whole and measured.scale > 0.0:
-            told = measured.values[possible_values(target)]
-            sums.append(float(told.sum()))
-            variances.append(told.size * measured.std**2)
+            possible = measured.values[possible_values(target)]
+            sums.append(float(possible.sum()))
+            variances.append(possible.size * measured.std**2)
     weights = 1.0 / np.array(variances)
     return max(1.0, float(weights @ np.array(sums) / weights.sum()))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hedgerow.algorithms.shared.algorithm import Algorithm, ProgressCallback
 from hedgerow.domain import Linked
-from hedgerow.privacy import Budget, NoiseSource, Register, Subsampled, parts_of
+from hedgerow.privacy import Budget, NoiseSource, Register, Subsampled, split_budget
 from hedgerow.queries import Persons, Workload
 from hedgerow.release import LinkedRelease
 
@@ -50,7 +50,7 @@ def release_linked(
         name: Name of the releases in the register.
 
     Raises:
-        ConfigError: See ``parts_of``, and ``Algorithm.run``, which lists all other errors too.
+        ConfigError: See ``split_budget``, and ``Algorithm.run``, which lists all other errors too.
 
     Example:
         >>> import pyarrow as pa
@@ -85,7 +85,7 @@ def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> 
         share: Share of the parents.
 
     Raises:
-        ConfigError: See ``parts_of``.
+        ConfigError: See ``split_budget``.
 
     Example:
         >>> from hedgerow import Domain, IntegerRange, PureDP
@@ -93,7 +93,7 @@ def budgets_of(linked: Linked, budget: Budget, share: float = PARENTS_SHARE) -> 
         >>> [(part.limit, part.neighbours.records) for part in budgets_of(linked, PureDP(1.0), 0.25)]
         [(0.25, 1), (0.75, 2)]
     """
-    first, second = parts_of(budget, share)
+    first, second = split_budget(budget, share)
     one, many = (budget.neighbours.between(Persons(linked.key, most)) for most in (1, linked.at_most))
     return replace(first, neighbours=one), replace(second, neighbours=many.filtered)  # parents may have no child
 

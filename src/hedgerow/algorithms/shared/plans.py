@@ -90,8 +90,8 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
         >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
         2.0
     """
-    found = target.sensitivity(budget.neighbours)
-    return additive_noise(budget.regime, charge, l1=found.l1, l2=found.l2, step=step_of(target), kind=kind)
+    sensitivity = target.sensitivity(budget.neighbours)
+    return additive_noise(budget.regime, charge, l1=sensitivity.l1, l2=sensitivity.l2, step=step_of(target), kind=kind)
 
 
 def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:
@@ -160,8 +160,8 @@ def noisy_values(family: Family) -> Ints:
 
 @lru_cache(maxsize=1 << 14)
 def _possible(domain: Domain, scope: Clique) -> int:
-    found = possible_cells(domain, scope)
-    return math.prod(domain.shape_of(scope)) if found is None else int(found.sum())
+    possible = possible_cells(domain, scope)
+    return math.prod(domain.shape_of(scope)) if possible is None else int(possible.sum())
 
 
 class Outlined(Protocol):

@@ -135,8 +135,8 @@ class Prior:
         for scopes in self._scopes(workload, largest_cells):
             tables, fitted = self._tables(domain, scopes), self._fitted(domain, kept).marginals(scopes)
             gains = [_gain(table, model.reshape(-1)) for table, model in zip(tables, fitted, strict=True)]
-            held = {below for each in kept for below in _below(each.target.scope)}
-            gains = [gain - cost * _parameters(domain, scope, held) for gain, scope in zip(gains, scopes, strict=True)]
+            known = {below for each in kept for below in _below(each.target.scope)}
+            gains = [gain - cost * _parameters(domain, scope, known) for gain, scope in zip(gains, scopes, strict=True)]
             best = [place for place in np.argsort(gains)[::-1].tolist() if gains[place] > 0.0]
             room = _Room(domain, [each.target.scope for each in kept], largest_cells)
             kept += [self._measured(domain, scopes[i], tables[i]) for i in best if room.takes(scopes[i])]
@@ -151,8 +151,8 @@ class Prior:
         bases = dict.fromkeys(tuple(name for name in domain.base(scope) if name in names) for scope in workload.scopes)
         groups: list[list[Clique]] = []
         for size in range(1, _WIDEST + 1):
-            found = dict.fromkeys(below for base in bases for below in combinations(base, size))
-            small = [each for each in found if math.prod(domain.shape_of(each)) <= largest_cells]
+            scopes = dict.fromkeys(below for base in bases for below in combinations(base, size))
+            small = [each for each in scopes if math.prod(domain.shape_of(each)) <= largest_cells]
             if not small or len(small) + sum(map(len, groups)) > _MOST:
                 break
             groups.append(small)

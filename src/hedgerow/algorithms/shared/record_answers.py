@@ -40,7 +40,7 @@ class RecordAnswers:
         """Look at the scopes of all families."""
         domain = workload.domain
         self._derived = _derived_of(
-            domain, {name for each in workload.families for scope in each.scopes for name in scope}
+            domain, {name for family in workload.families for scope in family.scopes for name in scope}
         )
         self._length = max((place + 1 for place, _, _ in self._derived), default=len(domain))
         ends = np.cumsum([family.n_queries for family in workload.families]).tolist()
@@ -65,7 +65,7 @@ class RecordAnswers:
 def _derived_of(domain: Domain, names: Collection[str]) -> list[tuple[int, Derived, list[int]]]:
     """The derived attributes among some names: their places among the variables, and those of their sources."""
     functions = [each for name in names if (each := domain.function(name)) is not None]
-    return [(domain.index(each.name), each, list(domain.axes(each.sources))) for each in functions]
+    return [(domain.index(function.name), function, list(domain.axes(function.sources))) for function in functions]
 
 
 def _adder(family: Family) -> Adder:
@@ -131,7 +131,7 @@ def _conditions(family: Conjunctions) -> Adder:
         for axis, codes in zip(family.domain.axes(query.scope), query.codes, strict=True)
         for run in codes.runs
     ]
-    owners, axes, lows, stops = (np.array([each[i] for each in runs], dtype=np.int64) for i in range(4))
+    owners, axes, lows, stops = (np.array([run[i] for run in runs], dtype=np.int64) for i in range(4))
     literals = np.array([len(query.scope) for query in family.queries])
 
     def add(sums: Floats, record: Ints) -> None:

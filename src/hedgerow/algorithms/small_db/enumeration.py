@@ -75,10 +75,10 @@ def answers_of(workload: Workload, cells: Cells) -> Floats:
     values = np.zeros((len(records), workload.n_queries))
     for sums, record in zip(values, records, strict=True):
         adding.add(sums, record)
-    found = np.zeros((len(cells), workload.n_queries))
+    answers = np.zeros((len(cells), workload.n_queries))
     for column in cells.T:
-        found += values[column]
-    return found
+        answers += values[column]
+    return answers
 
 
 def size_for(workload: Workload, alpha: float) -> int:

@@ -6,8 +6,8 @@ from .grids import (
     has_levels as has_levels,
     table_steps as table_steps,
 )
-from .parts import Aim as Aim
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
 from .strategy import Step as Step, Strategy as Strategy
+from .sub_strategy import Aim as Aim
 from .tables import are_tables as are_tables, residual_error as residual_error
 from .telling import predicted as predicted, prediction_lines as prediction_lines

@@ -288,7 +288,7 @@ class QueryWeights:
         groups: dict[float, list[Clique]] = {}
         for clique, weight in weights.items():
             groups.setdefault(float(f"{weight:.2g}"), []).append(clique)
-        families = [*(Marginals(self.domain, each) for each in groups.values()), *(family for family, _ in self.others)]
+        families = [*(Marginals(self.domain, g) for g in groups.values()), *(family for family, _ in self.others)]
         found = [*groups, *(weight for _, weight in self.others)]
         scale = max(1.0, self._least / min(found))
         return Workload(families, [scale * weight for weight in found])
@@ -420,9 +420,9 @@ def _is_small(domain: Domain, clique: Clique) -> bool:
 def _number_below(grains: Sequence[Clique], widest: int) -> float:
     """Number of subsets of some attributes with all their grains."""
     of_size = [1.0, *[0.0] * widest]
-    for each in grains:
+    for grain in grains:
         for size in range(widest, 0, -1):
-            of_size[size] += len(each) * of_size[size - 1]
+            of_size[size] += len(grain) * of_size[size - 1]
     return sum(of_size)
 
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 
 from hedgerow.algorithms.shared import check_choice
-from hedgerow.algorithms.strategies.levels import from_levels, from_mixes
-from hedgerow.algorithms.strategies.parts import Aim, Goal, Part
+from hedgerow.algorithms.strategies.level_strategies import from_levels, from_mixes
 from hedgerow.algorithms.strategies.singly import each_alone, from_cells
 from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.algorithms.strategies.sub_strategy import Aim, Goal, SubStrategy
 from hedgerow.algorithms.strategies.tables import are_tables, from_tables
 from hedgerow.errors import QueryError
 from hedgerow.privacy import Budget
@@ -62,15 +62,15 @@ def strategies(
     amount = budget.limit if charge is None else charge
     goal = Goal(workload, budget, amount, aim, total)
     groups = _groups(goal)
-    found = [[part] for part in [*from_cells(goal), *_together(goal)]]
+    found = [[sub] for sub in [*from_cells(goal), *_together(goal)]]
     if len(groups) == 1:
-        found += [[part] for part in groups[0]]
+        found += [[sub] for sub in groups[0]]
     else:
-        found.append([min(each, key=lambda part: part.aimed(goal, amount)) for each in groups])
-    return sorted((Strategy.of(parts, goal, amount) for parts in found), key=lambda each: each.aimed)
+        found.append([min(group, key=lambda sub: sub.aimed(goal, amount)) for group in groups])
+    return sorted((Strategy.of(sub_strategies, goal, amount) for sub_strategies in found), key=lambda each: each.aimed)
 
 
-def _together(goal: Goal) -> list[Part]:
+def _together(goal: Goal) -> list[SubStrategy]:
     """All families from the same marginals or parities, if some are boxes or conditions."""
     families = goal.workload.families
     if all(map(are_tables, families)):
@@ -81,7 +81,7 @@ def _together(goal: Goal) -> list[Part]:
         return []
 
 
-def _groups(goal: Goal) -> list[list[Part]]:
+def _groups(goal: Goal) -> list[list[SubStrategy]]:
     """Families that are answered together, or alone, each group with all its ways."""
     families = list(enumerate(goal.workload.families))
     together = [number for number, family in families if are_tables(family)]
@@ -92,7 +92,7 @@ def _groups(goal: Goal) -> list[list[Part]]:
     return tables + [_of_family(goal, number) for number, _ in families if number not in together]
 
 
-def _of_family(goal: Goal, number: int) -> list[Part]:
+def _of_family(goal: Goal, number: int) -> list[SubStrategy]:
     """Ways to answer a family that has no components, by itself."""
     family, alone = goal.workload.families[number], each_alone(goal, number)
     cells = math.prod(goal.workload.domain.shape_of(family.scopes[0]))

@@ -56,7 +56,7 @@ class Components:
 
     Attributes:
         measured: Precision of each component for one of each measurement, shape ``(measurements, components)``.
-        asked: Energies of each question, shape ``(questions, components)``; no entry is 0.
+        energies: Energies of each question, shape ``(questions, components)``; no entry is 0.
         known: Precision of each component before anything is measured; 0 for the best unbiased estimate.
 
     Example:
@@ -70,7 +70,7 @@ class Components:
     """
 
     measured: Sparse
-    asked: Sparse
+    energies: Sparse
     known: Floats | float = 0.0
 
     def variances(self, inverse_variances: Floats) -> Floats:
@@ -86,9 +86,9 @@ class Components:
 
     def _variances(self, precisions: Floats) -> Floats:
         with np.errstate(divide="ignore"):
-            return _times(self.asked, 1.0 / precisions)
+            return _times(self.energies, 1.0 / precisions)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1.
 
         Args:
@@ -97,7 +97,7 @@ class Components:
         precisions = self._precisions(inverse_variances)
 
         def slopes(weights: Floats) -> Floats:
-            wanted = _times(self.asked.T, weights)
+            wanted = _times(self.energies.T, weights)
             each = np.divide(wanted, precisions**2, out=np.zeros_like(precisions), where=wanted > 0.0)
             return _times(self.measured, each)
 
@@ -155,13 +155,13 @@ class Closure:
         """
         chains = _chains(domain, dict.fromkeys(name for clique in cliques for name in clique))
         _check_number(chains, cliques)
-        found = dict.fromkeys(part for clique in cliques for part in _below(chains, clique))
-        del found[()]
-        scopes = tuple(found)
+        components = dict.fromkeys(component for clique in cliques for component in _below(chains, clique))
+        del components[()]
+        scopes = tuple(components)
         if not scopes:
             raise QueryError("the queries look at no attribute", remedy="ask about one")
         _check_number(chains, scopes)
-        rows, places = _parts(chains, scopes)
+        rows, places = _components_of(chains, scopes)
         gains = np.array([1.0 / math.prod(domain.shape_of(scope)) for scope in scopes])
         added = {name: _added(domain, chain) for name, chain in chains.items()}
         dimensions = [math.prod(added[name] for name in scope) for scope in scopes]
@@ -186,10 +186,10 @@ class Closure:
 
     def _kept(self, kind: type[_Target], number: int) -> _Target:
         key = (kind, number)
-        found: _Target | None = self._targets.get(key)
-        if found is None:
-            found = self._targets[key] = kind(self.domain, self.scopes[number])
-        return found
+        target: _Target | None = self._targets.get(key)
+        if target is None:
+            target = self._targets[key] = kind(self.domain, self.scopes[number])
+        return target
 
     @cached_property
     def _targets(self) -> dict[Any, Any]:
@@ -235,10 +235,10 @@ class Closure:
         Args:
             scopes: Some of the scopes.
         """
-        found = self.marginals[self.places(scopes)].copy()
-        found.data = found.data**2 * self.dimensions[found.indices]
-        found.eliminate_zeros()
-        return found
+        energies = self.marginals[self.places(scopes)].copy()
+        energies.data = energies.data**2 * self.dimensions[energies.indices]
+        energies.eliminate_zeros()
+        return energies
 
     def parities(self, scopes: Sequence[Clique]) -> Sparse:
         """Energies of parities.
@@ -261,19 +261,21 @@ class Closure:
         values = [self.domain[name].size for name in scope]
         if (self.dimensions[self.places((name,) for name in scope)] + 1.0).tolist() != values:
             raise QueryError("conditions on attributes that are used with their levels have no closed form")
-        parts = [part for size in range(len(scope) + 1) for part in combinations(range(len(scope)), size)]
-        places = self.places(tuple(scope[axis] for axis in part) for part in parts)
-        energies = np.ones((len(means), len(parts)))
-        for column, part in enumerate(parts):
+        components = [
+            component for size in range(len(scope) + 1) for component in combinations(range(len(scope)), size)
+        ]
+        places = self.places(tuple(scope[axis] for axis in component) for component in components)
+        energies = np.ones((len(means), len(components)))
+        for column, component in enumerate(components):
             for axis in range(len(scope)):
                 mean = means[:, axis]
-                energies[:, column] *= mean * (1.0 - mean) if axis in part else mean**2
+                energies[:, column] *= mean * (1.0 - mean) if axis in component else mean**2
         energies *= self.dimensions[places] > 0.0
         shape = (len(means), len(self.dimensions))
-        starts = np.arange(len(means) + 1) * len(parts)
-        found: Sparse = csr_array((energies.reshape(-1), np.tile(places, len(means)), starts), shape=shape)
-        found.eliminate_zeros()
-        return found
+        starts = np.arange(len(means) + 1) * len(components)
+        energies_of: Sparse = csr_array((energies.reshape(-1), np.tile(places, len(means)), starts), shape=shape)
+        energies_of.eliminate_zeros()
+        return energies_of
 
 
 def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
@@ -285,7 +287,7 @@ def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
     families: dict[Clique, list[str]] = {}
     for name in names:
         families.setdefault(domain.base((name,)), []).append(name)
-    found: dict[str, Clique] = {}
+    chains: dict[str, Clique] = {}
     for sources, members in families.items():
         chain = tuple(sorted(members, key=lambda name: domain[name].size))
         even = len(chain) == 1 and domain.index(chain[0]) < len(domain)
@@ -293,8 +295,8 @@ def _chains(domain: Domain, names: Iterable[str]) -> Mapping[str, Clique]:
         even = even or (len(sources) == 1 and all(_is_even(domain, *each) for each in pairwise((*chain, finest))))
         if not even:
             raise QueryError(f"the values of {', '.join(chain)} are not nested in blocks of equal size")
-        found.update({name: chain[: place + 1] for place, name in enumerate(chain)})
-    return found
+        chains.update({name: chain[: place + 1] for place, name in enumerate(chain)})
+    return chains
 
 
 def _is_even(domain: Domain, coarse: str, fine: str) -> bool:
@@ -317,7 +319,7 @@ def _below(chains: Mapping[str, Clique], scope: Clique) -> Iterable[Clique]:
         yield tuple(name for name in mix if name is not None)
 
 
-def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
+def _components_of(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:
     """The components of marginals, all pairs as numbers of scopes; that of no attribute has the last one.
 
     They are found one attribute after the other, the last one first: so an attribute keeps its place in what is left.
@@ -333,7 +335,7 @@ def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints
         for axis, name in enumerate(scope):
             coarser[place, axis] = number[(*scope[:axis], *chains[name][-2:-1], *scope[axis + 1 :])]
         alike.setdefault(tuple(len(chains[name]) for name in scope), []).append(place)
-    rows, parts = [], []
+    rows, components = [], []
     for lengths, some in alike.items():
         found = np.array(some)[:, np.newaxis]
         for axis in reversed(range(len(lengths))):
@@ -342,8 +344,8 @@ def _parts(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints
                 steps.append(coarser[steps[-1], axis])
             found = np.concatenate(steps, axis=1)
         rows.append(np.repeat(some, found.shape[1]))
-        parts.append(found.reshape(-1))
-    return np.concatenate(rows), np.concatenate(parts)
+        components.append(found.reshape(-1))
+    return np.concatenate(rows), np.concatenate(components)
 
 
 def _check_number(chains: Mapping[str, Clique], cliques: Iterable[Clique]) -> None:

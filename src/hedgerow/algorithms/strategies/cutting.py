@@ -50,20 +50,20 @@ def cut_where_counts_are(
     nodes = _nodes(domain, target.scope, coarse).reshape(-1)
     places = np.stack(np.unravel_index(np.arange(len(nodes)), shape), axis=1)
     lows, sizes = _boxes(nodes, places, len(counts))
-    parts = _parts(sizes, np.maximum(counts / max(least, _LEAST), 1.0))
-    if int(parts.prod(axis=1).sum()) == target.size:
+    blocks = _blocks_along(sizes, np.maximum(counts / max(least, _LEAST), 1.0))
+    if int(blocks.prod(axis=1).sum()) == target.size:
         return target
-    within = ((places - lows[nodes] + 1) * parts[nodes] - 1) // sizes[nodes]
-    numbers = np.cumsum(np.append(0, parts.prod(axis=1)))[nodes]
+    within = ((places - lows[nodes] + 1) * blocks[nodes] - 1) // sizes[nodes]
+    numbers = np.cumsum(np.append(0, blocks.prod(axis=1)))[nodes]
     for axis in range(len(shape)):
-        numbers += within[:, axis] * parts[nodes, axis + 1 :].prod(axis=1)
+        numbers += within[:, axis] * blocks[nodes, axis + 1 :].prod(axis=1)
     return Blocks(domain, target.scope, numbers.reshape(shape))
 
 
 def _nodes(domain: Domain, scope: Clique, coarse: Marginal | Blocks) -> Ints:
     """The node of a measured table for each cell of a finer one."""
-    found = places_in(domain, scope, coarse.scope)
-    return coarse.places.reshape(-1)[found] if isinstance(coarse, Blocks) else found
+    places = places_in(domain, scope, coarse.scope)
+    return coarse.places.reshape(-1)[places] if isinstance(coarse, Blocks) else places
 
 
 def _boxes(nodes: Ints, places: Ints, count: int) -> tuple[Ints, Ints]:
@@ -74,18 +74,18 @@ def _boxes(nodes: Ints, places: Ints, count: int) -> tuple[Ints, Ints]:
     return lows, np.maximum.reduceat(places[order], starts) - lows + 1
 
 
-def _parts(sizes: Ints, wanted: Floats) -> Ints:
+def _blocks_along(sizes: Ints, wanted: Floats) -> Ints:
     """Number of parts along each attribute, about as many for each, whose product is at least what is wanted.
 
     Args:
         sizes: Lengths of boxes, shape ``(boxes, attributes)``; no box is cut into more.
         wanted: Number of parts, at least 1.
     """
-    found, left = np.ones_like(sizes), np.array(wanted)
+    blocks, left = np.ones_like(sizes), np.array(wanted)
     order, boxes = np.argsort(sizes, axis=1, kind="stable"), np.arange(len(sizes))
     for place in range(sizes.shape[1]):
         axis = order[:, place]
         root = np.ceil(left ** (1.0 / (sizes.shape[1] - place)) - 1e-9)
-        found[boxes, axis] = np.minimum(sizes[boxes, axis], root)
-        left = np.maximum(left / found[boxes, axis], 1.0)
-    return found
+        blocks[boxes, axis] = np.minimum(sizes[boxes, axis], root)
+        left = np.maximum(left / blocks[boxes, axis], 1.0)
+    return blocks

@@ -47,7 +47,7 @@ class Estimate(Protocol):
         """
         ...
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
         ...
 
@@ -84,8 +84,8 @@ def divided(
     """
     equal = np.ones(len(precisions))
     descended = partial(_descended, estimate, precisions, weights, power=power, growth=growth)
-    found = [descended(start) for start in (equal, *(starts if growth > 1.0 else ()))]
-    return min(found, key=itemgetter(0))[1]
+    shares = [descended(start) for start in (equal, *(starts if growth > 1.0 else ()))]
+    return min(shares, key=itemgetter(0))[1]
 
 
 def _descended(
@@ -96,7 +96,7 @@ def _descended(
     shares = start / start.sum()
     for _ in range(_STEPS):
         given = precisions * shares**growth
-        variances, slopes = estimate.look(given)
+        variances, slopes = estimate.variances_and_slopes(given)
         scaled = weights * variances
         if not scaled.any():  # all is known without measuring
             return 0.0, shares

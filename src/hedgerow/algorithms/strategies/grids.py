@@ -26,8 +26,8 @@ from itertools import product
 import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements
 from hedgerow.algorithms.strategies.strategy import Step
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements
 from hedgerow.algorithms.strategies.trees import Numbers, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -108,7 +108,7 @@ class Grids:
         """
         return np.asarray(self._variances(inverse_variances), dtype=np.float64)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
 
         def slopes(weights: Floats) -> Floats:
@@ -192,8 +192,8 @@ class _Choice:
         )
 
     def _sums(self, fine: Grid, coarse: Grid) -> Floats:
-        found = [sums[places] for sums, places in zip(self.sums, zip(fine, coarse, strict=True), strict=True)]
-        return np.asarray(np.prod(found, axis=0))
+        chosen = [sums[places] for sums, places in zip(self.sums, zip(fine, coarse, strict=True), strict=True)]
+        return np.asarray(np.prod(chosen, axis=0))
 
     def error(self, shares: Mapping[Grid, float]) -> float:
         """The predicted error of a chain, if nothing is known of the counts."""
@@ -208,11 +208,11 @@ class _Choice:
         precisions, start = np.full(len(chain), self.bought(1.0)), np.array([shares[grid] for grid in chain])
         divide = partial(divided, weights=self.weights, power=self.power, growth=self.growth, starts=[start])
         ways = [divide(self.estimate(chain, far), precisions) for far in (_FAR, math.inf)]
-        found = (ways[0] + ways[1]) / 2.0
-        if not found.sum() > 0.0:  # next to no noise: every share is as good
+        middle = (ways[0] + ways[1]) / 2.0
+        if not middle.sum() > 0.0:  # next to no noise: every share is as good
             return {min(shares): 1.0}
-        found = np.where(found > _LITTLE, found, 0.0)
-        pairs = zip(chain, (found / found.sum()).tolist(), strict=True)
+        middle = np.where(middle > _LITTLE, middle, 0.0)
+        pairs = zip(chain, (middle / middle.sum()).tolist(), strict=True)
         return {grid: share for grid, share in reversed(list(pairs)) if share > 0.0}
 
 
@@ -286,7 +286,7 @@ def grid_error(workload: Workload, budget: Budget, steps: Sequence[Step], total:
     levels = [tree_levels(workload.domain, name) for name in workload.scopes[0]]
     choice = _choice(workload, levels, budget, sum(step.charge for step in steps), total)
     scopes = [step.target.scope for step in reversed(steps) if step.target is not None]
-    chain = [tuple(_place(each, scope) for each in levels) for scope in scopes]
+    chain = [tuple(_place(level, scope) for level in levels) for scope in scopes]
     charges = np.array([step.charge for step in reversed(steps)])
     noises = Measurements.of_marginals(workload.domain, scopes, budget).noises(budget, charges)[0]
     variances = choice.estimate(chain, _LIKELY).variances(np.maximum(noises, _LEAST_NOISE) ** -2.0)
@@ -326,7 +326,7 @@ def _steps(domain: Domain, levels: Sequence[Clique], charge: float, shares: Mapp
 def _of_table(
     workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float
 ) -> dict[Grid, float]:
-    finest, coarser = (0,) * len(levels), tuple(min(1, len(each) - 1) for each in levels)
+    finest, coarser = (0,) * len(levels), tuple(min(1, len(level) - 1) for level in levels)
     size = math.prod(workload.domain.shape_of(workload.scopes[0]))
     noise = _noise(workload, budget, charge) * size / total
     if noise >= 1.0 and coarser != finest:
@@ -337,7 +337,7 @@ def _of_table(
 
 def _singles(levels: Sequence[Clique], share: float) -> dict[Grid, float]:
     """The finest tables of single attributes, with equal parts of a share."""
-    root = [len(each) for each in levels]
+    root = [len(level) for level in levels]
     return {(*root[:axis], 0, *root[axis + 1 :]): share / len(root) for axis in range(len(root))}
 
 
@@ -366,7 +366,7 @@ def _noise(workload: Workload, budget: Budget, charge: float) -> float:
 def _longer(shares: Mapping[Grid, float], grids: Sequence[Grid]) -> Iterator[dict[Grid, float]]:
     """The chains with one more grid, each with several shares."""
     for grid in grids:
-        if grid not in shares and all(_is_finer(grid, each) or _is_finer(each, grid) for each in shares):
+        if grid not in shares and all(_is_finer(grid, other) or _is_finer(other, grid) for other in shares):
             for added in _ADDED:
                 yield {**{each: (1.0 - added) * share for each, share in shares.items()}, grid: added}
 
@@ -376,7 +376,7 @@ def _is_finer(one: Grid, other: Grid) -> bool:
 
 
 def _names(levels: Sequence[Clique], grid: Grid) -> Clique:
-    return tuple(each[at] for each, at in zip(levels, grid, strict=True) if at < len(each))
+    return tuple(level[at] for level, at in zip(levels, grid, strict=True) if at < len(level))
 
 
 def _place(levels: Clique, scope: Clique) -> int:
@@ -387,14 +387,14 @@ def _place(levels: Clique, scope: Clique) -> int:
 def _choice(workload: Workload, levels: Sequence[Clique], budget: Budget, charge: float, total: float) -> _Choice:
     families = [family for family in workload.families if isinstance(family, Boxes)]
     domain, goal = workload.domain, Goal(workload, budget, charge)
-    asked = Asked.of(workload, range(len(families)), np.arange(workload.n_candidates))
-    power, weights = asked.division(goal.aim)
+    queries = AnsweredQueries.of(workload, range(len(families)), np.arange(workload.n_candidates))
+    power, weights = queries.division(goal.aim)
     count = min(_TUNED, workload.n_candidates)
     some = np.linspace(0, workload.n_candidates - 1, count).astype(np.int64)
-    lows, highs = (np.concatenate([getattr(each, end) for each in families])[some] for end in ("lows", "highs"))
+    lows, highs = (np.concatenate([getattr(family, end) for family in families])[some] for end in ("lows", "highs"))
     return _Choice(
-        tuple(_sums(domain, each, lows[:, axis], highs[:, axis]) for axis, each in enumerate(levels)),
-        tuple(np.array([*(float(domain[name].size) for name in each), 1.0]) for each in levels),
+        tuple(_sums(domain, level, lows[:, axis], highs[:, axis]) for axis, level in enumerate(levels)),
+        tuple(np.array([*(float(domain[name].size) for name in level), 1.0]) for level in levels),
         weights[some],
         power,
         goal.growth,
@@ -407,7 +407,7 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
     """Sums of n f^2 over the values of a level, by the places of a finer level and of this one, for each range."""
     codes = [np.asarray(domain.lookup(levels[0], level)) for level in levels]
     codes.append(np.zeros(len(codes[0]), dtype=np.int64))
-    found = {}
+    sums = {}
     for coarse, above in enumerate(codes):
         counts = np.bincount(above)
         ends, first, last = np.cumsum(counts), above[lows], above[highs]
@@ -420,6 +420,6 @@ def _sums(domain: Domain, levels: Clique, lows: Ints, highs: Ints) -> dict[tuple
             children = np.bincount(parents)
             before = np.cumsum(children)
             inside = np.where(one, 0, before[last] - children[last] - before[first])
-            parts = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
-            found[fine, coarse] = inside + parts
-    return found
+            outside = children[first] * (lower / counts[first]) ** 2 + children[last] * (upper / counts[last]) ** 2
+            sums[fine, coarse] = inside + outside
+    return sums

@@ -64,7 +64,7 @@ def with_least_error(budget: Budget, workload: Workload, allowed: Callable[[Stra
     if not isinstance(budget, ApproxDP):
         return budget
     errors: dict[Regime, float] = {}
-    regimes = [each for each in Regime if each is not Regime.PURE or not budget.for_thresholds]
+    regimes = [regime for regime in Regime if regime is not Regime.PURE or not budget.for_thresholds]
     counted = {each.regime: each for each in _counted(budget, *regimes)}
     for regime, each in counted.items():
         best = next(filter(allowed, predicted(workload, each)), None)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from hedgerow.algorithms.strategies.components import Components, single
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.algorithms.strategies.tables import from_one_table
 from hedgerow.arrays import Floats
 from hedgerow.errors import QueryError
@@ -17,7 +17,7 @@ from hedgerow.models import LARGEST_STOPPED
 from hedgerow.queries import Boxes, Conjunctions, ExplicitMatrix, Family, LinearQuery, Parities
 
 
-def each_alone(goal: Goal, number: int) -> Part:
+def each_alone(goal: Goal, number: int) -> SubStrategy:
     """Every query of a family, or marginal, from its own noise.
 
     Args:
@@ -36,11 +36,11 @@ def each_alone(goal: Goal, number: int) -> Part:
     if family.tabular:  # the cells of a marginal cost what one of them costs
         measured, question_of = Measurements.of_marginals(family.domain, family.scopes, goal.budget), family.scope_of
     every = np.arange(len(measured.l1))
-    rows, asked = single(len(every), every), Asked.of(goal.workload, [number], question_of)
-    return Part.divided("each", goal, asked, measured, Components(rows, rows), single=every)
+    rows, queries = single(len(every), every), AnsweredQueries.of(goal.workload, [number], question_of)
+    return SubStrategy.divided("each", goal, queries, measured, Components(rows, rows), single=every)
 
 
-def from_cells(goal: Goal) -> Iterator[Part]:
+def from_cells(goal: Goal) -> Iterator[SubStrategy]:
     """All queries from one table of the attributes of the workload, if these are columns and have few cells.
 
     A query q over N cells, each with noise of variance v, has the variance ``v N mean(q^2)``; where the number of
@@ -53,21 +53,23 @@ def from_cells(goal: Goal) -> Iterator[Part]:
     if not core or cells > LARGEST_STOPPED or any(domain.index(name) >= len(domain) for name in core):
         return
     try:
-        asked, estimate = from_one_table(goal, cells)
+        queries, estimate = from_one_table(goal, cells)
     except QueryError:
-        asked, estimate = _by_moments(goal, cells)
+        queries, estimate = _by_moments(goal, cells)
     whole = scopes == (core,) and all(family.tabular for family in workload.families) and not goal.public_total
-    noise = np.zeros(estimate.asked.shape[0], dtype=np.int64) if whole else None
-    yield Part("cells", asked, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise)
+    noise = np.zeros(estimate.energies.shape[0], dtype=np.int64) if whole else None
+    yield SubStrategy(
+        "cells", queries, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise
+    )
 
 
-def _by_moments(goal: Goal, cells: int) -> tuple[Asked, Components]:
+def _by_moments(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]:
     families = goal.workload.families
     squares, means = (np.concatenate(each) for each in zip(*map(_moments, families), strict=True))
     every = np.arange(len(squares))
     factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
-    asked = Asked.of(goal.workload, range(len(families)), every)
-    return asked, Components(csr_array(np.ones((1, len(every)))), factors)
+    queries = AnsweredQueries.of(goal.workload, range(len(families)), every)
+    return queries, Components(csr_array(np.ones((1, len(every)))), factors)
 
 
 def _moments(family: Family) -> tuple[Floats, Floats]:
@@ -82,11 +84,11 @@ def _moments(family: Family) -> tuple[Floats, Floats]:
         shares = ((family.highs - family.lows + 1) / np.array(domain.shape_of(family.clique))).prod(axis=1)
         return shares, shares
     if isinstance(family, Conjunctions):
-        parts = [zip(query.codes, domain.shape_of(query.scope), strict=True) for query in family.queries]
-        shares = np.array([math.prod(len(codes) / size for codes, size in part) for part in parts])
+        selected = [zip(query.codes, domain.shape_of(query.scope), strict=True) for query in family.queries]
+        shares = np.array([math.prod(len(codes) / size for codes, size in codes_of) for codes_of in selected])
         return shares, shares
     if isinstance(family, ExplicitMatrix):
         return (family.matrix**2).mean(axis=1), family.matrix.mean(axis=1)
     queries = [family.candidate(number) for number in range(family.n_queries)]
     values = [query.values() for query in queries if isinstance(query, LinearQuery)]
-    return np.array([(each**2).mean() for each in values]), np.array([each.mean() for each in values])
+    return np.array([(value**2).mean() for value in values]), np.array([value.mean() for value in values])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.algorithms.strategies.parts import Goal, Part
+from hedgerow.algorithms.strategies.sub_strategy import Goal, SubStrategy
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.queries import Measurable, Workload
@@ -39,8 +39,8 @@ class Strategy:
     Attributes:
         goal: Workload, budget and aim.
         charge: epsilon, rho or mu^2/2 of all measurements together.
-        parts: Measurements that do not help each other.
-        shares: Share of the charge for each part.
+        sub_strategies: Measurements that do not help each other.
+        shares: Share of the charge for each sub-strategy.
 
     Example:
         >>> from hedgerow.algorithms.strategies import strategies
@@ -53,31 +53,31 @@ class Strategy:
 
     goal: Goal
     charge: float
-    parts: tuple[Part, ...]
+    sub_strategies: tuple[SubStrategy, ...]
     shares: Floats
 
     @classmethod
-    def of(cls, parts: Sequence[Part], goal: Goal, charge: float) -> Strategy:
-        """Divide the charge between parts that do not help each other.
+    def of(cls, sub_strategies: Sequence[SubStrategy], goal: Goal, charge: float) -> Strategy:
+        """Divide the charge between sub-strategies that do not help each other.
 
-        With e the error of a part that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace noise in
-        pure budgets, else 1; the sum is least at ``y ~ e^(2 / (2 + q))``, the largest at ``y ~ e^(2 / q)``.
+        With e the error of a sub-strategy that gets everything, a share y leaves ``e y^(-q / 2)``, q = 2 for Laplace
+        noise in pure budgets, else 1; the sum is least at ``y ~ e^(2 / (2 + q))``, the largest at ``y ~ e^(2 / q)``.
 
         Args:
-            parts: Parts that answer every candidate of the workload between them, each once.
+            sub_strategies: Sub-strategies that answer every candidate of the workload between them, each once.
             goal: Error that is to be small.
             charge: epsilon, rho or mu^2/2 of all measurements together.
         """
         growth = goal.growth
         power = {"mean": 2.0 / (2.0 + growth), "squares": 1.0 / (1.0 + growth), "largest": 2.0 / growth}[goal.aim]
-        alone = np.array([each.aimed(goal, charge) for each in parts])
+        alone = np.array([sub_strategy.aimed(goal, charge) for sub_strategy in sub_strategies])
         shares = (alone / alone.max()) ** power if alone.any() else np.ones(len(alone))
-        return cls(goal, charge, tuple(parts), shares / shares.sum())
+        return cls(goal, charge, tuple(sub_strategies), shares / shares.sum())
 
     @property
     def name(self) -> str:
         """Words for what is measured."""
-        return " + ".join(dict.fromkeys(part.name for part in self.parts))
+        return " + ".join(dict.fromkeys(sub.name for sub in self.sub_strategies))
 
     @cached_property
     def errors(self) -> Floats:
@@ -95,10 +95,10 @@ class Strategy:
     @cached_property
     def _errors(self) -> tuple[Floats, Floats]:
         errors, deviations = np.zeros((2, self.goal.workload.n_candidates))
-        for part, share in zip(self.parts, self.shares.tolist(), strict=True):
-            found = part.errors(self.goal.budget, share * self.charge)
-            errors[part.asked.candidates] = part.asked.units * found[0]
-            deviations[part.asked.candidates] = found[1]
+        for sub, share in zip(self.sub_strategies, self.shares.tolist(), strict=True):
+            of_sub = sub.errors(self.goal.budget, share * self.charge)
+            errors[sub.queries.candidates] = sub.queries.units * of_sub[0]
+            deviations[sub.queries.candidates] = of_sub[1]
         return errors, deviations
 
     @property
@@ -114,21 +114,21 @@ class Strategy:
     @cached_property
     def aimed(self) -> float:
         """The number that the aim makes small, to compare strategies by."""
-        parts = zip(self.parts, self.shares.tolist(), strict=True)
-        each = [part.aimed(self.goal, share * self.charge) for part, share in parts]
+        sub_strategies = zip(self.sub_strategies, self.shares.tolist(), strict=True)
+        each = [sub.aimed(self.goal, share * self.charge) for sub, share in sub_strategies]
         return max(each) if self.goal.aim == "largest" else sum(each)
 
     @property
     def n_measurements(self) -> int:
         """Number of measurements."""
-        return sum(int(np.count_nonzero(part.shares)) for part in self.parts)
+        return sum(int(np.count_nonzero(sub.shares)) for sub in self.sub_strategies)
 
     def steps(self) -> Iterator[Step]:
         """The measurements in turn, with their charges; these sum to the charge at most."""
-        for part, share in zip(self.parts, self.shares.tolist(), strict=True):
-            for number in np.flatnonzero(part.shares).tolist():
-                charge = self.charge * share * float(part.shares[number]) * _BELOW
-                yield Step(part.measurements.target(number), charge)
+        for sub, share in zip(self.sub_strategies, self.shares.tolist(), strict=True):
+            for number in np.flatnonzero(sub.shares).tolist():
+                charge = self.charge * share * float(sub.shares[number]) * _BELOW
+                yield Step(sub.measurements.target(number), charge)
 
     @cached_property
     def tables(self) -> Workload:
@@ -138,8 +138,10 @@ class Strategy:
     @cached_property
     def targets(self) -> Sequence[Measurable]:
         """All that it measures beside the number of records."""
-        found = (part.measurements.target(n) for part in self.parts for n in np.flatnonzero(part.shares).tolist())
-        return [target for target in found if target is not None]
+        measured = (
+            sub.measurements.target(n) for sub in self.sub_strategies for n in np.flatnonzero(sub.shares).tolist()
+        )
+        return [target for target in measured if target is not None]
 
     @cached_property
     def scopes(self) -> tuple[Clique, ...]:
@@ -150,8 +152,8 @@ class Strategy:
     def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:
         """The measurements where the number of records is learnt otherwise, with charges that have its share too."""
         steps = [(step.target, step.charge) for step in self.steps()]
-        told = math.fsum(charge for target, charge in steps if target is not None)
-        more = math.fsum(charge for _, charge in steps) / told * _BELOW
+        charged = math.fsum(charge for target, charge in steps if target is not None)
+        more = math.fsum(charge for _, charge in steps) / charged * _BELOW
         return [(target, more * charge) for target, charge in steps if target is not None]
 
     def to_dict(self) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
-from hedgerow.algorithms.strategies.parts import Aim, Asked, Goal, Measurements, Part
 from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.algorithms.strategies.sub_strategy import Aim, AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.arrays import Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
@@ -24,7 +24,7 @@ def are_tables(family: Family) -> bool:
     return family.tabular or isinstance(family, Parities)
 
 
-def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
+def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     """Queries from marginals, and where all attributes are binary from parities.
 
     Args:
@@ -34,19 +34,19 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[Part]:
     Raises:
         QueryError: A family is another one, or see `Closure.of`.
     """
-    closure, asked, energies = _asked(goal, families)
+    closure, queries, energies = _energies_of(goal, families)
     domain, scopes = closure.domain, closure.scopes
     marginals = replace(Measurements.of_marginals(domain, scopes, goal.budget), target=closure.marginal)
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
     named[closure.places(scope for number in families for scope in goal.workload.families[number].scopes)] = 1.0
     estimate = Components(closure.marginals, energies, closure.guessed(goal.total))
-    found = [Part.divided("marginals", goal, asked, marginals, estimate, starts=[named])]
+    sub_strategies = [SubStrategy.divided("marginals", goal, queries, marginals, estimate, starts=[named])]
     if all(domain.index(name) < len(domain) and domain[name].size == 2 for name in set().union(*scopes)):
-        found.append(_from_parities(goal, closure, asked, energies))
-    return found
+        sub_strategies.append(_from_parities(goal, closure, queries, energies))
+    return sub_strategies
 
 
-def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
+def from_one_table(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]:
     """All queries from the table of all their attributes.
 
     Args:
@@ -56,12 +56,12 @@ def from_one_table(goal: Goal, cells: int) -> tuple[Asked, Components]:
     Raises:
         QueryError: See `from_tables`.
     """
-    closure, asked, energies = _asked(goal, range(len(goal.workload.families)))
+    closure, queries, energies = _energies_of(goal, range(len(goal.workload.families)))
     row: Sparse = csr_array(np.full((1, len(closure.dimensions)), 1.0 / cells))
-    return asked, Components(row, energies, closure.guessed(goal.total))
+    return queries, Components(row, energies, closure.guessed(goal.total))
 
 
-def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse) -> Part:
+def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energies: Sparse) -> SubStrategy:
     """Each component of binary attributes is a parity; that of no attribute is the number of records."""
     needed = np.unique(energies.indices).astype(np.int64)
     all_records = len(closure.scopes)
@@ -74,7 +74,9 @@ def _from_parities(goal: Goal, closure: Closure, asked: Asked, energies: Sparse)
     estimate = Components(single(all_records + 1, needed), energies, closure.guessed(goal.total))
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
-    return Part.divided("parities", goal, asked, Measurements(target, sensitive, sensitive), estimate, single=noise)
+    return SubStrategy.divided(
+        "parities", goal, queries, Measurements(target, sensitive, sensitive), estimate, single=noise
+    )
 
 
 def residual_error(workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean") -> float:
@@ -110,15 +112,15 @@ def residual_error(workload: Workload, budget: Budget, charge: float | None = No
     for family in workload.families:
         if not are_tables(family):  # ranges would be better off with levels
             raise QueryError(f"{family.spec!r} is not made of marginals or parities", remedy="leave it out")
-    closure, asked, energies = _asked(goal, range(len(workload.families)))
+    closure, queries, energies = _energies_of(goal, range(len(workload.families)))
     needed = np.unique(energies.indices).astype(np.int64)
     roots = np.sqrt(closure.dimensions[needed])
     estimate = Components(single(len(closure.dimensions), needed), energies)
-    part = Part.divided("residuals", goal, asked, Measurements(lambda _: None, roots, roots), estimate)
-    return Strategy.of([part], goal, goal.charge).mean_error
+    sub_strategy = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
+    return Strategy.of([sub_strategy], goal, goal.charge).mean_error
 
 
-def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]:
+def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
     workload = goal.workload
     every = [workload.families[number] for number in families]
@@ -128,9 +130,9 @@ def _asked(goal: Goal, families: Sequence[int]) -> tuple[Closure, Asked, Sparse]
     questions: list[Ints] = []
     for family in every:
         each, question_of = _questions(closure, family)
-        questions.append(sum(found.shape[0] for found in energies) + question_of)
+        questions.append(sum(energy.shape[0] for energy in energies) + question_of)
         energies.append(each)
-    return closure, Asked.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
+    return closure, AnsweredQueries.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
 
 
 @lru_cache(maxsize=2)

@@ -85,7 +85,7 @@ class LevelTree:
         """
         return np.maximum(np.asarray(self._variances(inverse_variances), dtype=np.float64), 0.0)
 
-    def look(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
 
         def slopes(weights: Floats) -> Floats:
@@ -160,11 +160,11 @@ def tree_levels(domain: Domain, name: str) -> Clique:
         >>> tree_levels(Domain((IntegerRange("income", 0, 4095),)), "income")
         ('income', 'income.16', 'income.256')
     """
-    found = [name]
+    names = [name]
     for level in sorted(domain.coarser(name), key=lambda each: -domain[each].size):
-        codes, size = domain.lookup(found[-1], level), domain[level].size
-        if codes is None or not 1 < size < domain[found[-1]].size:
+        codes, size = domain.lookup(names[-1], level), domain[level].size
+        if codes is None or not 1 < size < domain[names[-1]].size:
             continue
         if codes[0] == 0 and codes[-1] == size - 1 and np.isin(np.diff(codes), (0, 1)).all():
-            found.append(level)  # in order, and no value of the level stands for nothing
-    return tuple(found)
+            names.append(level)  # in order, and no value of the level stands for nothing
+    return tuple(names)

@@ -73,9 +73,9 @@ class GameSolution:
 
     def column_vector(self, size: int) -> Floats:
         """The average of the best responses as a distribution over ``size`` columns, shape ``(size,)``."""
-        found = np.zeros(size)
-        found[list(self.column)] = list(self.column.values())
-        return found
+        vector = np.zeros(size)
+        vector[list(self.column)] = list(self.column.values())
+        return vector
 
 
 class Hedge:

@@ -54,10 +54,10 @@ def possible_columns(domain: Domain, scope: Clique) -> Ints:
         >>> possible_columns(Domain(free.attributes, (), [impossible(free, "a = 1 and b = 0")]), ("a", "b"))
         array([0, 1, 3])
     """
-    found = possible_cells(domain, scope)
-    if found is None:
+    possible = possible_cells(domain, scope)
+    if possible is None:
         raise _too_many(f"the cells of {' * '.join(scope)}")
-    return np.flatnonzero(found)
+    return np.flatnonzero(possible)
 
 
 def listed_rows(workload: Workload, *, weighted: bool) -> Floats:
@@ -83,15 +83,15 @@ def listed_rows(workload: Workload, *, weighted: bool) -> Floats:
     if math.prod(shape) > LARGEST_LISTED or min(shape) > LARGEST_SIDE:
         raise _too_many(f"{shape[0]:,} queries over {shape[1]:,} cells of {' * '.join(scope)}")
     weights = single.candidate_weights if weighted else np.ones(single.n_queries)
-    found, places = np.empty(shape), dict[Clique, Ints]()
+    rows, places = np.empty(shape), dict[Clique, Ints]()
     for number, weight in enumerate(weights.tolist()):
         query = single.candidate(number)
         if not isinstance(query, LinearQuery):
             raise QueryError(f"{query.text!r} is not a single query", remedy="use workload.by_query()")
         if query.scope not in places:
             places[query.scope] = places_in(domain, scope, query.scope).reshape(-1)[columns]
-        found[number] = weight * query.values().reshape(-1)[places[query.scope]]
-    return found
+        rows[number] = weight * query.values().reshape(-1)[places[query.scope]]
+    return rows
 
 
 def listed_norm(workload: Workload, *, centred: bool, weighted: bool) -> float:

@@ -56,8 +56,8 @@ class ProductRows:
         """Parities of sets of binary attributes."""
 
         def factor(name: str) -> Floats | None:
-            held = np.array([name in scope for scope in scopes])
-            return np.stack([np.ones(len(scopes)), np.where(held, -1.0, 1.0)], axis=1) if held.any() else None
+            inside = np.array([name in scope for scope in scopes])
+            return np.stack([np.ones(len(scopes)), np.where(inside, -1.0, 1.0)], axis=1) if inside.any() else None
 
         return cls(len(scopes), scale, factor)
 
@@ -91,12 +91,12 @@ def _within(family: Boxes, name: str) -> Floats | None:
 def _allowed(domain: Domain, queries: Sequence[Conjunction], name: str) -> Floats | None:
     if not any(name in query.scope for query in queries):
         return None
-    found = np.ones((len(queries), domain[name].size))
-    for row, query in zip(found, queries, strict=True):
+    allowed = np.ones((len(queries), domain[name].size))
+    for row, query in zip(allowed, queries, strict=True):
         if name in query.scope:
             row[:] = 0.0
             row[np.asarray(query.codes[query.scope.index(name)])] = 1.0
-    return found
+    return allowed
 
 
 def stacked_factor(blocks: Iterable[ProductRows], name: str, size: int) -> Floats:
@@ -106,8 +106,8 @@ def stacked_factor(blocks: Iterable[ProductRows], name: str, size: int) -> Float
         >>> stacked_factor([ProductRows(1, 2.0, lambda name: None)], "a", 3)
         array([[1., 1., 1.]])
     """
-    found = [(block, block.factor(name)) for block in blocks]
-    parts = [np.ones((block.number, size)) if factor is None else factor for block, factor in found]
+    factors = [(block, block.factor(name)) for block in blocks]
+    parts = [np.ones((block.number, size)) if factor is None else factor for block, factor in factors]
     return np.concatenate(parts) if parts else np.ones((0, size))
 
 
@@ -130,11 +130,11 @@ def tables_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> F
         >>> tables_of([ProductRows.of_parities([("a", "b")], 1.0)], domain, ("a", "b"))
         array([[ 1., -1., -1.,  1.]])
     """
-    found = scales_of(blocks)[:, None]
+    tables = scales_of(blocks)[:, None]
     for name in scope:
         factor = stacked_factor(blocks, name, domain[name].size)
-        found = (found[:, :, None] * factor[:, None, :]).reshape(len(found), -1)
-    return found
+        tables = (tables[:, :, None] * factor[:, None, :]).reshape(len(tables), -1)
+    return tables
 
 
 def means_of(blocks: Sequence[ProductRows], domain: Domain, names: Iterable[str]) -> Floats:
@@ -146,10 +146,10 @@ def means_of(blocks: Sequence[ProductRows], domain: Domain, names: Iterable[str]
         >>> means_of([ProductRows.of_cells(domain, ("a",), 2.0)], domain, ["a"])
         array([0.5, 0.5, 0.5, 0.5])
     """
-    found = scales_of(blocks)
+    means = scales_of(blocks)
     for name in names:
-        found = found * stacked_factor(blocks, name, domain[name].size).mean(axis=1)
-    return found
+        means = means * stacked_factor(blocks, name, domain[name].size).mean(axis=1)
+    return means
 
 
 def gram_of(blocks: Sequence[ProductRows], domain: Domain, scope: Clique) -> tuple[Floats, Floats]:

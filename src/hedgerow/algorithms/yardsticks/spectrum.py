@@ -127,7 +127,7 @@ class _Core:
     @classmethod
     def of(cls, workload: Workload, *, weighted: bool) -> _Core:
         domain, families = workload.domain, list(_squares(workload, weighted=weighted))
-        others = [each for each in families if not (each[0].tabular or isinstance(each[0], Parities))]
+        others = [family for family in families if not (family[0].tabular or isinstance(family[0], Parities))]
         scope = domain.clique(name for family, _ in others for part in family.scopes for name in part)
         tables: defaultdict[Clique, float] = defaultdict(float)
         parities: defaultdict[Clique, float] = defaultdict(float)
@@ -249,7 +249,7 @@ class _Core:
         self, products: Sequence[ProductRows], matrices: Sequence[tuple[Clique, Floats]], *, centred: bool
     ) -> Floats:
         inner, means = gram_of(products, self.domain, self.scope)
-        grid: list[list[Floats]] = [[inner, *(self._mixed(products, *each) for each in matrices)]]
+        grid: list[list[Floats]] = [[inner, *(self._mixed(products, *matrix) for matrix in matrices)]]
         for row, (scope, matrix) in enumerate(matrices):
             lower = [self._between(scope, matrix, *other) for other in matrices]
             grid.append([grid[0][row + 1].T, *lower])

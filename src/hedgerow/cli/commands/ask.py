@@ -230,9 +230,9 @@ def ask(
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
         if caveats := caveats_in_words(reading.domain).strip():
             shown.tell(caveats)
-        found = kept.ask_all(questions.conditions, confidence)
-        tables = [(text, kept.select(each, confidence)) for text, each in questions.statements.items()]
-        answers = list(zip(questions.conditions, found, strict=True))
+        of_conditions = kept.ask_all(questions.conditions, confidence)
+        tables = [(text, kept.select(statement, confidence)) for text, statement in questions.statements.items()]
+        answers = list(zip(questions.conditions, of_conditions, strict=True))
         _write(output, answers, tables)
         _tell(shown, session, kept, answers, tables, registered=registered)
 
@@ -378,12 +378,12 @@ def _tell(
     options.warn_of_budget(output, kept.budget, summary["total"])
     if not summary["private"]:
         output.warn("NOT PRIVATE: seeded: anyone who knows the seed can subtract the noise")
-    told: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
+    result: dict[str, Any] = {"answers": [{"condition": text, **asdict(answer)} for text, answer in answers]}
     if tables:
-        told["tables"] = [listed(text, table) for text, table in tables]
+        result["tables"] = [listed(text, table) for text, table in tables]
     forfeited = [lost.described() for lost in kept.forfeited]
     output.result(
-        {"answers": answers, **told, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
+        {"answers": answers, **result, "session": {"file": str(path), **summary}, "forfeited": forfeited, **in_register}
     )
 
 

@@ -67,34 +67,34 @@ def audit(
     try:
         check_report("--html", html)
         check_outputs({"--html": html}, inputs=files, force=force)
-        found = audit_files(files, delta=delta, key=None if key is None else VerifyingKey.read(key))
+        audits = audit_files(files, delta=delta, key=None if key is None else VerifyingKey.read(key))
         if html is not None:
             from hedgerow.report import write_audit
 
-            write_audit(found, html)
+            write_audit(audits, html)
     except HedgerowError as error:
         shown.fail(error)
         raise typer.Exit(UNREADABLE) from error
-    _tell(shown, found)
-    shown.result(found.to_dict())
-    raise typer.Exit(EXIT_CODES[found.verdict.value])
+    _tell(shown, audits)
+    shown.result(audits.to_dict())
+    raise typer.Exit(EXIT_CODES[audits.verdict.value])
 
 
 def _tell(output: Output, found: Audits) -> None:
     from rich.text import Text
 
-    for each in found.files:
-        output.say(f"{each.path}: {_in_words(each.verdict)}")
-        if each.facts["guarantee"]:
-            output.tell(each.facts["guarantee"])
-        if each.facts["algorithm"]:
-            output.say(f"Made by {each.facts['algorithm']}, {each.facts['events']} events")
-        verdicts = (Text(finding.severity.value, _STYLES[finding.severity.value]) for finding in each.findings)
+    for file in found.files:
+        output.say(f"{file.path}: {_in_words(file.verdict)}")
+        if file.facts["guarantee"]:
+            output.tell(file.facts["guarantee"])
+        if file.facts["algorithm"]:
+            output.say(f"Made by {file.facts['algorithm']}, {file.facts['events']} events")
+        verdicts = (Text(finding.severity.value, _STYLES[finding.severity.value]) for finding in file.findings)
         rows = (
-            (finding.check, verdict, finding.text) for finding, verdict in zip(each.findings, verdicts, strict=True)
+            (finding.check, verdict, finding.text) for finding, verdict in zip(file.findings, verdicts, strict=True)
         )
         output.table(("check", "verdict", "finding"), rows)
-        for finding in each.findings:
+        for finding in file.findings:
             for detail in finding.details[:_SHOWN_DETAILS]:
                 output.say(f"  {finding.check}: {detail}")
             if (more := len(finding.details) - _SHOWN_DETAILS) > 0:

@@ -139,15 +139,15 @@ def compare(
         shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),
         showing_runs(shown) as progress,
     ):
-        found = run(opened, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
-    _tell(shown, found)
-    found.write_summary(summary)
+        compared = run(opened, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
+    _tell(shown, compared)
+    compared.write_summary(summary)
     if plot is not None:
-        found.write_plot(plot)
+        compared.write_plot(plot)
     if html is not None:
-        found.write_page(html)
+        compared.write_page(html)
     files = shown.say_files({"rows": output, "summary": summary, "plot": plot, "page": html})
-    shown.result({**found.to_dict(), "files": files})
+    shown.result({**compared.to_dict(), "files": files})
 
 
 def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, Algorithm]:

@@ -89,7 +89,7 @@ def evaluate(
 
     shown.warn(NOT_PRIVATE)
     with shown.busy(f"evaluating {', '.join(synthetic)}"):
-        found = run(
+        evaluation = run(
             real,
             synthetic,
             declared,
@@ -99,14 +99,14 @@ def evaluate(
             models=models,
             seed=seed,
         )
-    headings = headings_of(found)
-    shown.tell(title_of(found))
-    shown.table(headings, rows_of(found), right=headings[1:])
-    for note in found.notes:
+    headings = headings_of(evaluation)
+    shown.tell(title_of(evaluation))
+    shown.table(headings, rows_of(evaluation), right=headings[1:])
+    for note in evaluation.notes:
         shown.tell(note)
     if csv is not None:
-        found.write_csv(csv)
+        evaluation.write_csv(csv)
     if html is not None:
-        found.write_page(html)
+        evaluation.write_page(html)
     files = shown.say_files({"figures": csv, "page": html})
-    shown.result({**found.to_dict(), "files": files})
+    shown.result({**evaluation.to_dict(), "files": files})

@@ -190,17 +190,19 @@ def synth_linked(
 
 def _checked_places(output: Path, children_output: Path, *, force: bool, inputs: list[Path | None]) -> dict[str, Path]:
     """All files to be written, by their names in the JSON summary."""
-    found: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     for name, path in (("", output), ("children_", children_output)):
         place = RecordsPlace.of(str(path))
         if place.release is None or place.table is not None or place.folder is not None:
             raise ConfigError(f"{path} is no file", remedy="name files that end in .csv or .parquet")
-        found |= {f"{name}records": path, f"{name}release": place.release}
+        places |= {f"{name}records": path, f"{name}release": place.release}
     names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
     check_outputs(
-        dict(zip(names, found.values(), strict=True)), inputs=[each for each in inputs if each is not None], force=force
+        dict(zip(names, places.values(), strict=True)),
+        inputs=[path for path in inputs if path is not None],
+        force=force,
     )
-    return found
+    return places
 
 
 def _workloads(linked: Linked, parents: str | None, children: str | None) -> tuple[Workload, Workload]:

@@ -163,11 +163,11 @@ def _from_schema(
     from hedgerow.domain import described_by, parsed_text, yaml_text
 
     entries = {name: {"min": parsed_text(low), "max": parsed_text(high)} for name, (low, high) in bounds.items()}
-    found = described_by(file, entries, columns=columns)
-    if found.lacking:
-        shown.warn(f"{found.message}. A domain file with ... in it is refused.")
-    text = _SCHEMA.format(file=file.name, gaps=_GAPS if found.lacking else "")
-    _show_file(shown, text + yaml_text(found.content), output, "domain")
+    described = described_by(file, entries, columns=columns)
+    if described.lacking:
+        shown.warn(f"{described.message}. A domain file with ... in it is refused.")
+    text = _SCHEMA.format(file=file.name, gaps=_GAPS if described.lacking else "")
+    _show_file(shown, text + yaml_text(described.content), output, "domain")
 
 
 def _show_file(shown: Output, text: str, output: Path | None, what: str) -> None:
@@ -185,37 +185,37 @@ def _check(shown: Output, file: Path) -> None:
 
     wanted = options.opened(file, None, accept_draft=True)
     described = wanted if isinstance(wanted, Domain) else wanted.outline
-    found = check_domain(described)
+    checked = check_domain(described)
     learnt: dict[str, int] = {} if isinstance(wanted, Domain) else {**wanted.bins, **wanted.values, **wanted.listed}
     for name, number in learnt.items():
         part = f"up to {number:,} values" if isinstance(described[name], Categorical) else f"{number:,} bins"
         shown.say(f"learn        {name}: {part}, which a run learns as a part of its budget")
-    shown.say(f"records      {found.records:,} combinations of values")
-    if found.feasible is None:
+    shown.say(f"records      {checked.records:,} combinations of values")
+    if checked.feasible is None:
         shown.say(
             f"feasible     not counted: that takes a table of more than {MOST_CELLS:,} cells, as an attribute of more "
             "values with a constraint does, or constraints that hang together"
         )
     else:
-        shown.say(f"feasible     {found.feasible:,} of them break no constraint")
-    for name, levels in found.levels.items():
+        shown.say(f"feasible     {checked.feasible:,} of them break no constraint")
+    for name, levels in checked.levels.items():
         shown.say(f"levels       {name}: {', '.join(levels)}")
-    if found.columns:
-        shown.say(f"derived      {', '.join(found.columns)}")
-    for span in found.spans:
+    if checked.columns:
+        shown.say(f"derived      {', '.join(checked.columns)}")
+    for span in checked.spans:
         shown.say(f"between      {span}")
-    if found.normalised:
-        shown.say(f"normalised   {found.normalised}")
-    if found.ignored:
-        shown.say(f"ignored      {', '.join(found.ignored)}")
-    for name, values in found.never.items():
+    if checked.normalised:
+        shown.say(f"normalised   {checked.normalised}")
+    if checked.ignored:
+        shown.say(f"ignored      {', '.join(checked.ignored)}")
+    for name, values in checked.never.items():
         shown.say(f"never        {name}: {_listed(values)}")
-    for rule in found.implied:
+    for rule in checked.implied:
         shown.say(f"implied      {rule} (the other constraints say as much)")
     options.warn_of_domain(shown, described)
-    if found.draft:
+    if checked.draft:
         shown.warn("this is a draft: delete 'draft: true' once every entry says what is publicly known")
-    shown.result(asdict(found) | ({"learn": dict(learnt)} if learnt else {}))
+    shown.result(asdict(checked) | ({"learn": dict(learnt)} if learnt else {}))
 
 
 def _listed(values: Sequence[str]) -> str:
@@ -397,9 +397,9 @@ def _public_total(shown: Output, reading: Reading, data: str, relation: Neighbou
             f"the number of records is private under {relation.value!r}, and a plan would tell it",
             remedy="give a public guess: --total. The table may stay beside it, to see whether it fits its domain",
         )
-    found = reading.read_data(shown, data).total()
+    total = reading.read_data(shown, data).total()
     shown.note("the number of records is that of the table, which is public under 'replace'")
-    return found
+    return total
 
 
 def _about(workload: Workload) -> list[tuple[str, str]]:
@@ -428,9 +428,9 @@ def mechanisms(*, shown: Output) -> None:
       hedgerow mechanisms
       hedgerow mechanisms --json
     """
-    rows = ((each.name, each.summary, _budgets(each.regimes), ", ".join(each.options)) for each in entries())
+    rows = ((entry.name, entry.summary, _budgets(entry.regimes), ", ".join(entry.options)) for entry in entries())
     shown.table(("name", "what it does", "budgets", "options"), rows)
-    shown.result({"mechanisms": [_described(each) for each in entries()]})
+    shown.result({"mechanisms": [_described(entry) for entry in entries()]})
 
 
 def _budgets(regimes: Collection[Regime]) -> str:

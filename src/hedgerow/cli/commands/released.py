@@ -198,17 +198,22 @@ def answer(
     for number, (text, found) in enumerate(answers):
         interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
         shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
-        for each in estimates[number : number + 1]:
-            shown.say(f"  {_count(each.low)} to {_count(each.high)} ({each.says})")
+        for estimate in estimates[number : number + 1]:
+            shown.say(f"  {_count(estimate.low)} to {_count(estimate.high)} ({estimate.says})")
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
     listed: list[dict[str, Any]] = [{"condition": text, **asdict(found)} for text, found in answers]
-    for entry, each in zip(listed, estimates, strict=False):
-        entry["estimated"] = {"low": each.low, "high": each.high, "error": each.error, "says": each.says}
-    told = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
+    for entry, estimate in zip(listed, estimates, strict=False):
+        entry["estimated"] = {
+            "low": estimate.low,
+            "high": estimate.high,
+            "error": estimate.error,
+            "says": estimate.says,
+        }
+    result = {"confidence": confidence, "private": loaded.provenance.secure, "answers": listed}
     if tables:
-        told["tables"] = [statements.listed(text, table) for text, table in tables]
-    shown.result(told if simulated is None else {**told, "simulated": simulated.to_dict(confidence)})
+        result["tables"] = [statements.listed(text, table) for text, table in tables]
+    shown.result(result if simulated is None else {**result, "simulated": simulated.to_dict(confidence)})
 
 
 def simulated_errors(shown: Output, release: Release, runs: int | None, seed: int | None) -> SimulatedErrors | None:
@@ -255,8 +260,8 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
     uses = level_uses(loaded)
     if uses:
         rows = (
-            (each.name, ", ".join(each.sources), f"{each.values:,}", f"{each.measurements:,}", _shown(each.beside))
-            for each in uses
+            (use.name, ", ".join(use.sources), f"{use.values:,}", f"{use.measurements:,}", _shown(use.beside))
+            for use in uses
         )
         headings = ("level", "of", "values", "measured", "itself measured")
         shown.table(headings, rows, right=headings[2:], title="Levels and derived attributes")

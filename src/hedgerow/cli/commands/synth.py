@@ -240,7 +240,7 @@ def _tell(
         drawn_error,
         drawn_sentence,
         error_sentence,
-        release_doubts,
+        release_warnings,
         summary_of,
         tables_sentence,
     )
@@ -266,8 +266,8 @@ def _tell(
             output.tell(sentence)
     if rule := tables_sentence(release):
         output.tell(rule)
-    for doubt in release_doubts(release):
-        output.warn(doubt)
+    for warning in release_warnings(release):
+        output.warn(warning)
     options.warn_of_budget(output, release.budget, release.total)
     if not release.provenance.secure:
         output.warn(f"{release.provenance.stamp}: anyone who knows the seed can subtract the noise")

@@ -155,13 +155,13 @@ def count_blockwise(
     # Few records: the sums over cells cost more than the passes over the records, so the blocks are smaller.
     largest = min(BLOCK_CELLS, max(_SMALLEST_BLOCK, records.n_rows))
     blocks = covering_blocks(domain, cliques, largest)
-    found: list[Floats] = [np.empty(0)] * len(cliques)
+    tables: list[Floats] = [np.empty(0)] * len(cliques)
     for part in _passes(blocks):
         for block, histogram in zip(part, _histograms(domain, records, part), strict=True):
             wanted = [cliques[i] for i in block.cliques]
             for i, marginal in zip(block.cliques, _summed(domain, block, histogram, wanted), strict=True):
-                found[i] = marginal
-    return found
+                tables[i] = marginal
+    return tables
 
 
 def _passes(blocks: Sequence[Block]) -> Iterator[list[Block]]:

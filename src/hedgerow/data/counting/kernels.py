@@ -129,11 +129,11 @@ def count_conditions(
                 table = allowed[tables[k] :]
                 for r in range(rows):
                     holds[r] &= table[codes[r]]
-        found = 0
+        count = 0
         if len(weights) == 0:
             for r in range(rows):
-                found += holds[r]
+                count += holds[r]
         else:
             for r in range(rows):
-                found += holds[r] * weights[r]
-        out[q] += found
+                count += holds[r] * weights[r]
+        out[q] += count

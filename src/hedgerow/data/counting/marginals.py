@@ -63,16 +63,16 @@ def count_marginals(
     check_memory(domain, cliques)
     domain, columns = over_variables(domain, columns, cliques)
     axes_of = [domain.axes(clique) for clique in cliques]
-    found: list[Floats] = [np.empty(0)] * len(cliques)
+    tables: list[Floats] = [np.empty(0)] * len(cliques)
     packed = _packed(domain, weights, axes_of)
     if packed:
         axes = filled_axes(axes_of[i] for i in packed)
         for i, table in zip(packed, count_binary_marginals(columns, weights, axes), strict=True):
-            found[i] = table
+            tables[i] = table
     rest = sorted(set(range(len(cliques))) - set(packed))
     for i, table in zip(rest, count_blockwise(domain, columns, weights, [cliques[i] for i in rest]), strict=True):
-        found[i] = table
-    return found
+        tables[i] = table
+    return tables
 
 
 def _packed(domain: Domain, weights: Ints | None, axes_of: Sequence[tuple[int, ...]]) -> list[int]:
@@ -130,11 +130,11 @@ def count_conjunctions(
 
 def _by_scope(domain: Domain, queries: _Numbered, chosen: Iterable[int]) -> tuple[dict[Clique, list[int]], list[int]]:
     """Queries whose attributes have few cells, by these; and the others."""
-    found: dict[Clique, list[int]] = {}
+    of_scope: dict[Clique, list[int]] = {}
     for i in chosen:
-        found.setdefault(queries[i].scope, []).append(i)
-    large = [scope for scope in found if math.prod(domain.shape_of(scope)) > CHEAP_CELLS]
-    return found, [i for scope in large for i in found.pop(scope)]
+        of_scope.setdefault(queries[i].scope, []).append(i)
+    large = [scope for scope in of_scope if math.prod(domain.shape_of(scope)) > CHEAP_CELLS]
+    return of_scope, [i for scope in large for i in of_scope.pop(scope)]
 
 
 def _sum_tables(
@@ -152,10 +152,10 @@ def _sum_tables(
 
 def _classified(classes: Classes, column: Column) -> Codes:
     """The class of every record, as a column of small codes."""
-    found = np.empty(len(column), dtype=smallest_unsigned(classes.count))
+    classified = np.empty(len(column), dtype=smallest_unsigned(classes.count))
     for start in range(0, len(column), _CLASSIFIED_ROWS):
-        found[start : start + _CLASSIFIED_ROWS] = classes.holding(column[start : start + _CLASSIFIED_ROWS])
-    return found
+        classified[start : start + _CLASSIFIED_ROWS] = classes.holding(column[start : start + _CLASSIFIED_ROWS])
+    return classified
 
 
 def check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
 from hedgerow.data.counting.variables import Column
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 PASS_CELLS = 1 << 22
 """Cells that are counted in one pass over the records; bounds the memory."""
@@ -93,7 +93,7 @@ def over_rows(count: Callable[[int, int], NDArray[Any]], n_rows: int, n_cells: i
         array([10])
     """
     threads = 1 if n_cells > PASS_CELLS else min(usable_cores(), n_rows // _ROWS_PER_THREAD)
-    first, *others = in_parts(count, n_rows, threads)
+    first, *others = in_slices(count, n_rows, threads)
     for other in others:
         first += other
     return first

@@ -48,7 +48,7 @@ class DerivedCodes:
 
     def __getitem__(self, rows: slice | Ints) -> Codes:
         """The codes of some rows."""
-        return self._derived.at([each[rows] for each in self._sources]).astype(self.dtype)
+        return self._derived.at([source[rows] for source in self._sources]).astype(self.dtype)
 
 
 def over_variables(
@@ -75,5 +75,5 @@ def over_variables(
     if not asked:
         return domain, columns
     functions = [each for name in domain.clique(asked) if (each := domain.function(name)) is not None]
-    derived = [DerivedCodes(each, [columns[axis] for axis in domain.axes(each.sources)]) for each in functions]
-    return Domain([*domain, *(each.attribute for each in functions)]), [*columns, *derived]
+    derived = [DerivedCodes(f, [columns[axis] for axis in domain.axes(f.sources)]) for f in functions]
+    return Domain([*domain, *(function.attribute for function in functions)]), [*columns, *derived]

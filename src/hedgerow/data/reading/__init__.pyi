@@ -1,4 +1,4 @@
-from .batches import Encoding as Encoding, Part as Part, encoded as encoded
+from .batches import CodedRows as CodedRows, Encoding as Encoding, encoded as encoded
 from .columns import (
     COUNT_NAMES as COUNT_NAMES,
     WEIGHT_NAMES as WEIGHT_NAMES,

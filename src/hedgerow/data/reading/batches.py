@@ -53,7 +53,7 @@ class _Beside(Protocol[T_co]):
         ...
 
 
-class Part(NamedTuple):
+class CodedRows(NamedTuple):
     """Some records of a table.
 
     Attributes:
@@ -66,10 +66,10 @@ class Part(NamedTuple):
     counts: Ints | None = None
     persons: Keys | None = None
 
-    def rows(self, chosen: Any) -> Part:
+    def rows(self, chosen: Any) -> CodedRows:
         """Some of its rows, by a mask or by their places."""
         counts, persons = (None if each is None else each[chosen] for each in (self.counts, self.persons))
-        return Part([codes[chosen] for codes in self.codes], counts, persons)
+        return CodedRows([codes[chosen] for codes in self.codes], counts, persons)
 
 
 class Weights:
@@ -101,9 +101,9 @@ class Weights:
 
     def read(self, column: pa.Array[Any], first_row: int | None) -> Ints:
         """The counts of a batch; what is wrong with them is noted."""
-        found = self._encoder.codes(column)
-        self._faults.check(self.column, found, column, first_row, self._encoder.codes)
-        counts = found if self._largest is None else np.minimum(found, self._largest)
+        codes = self._encoder.codes(column)
+        self._faults.check(self.column, codes, column, first_row, self._encoder.codes)
+        counts = codes if self._largest is None else np.minimum(codes, self._largest)
         large = counts.max(initial=0) > LARGEST_TOTAL // max(1, counts.size)
         self._total += int(counts.sum(dtype=object) if large else counts.sum())
         return counts
@@ -129,14 +129,14 @@ class Weights:
         """
         noun = "count" if self._largest is None else "weight"
         for fault, message in _FAULTS.items():
-            found = self._faults.of(self.column, fault)
-            if found is not None:
+            faulty = self._faults.of(self.column, fault)
+            if faulty is not None:
                 raise CountColumnError(
                     message.format(noun),
                     file=self._file,
                     column=self.column,
-                    rows=found.rows,
-                    n_rows=found.n_rows,
+                    rows=faulty.rows,
+                    n_rows=faulty.n_rows,
                     remedy=f"{_remedy(fault, noun)}, or name another column of {noun}s",
                 )
         least = 0 if may_be_empty or self._largest is not None else 1
@@ -186,7 +186,7 @@ class Encoding:
         self.weights = _weights(reader.file, coding.options)
         self.identities = None if (person := coding.options.person) is None else Identities(reader.file, person)
 
-    def __iter__(self) -> Iterator[Part]:
+    def __iter__(self) -> Iterator[CodedRows]:
         """Codes of all attributes, counts and persons of the rows, batch by batch; derived columns are only checked.
 
         Raises:
@@ -194,24 +194,24 @@ class Encoding:
             UnreadableTableError: The table cannot be read to its end.
         """
         coding = self._coding
-        measured = {each.length for each in coding.spans if not each.column}
-        encoders = {name: encoder(each) for name, each in coding.attributes.items() if name not in measured}
+        measured = {span.length for span in coding.spans if not span.column}
+        encoders = {name: encoder(attribute) for name, attribute in coding.attributes.items() if name not in measured}
         measures = coding.measures
         beside = [each for each in (self.weights, self.identities) if each is not None]
-        repetitive = [name for name, each in encoders.items() if each.prefers_dictionary]
+        repetitive = [name for name, encoder in encoders.items() if encoder.prefers_dictionary]
         for batch in self._reader.batches([*encoders, *(each.column for each in beside)], repetitive):
-            found = {name: self._codes(name, each, batch.column(name)) for name, each in encoders.items()}
+            codes = {name: self._codes(name, encoder, batch.column(name)) for name, encoder in encoders.items()}
             if coding.options.coded:
-                found |= {span.measured: found[span.length] for span in coding.domain.spans if span.column}
+                codes |= {span.measured: codes[span.length] for span in coding.domain.spans if span.column}
             for span, measure in measures.items():
-                found[span.measured if span.column else span.length] = self._measured(
-                    measure, batch, found.get(span.length)
+                codes[span.measured if span.column else span.length] = self._measured(
+                    measure, batch, codes.get(span.length)
                 )
             counts, persons = self._beside(self.weights, batch), self._beside(self.identities, batch)
-            chosen = self._following(found)
+            chosen = self._following(codes)
             self.rows += batch.num_rows
             if not (self.faults or self.broken or any(each.is_faulty for each in beside)):
-                part = Part([found[name] for name in coding.domain.names], counts, persons)
+                part = CodedRows([codes[name] for name in coding.domain.names], counts, persons)
                 yield part if chosen is None else part.rows(chosen)
 
     def _beside(self, column: _Beside[T] | None, batch: pa.RecordBatch) -> T | None:
@@ -295,7 +295,7 @@ def _nothing(_names: Sequence[str], _repetitive: Collection[str]) -> Batches:
     return iter(())
 
 
-def encoded(reader: Reader, coding: Coding) -> Iterator[Part]:
+def encoded(reader: Reader, coding: Coding) -> Iterator[CodedRows]:
     """Codes of all attributes, counts and persons of the rows, batch by batch; what is wrong is told at the end.
 
     Args:

@@ -37,19 +37,19 @@ def cells_of(cells: Any) -> pa.Array[Any]:
         >>> cells_of(pd.Series(["a", 1, 2.5, None, True])).to_pylist()
         ['a', 1, 2.5, None, True]
     """
-    held = cells.to_numpy(dtype=object, na_value=None)
-    if not len(held) or all(cell is None or isinstance(cell, str) for cell in held):
-        return pa.array(held, pa.string())
-    kinds = [None if cell is None else _kind(cell) for cell in held]
-    found = list(dict.fromkeys(kind for kind in kinds if kind is not None))
-    places = np.array([found.index(kind) if kind is not None else 0 for kind in kinds], dtype=np.int8)
+    objects = cells.to_numpy(dtype=object, na_value=None)
+    if not len(objects) or all(cell is None or isinstance(cell, str) for cell in objects):
+        return pa.array(objects, pa.string())
+    kinds = [None if cell is None else _kind(cell) for cell in objects]
+    distinct = list(dict.fromkeys(kind for kind in kinds if kind is not None))
+    places = np.array([distinct.index(kind) if kind is not None else 0 for kind in kinds], dtype=np.int8)
     parts = [
-        pa.array([None if cell is None else _READ[kind](cell) for cell in held[places == place]], _TYPES[kind])
-        for place, kind in enumerate(found)
+        pa.array([None if cell is None else _READ[kind](cell) for cell in objects[places == place]], _TYPES[kind])
+        for place, kind in enumerate(distinct)
     ]
     if len(parts) == 1:
         return parts[0]
-    within: Any = np.zeros(len(held), dtype=np.int32)
+    within: Any = np.zeros(len(objects), dtype=np.int32)
     for place in range(len(parts)):
         within[places == place] = np.arange(np.count_nonzero(places == place))
     return pa.UnionArray.from_dense(pa.array(places, pa.int8()), pa.array(within, pa.int32()), parts)
@@ -82,13 +82,13 @@ def _double(cell: Any) -> float:
 
 def _moment(cell: Any) -> datetime:
     """In microseconds."""
-    found: datetime = cell.floor("us").to_pydatetime() if hasattr(cell, "floor") else cell
-    return found
+    moment: datetime = cell.floor("us").to_pydatetime() if hasattr(cell, "floor") else cell
+    return moment
 
 
 def _length(cell: Any) -> timedelta:
-    found: timedelta = cell.floor("us").to_pytimedelta() if hasattr(cell, "floor") else cell
-    return found
+    length: timedelta = cell.floor("us").to_pytimedelta() if hasattr(cell, "floor") else cell
+    return length
 
 
 _KINDS: dict[str, Any] = {

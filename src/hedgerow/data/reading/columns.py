@@ -37,7 +37,7 @@ class Coding:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are read, those of counts, weights and persons last."""
-        measured = {each.length for each in self.spans if not each.column}
+        measured = {span.length for span in self.spans if not span.column}
         attributes = (name for name in self.attributes if name not in measured)
         return (*attributes, *self.options.apart)
 
@@ -49,16 +49,16 @@ class Coding:
     @property
     def measures(self) -> dict[Span, Measure]:
         """The exact columns of each span."""
-        return {each: measure_of(each, self.domain[each.start], self.domain[each.length]) for each in self.spans}
+        return {span: measure_of(span, self.domain[span.start], self.domain[span.length]) for span in self.spans}
 
     @property
     def attributes(self) -> dict[str, Attribute]:
         """The attribute that the cells of each column are read as: of records, derived columns, then ends of spans."""
-        declared = (*self.domain, *(each.attribute for each in self.domain.derived_columns))
+        declared = (*self.domain, *(derived_column.attribute for derived_column in self.domain.derived_columns))
         if self.options.coded:
-            return {each.name: IntegerRange(each.name, 0, each.size - 1) for each in declared}
+            return {attribute.name: IntegerRange(attribute.name, 0, attribute.size - 1) for attribute in declared}
         ends = {span.end: measure.end for span, measure in self.measures.items()}
-        return {each.name: each for each in declared} | ends
+        return {attribute.name: attribute for attribute in declared} | ends
 
 
 def select_columns(reader: Reader, domain: Domain, options: ReadOptions | None = None) -> Coding:

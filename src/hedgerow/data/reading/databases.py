@@ -142,12 +142,12 @@ def numbers_in(types: Mapping[str, pa.DataType]) -> dict[str, bool]:
         >>> numbers_in({"age": pa.int8(), "cost": pa.float32(), "job": pa.string()})
         {'age': True, 'cost': False}
     """
-    found = {}
+    numeric = {}
     for name, kind in types.items():
         inner = kind.value_type if pa.types.is_dictionary(kind) else kind
         if pa.types.is_integer(inner) or pa.types.is_floating(inner) or pa.types.is_decimal(inner):
-            found[name] = pa.types.is_integer(inner) or inner == pa.float64()
-    return found
+            numeric[name] = pa.types.is_integer(inner) or inner == pa.float64()
+    return numeric
 
 
 def _plainly(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -164,7 +164,7 @@ def _check_cases(reader: Reader) -> None:
     """Refuse names that DuckDB cannot tell apart."""
     for name, n in Counter(name.casefold() for name in set(reader.names)).items():
         if n > 1:
-            twins = [each for each in reader.names if each.casefold() == name]
+            twins = [other for other in reader.names if other.casefold() == name]
             raise ColumnError(
                 f"a filter cannot tell it from {twins[1]!r}", file=reader.file, column=twins[0], remedy="rename one"
             )
@@ -183,8 +183,8 @@ def open_folder(folder: Path, where: str | None = None) -> Reader:
         UnreadableTableError: There is no Parquet file, or they have no common columns.
         MissingExtraError: DuckDB is not installed.
     """
-    found = map(Path, glob(f"{escape(str(folder))}/**/*.parquet", recursive=True))
-    files = sorted(path for path in found if path.is_file() and not _is_aside(path.relative_to(folder)))
+    paths = map(Path, glob(f"{escape(str(folder))}/**/*.parquet", recursive=True))
+    files = sorted(path for path in paths if path.is_file() and not _is_aside(path.relative_to(folder)))
     if not files:
         raise UnreadableTableError("there is no Parquet file in it", file=str(folder), remedy="check the path")
     tables = [open_table(file) for file in files]
@@ -222,11 +222,11 @@ def open_database(table: DuckDBTable, where: str | None = None) -> Reader:
 def _check_macros(file: str, connection: duckdb.DuckDBPyConnection) -> None:
     """Refuse a database that gives operators or functions of DuckDB a meaning of its own: a filter could use them."""
     built_in = "SELECT lower(function_name) FROM duckdb_functions() WHERE internal"
-    found = connection.execute(
+    macros = connection.execute(
         f"SELECT min(function_name) FROM duckdb_functions() WHERE NOT internal AND lower(function_name) IN ({built_in})"
     ).fetchone()
-    if found is not None and found[0] is not None:
-        message = f"the database has a macro named {found[0]!r}, as DuckDB itself: a filter could look at other rows"
+    if macros is not None and macros[0] is not None:
+        message = f"the database has a macro named {macros[0]!r}, as DuckDB itself: a filter could look at other rows"
         raise QueryError(message, remedy=f"drop the macro, or filter in a view of {file}")
 
 
@@ -346,8 +346,8 @@ def _stored(field: pa.Field[Any], column: pa.Array[Any], shown: str) -> pa.Array
     if kind != b"numeric":
         return stored
     empty: Any = pc.match_substring_regex(stored, "^nan$")
-    found: pa.Array[Any] = pc.if_else(empty, pa.scalar(None, pa.string()), stored)
-    return found
+    texts: pa.Array[Any] = pc.if_else(empty, pa.scalar(None, pa.string()), stored)
+    return texts
 
 
 @contextmanager

@@ -34,10 +34,10 @@ def labels_of(reader: Reader, columns: Mapping[str, Callable[[str], str | None]]
         if reader.names.count(name) != 1:
             there = "is not there" if name not in reader.names else "is there more than once"
             raise ColumnError(f"a column of the domain {there}", file=reader.file, column=name)
-    found: dict[str, set[str]] = {name: set() for name in columns}
+    labels_seen: dict[str, set[str]] = {name: set() for name in columns}
     for batch in reader.batches(list(columns), list(columns)):
         for name, label_of in columns.items():
             with spelled(reader.file, name):
                 texts = distinct_texts(batch.column(name))
-            found[name].update(label for text in texts if (label := label_of(text)) is not None)
-    return {name: sorted(labels) for name, labels in found.items()}
+            labels_seen[name].update(label for text in texts if (label := label_of(text)) is not None)
+    return {name: sorted(labels) for name, labels in labels_seen.items()}

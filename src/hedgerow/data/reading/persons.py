@@ -73,16 +73,16 @@ class Identities:
             )
         words: Any = pc.dictionary_encode(cells)
         values: list[bytes] = words.dictionary.to_pylist()
-        bare = values if _is_binary(column.type) else [each.decode("utf-8").strip().encode("utf-8") for each in values]
+        bare = values if _is_binary(column.type) else [v.decode("utf-8").strip().encode("utf-8") for v in values]
         padded = np.array([*(bool(one) and one != two for one, two in zip(bare, values, strict=True)), False])
         empty = np.array([*(not each for each in bare), True])
-        digests = [blake2b(each, digest_size=16, person=_PURPOSE).digest() for each in values]
+        digests = [blake2b(value, digest_size=16, person=_PURPOSE).digest() for value in values]
         keys = np.frombuffer(b"".join([*digests, bytes(16)]), dtype="<u8").reshape(-1, 2).astype(np.uint64)
         places = words.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         self._missing.note(np.flatnonzero(empty[places]), first_row)
         self._padded.note(np.flatnonzero(padded[places]), first_row)
-        found: Keys = keys[places]
-        return found
+        keys_read: Keys = keys[places]
+        return keys_read
 
     def add(self, other: Identities) -> None:
         """Add what was read of another part of the table, whose rows have no numbers in the whole."""
@@ -132,7 +132,7 @@ def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
     if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
         return pc.cast(pc.cast(column, pa.string()), pa.binary())
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    if any(each(kind) for each in texts):
+    if any(is_text(kind) for is_text in texts):
         return pc.cast(pc.cast(column, pa.large_string()), pa.large_binary())
     return pc.cast(column, pa.large_binary()) if _is_binary(kind) or pa.types.is_null(kind) else None
 
@@ -154,8 +154,8 @@ def _words_of_kinds(cells: Any) -> pa.Array[Any] | None:
     if len(held) < len(parts):
         return None
     starts = np.cumsum([0, *map(len, held)])
-    found: pa.Array[Any] = pa.concat_arrays(held).take(pa.array(starts[cells.type_codes] + cells.offsets.to_numpy()))
-    return found
+    words: pa.Array[Any] = pa.concat_arrays(held).take(pa.array(starts[cells.type_codes] + cells.offsets.to_numpy()))
+    return words
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -187,9 +187,9 @@ def bounded(keys: Keys, columns: Sequence[Codes | Ints], at_most: int) -> NDArra
     sizes = sizes[sizes > at_most]
     numbers = np.arange(len(many)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     smallest = np.lexsort((_drawn(keys[many], numbers), np.repeat(np.arange(len(sizes)), sizes)))
-    found = np.concatenate([few, many[smallest[numbers < at_most]]])
-    found.sort()
-    return found
+    rows = np.concatenate([few, many[smallest[numbers < at_most]]])
+    rows.sort()
+    return rows
 
 
 def _sizes(ordered: Keys) -> NDArray[np.intp]:

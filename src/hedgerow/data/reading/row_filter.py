@@ -108,8 +108,8 @@ def _meets_a_number(column: exp.Expression) -> bool:
         parent = parent.parent
     if not isinstance(parent, exp.Predicate):
         return False
-    sides = (_bare(each) for each in parent.iter_expressions())
-    return any(isinstance(each, exp.Literal) and not each.is_string for each in sides)
+    sides = (_bare(side) for side in parent.iter_expressions())
+    return any(isinstance(side, exp.Literal) and not side.is_string for side in sides)
 
 
 def _bare(node: Any) -> Any:

@@ -71,7 +71,7 @@ def rules_of(domain: Domain) -> tuple[Rule, ...]:
         >>> rules_of(Domain([IntegerRange("a", 0, 1)]))
         ()
     """
-    spans = (each for each in domain.spans if each.column)
+    spans = (span for span in domain.spans if span.column)
     return (*map(Rule, domain.derived_columns), *map(Rule, spans), *map(Rule, domain.constraints))
 
 
@@ -162,24 +162,24 @@ class RuleLog:
         """
         if not self._found:
             return
-        found = [(rule, self._found[rule]) for rule in rules_of(self._domain) if rule in self._found]
-        told = [self._told(rule, faulty, alone=len(found) == 1) for rule, faulty in found]
+        broken = [(rule, self._found[rule]) for rule in rules_of(self._domain) if rule in self._found]
+        sentences = [self._told(rule, faulty, alone=len(broken) == 1) for rule, faulty in broken]
         subject = "a record breaks" if self._any.n_rows == 1 else "records break"
         raise BrokenRuleError(
-            f"{subject} {'the rule' if len(found) == 1 else 'rules of the domain'}: {'; '.join(told)}",
+            f"{subject} {'the rule' if len(broken) == 1 else 'rules of the domain'}: {'; '.join(sentences)}",
             file=self._file,
             rows=self._any.rows,
             n_rows=self._any.n_rows,
-            broken={rule.text: faulty.n_rows for rule, faulty in found},
+            broken={rule.text: faulty.n_rows for rule, faulty in broken},
             remedy=BROKEN_REMEDY,
         )
 
     def _told(self, rule: Rule, faulty: Faulty, *, alone: bool) -> str:
         """A rule, with the rows that break it where there are other rules, and their values if they may be shown."""
-        told = rule.text
+        sentence = rule.text
         if not alone:
             first = f", first: {', '.join(map(str, faulty.rows))}" if faulty.rows else ""
-            told += f" ({faulty.n_rows} row{'s' if faulty.n_rows != 1 else ''}{first})"
+            sentence += f" ({faulty.n_rows} row{'s' if faulty.n_rows != 1 else ''}{first})"
         if self._show_values:
-            told += f", with {'; '.join(list(faulty.values)[:SHOWN_ROWS])}"
-        return told
+            sentence += f", with {'; '.join(list(faulty.values)[:SHOWN_ROWS])}"
+        return sentence

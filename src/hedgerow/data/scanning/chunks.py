@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hedgerow.data.options import ExtraColumns, ReadOptions, Violations
-from hedgerow.data.reading import Coding, Part, Reader, check_apart, encoded, open_place, select_columns
+from hedgerow.data.reading import CodedRows, Coding, Reader, check_apart, encoded, open_place, select_columns
 from hedgerow.data.scanning.scan import ScannedTable, counted, in_chunks
 from hedgerow.data.table import Table, declared_in, joined
 from hedgerow.domain import Domain
@@ -66,19 +66,19 @@ def by_person(reader: Reader, coding: Coding, rows: int | None = None) -> Iterat
     """
     low = 0
     while low < _ALL:
-        held, n_held, high = list[Part](), 0, _ALL
+        waiting, n_held, high = list[CodedRows](), 0, _ALL
         for part in encoded(reader, coding):
-            held.append(_within(part, low, high))
-            n_held += len(held[-1].codes[0])
-            while n_held > (rows or GROUP_ROWS) and (middle := _middle(held)) is not None:
+            waiting.append(_within(part, low, high))
+            n_held += len(waiting[-1].codes[0])
+            while n_held > (rows or GROUP_ROWS) and (middle := _middle(waiting)) is not None:
                 high = middle
-                held = [_within(each, low, high) for each in held]
-                n_held = sum(len(each.codes[0]) for each in held)
-        yield joined(held, coding)
+                waiting = [_within(each, low, high) for each in waiting]
+                n_held = sum(len(each.codes[0]) for each in waiting)
+        yield joined(waiting, coding)
         low = high
 
 
-def _within(part: Part, low: int, high: int) -> Part:
+def _within(part: CodedRows, low: int, high: int) -> CodedRows:
     """The rows of persons whose keys lie in a range."""
     if part.persons is None or (low, high) == (0, _ALL):
         return part
@@ -86,7 +86,7 @@ def _within(part: Part, low: int, high: int) -> Part:
     return part.rows((keys >= low) & (keys <= high - 1))
 
 
-def _middle(parts: Sequence[Part]) -> int | None:
+def _middle(parts: Sequence[CodedRows]) -> int | None:
     """A key that divides the rows into two parts, nearly equal if no person has most of them; None for one person."""
     keys = np.concatenate([part.persons[:, 0] for part in parts if part.persons is not None])
     half = np.partition(keys, len(keys) // 2)[len(keys) // 2]

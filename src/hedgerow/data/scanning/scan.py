@@ -17,7 +17,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
 from hedgerow.data.counting import CHEAP_CELLS, check_memory
 from hedgerow.data.options import Violations
-from hedgerow.data.reading import Coding, Part
+from hedgerow.data.reading import CodedRows, Coding
 from hedgerow.data.table import Table, check_binary, joined
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import DataError, MarginalTooLargeError
@@ -80,9 +80,9 @@ class Wanted:
 
     def parities(self, scopes: Sequence[Clique] | Ints) -> Floats:
         """Note parities; the sums are 0."""
-        found = scopes_of(self.domain, scopes)
-        self.scopes |= dict.fromkeys(found)
-        return np.zeros(len(found))
+        tables = scopes_of(self.domain, scopes)
+        self.scopes |= dict.fromkeys(tables)
+        return np.zeros(len(tables))
 
 
 class Counts:
@@ -117,8 +117,8 @@ class Counts:
     def count(self, table: Table) -> None:
         """Add the records of a table."""
         self.total += table.total()
-        for clique, found in zip(self.tables, table.marginals(list(self.tables)), strict=True):
-            self.tables[clique] += found
+        for clique, counts in zip(self.tables, table.marginals(list(self.tables)), strict=True):
+            self.tables[clique] += counts
         if self.queries:
             self.sums += table.conjunctions(self.queries)
         if self.scopes:
@@ -271,8 +271,8 @@ class ScannedTable:
         return min(wider, key=lambda other: math.prod(self.domain.shape_of(other)), default=None)
 
     def _marginal(self, clique: Clique) -> Floats:
-        held = self._holding(clique) or clique
-        return summed(self.domain, self._tables[held], held, clique)
+        larger = self._holding(clique) or clique
+        return summed(self.domain, self._tables[larger], larger, clique)
 
     def _knows(self, query: Conjunction) -> bool:
         """Whether its sum was counted, or is one over the cells of a table that is kept."""
@@ -286,17 +286,17 @@ class ScannedTable:
     def _scan(self, progress: Progress = lambda _: None) -> None:
         """One pass; what it counted is kept."""
         self._check_memory()
-        found = self._pass(self._wanted, progress)
-        if self._total not in (None, found.total):
+        passed = self._pass(self._wanted, progress)
+        if self._total not in (None, passed.total):
             raise DataError(
                 "its records changed between two passes",
                 file=self._name,
                 remedy="count a table that nothing is written to: a copy, or a snapshot",
             )
-        self._total = found.total
-        self._tables |= found.tables
-        self._sums |= zip(found.queries, found.sums.tolist(), strict=True)
-        self._parities |= zip(found.scopes, found.parities.tolist(), strict=True)
+        self._total = passed.total
+        self._tables |= passed.tables
+        self._sums |= zip(passed.queries, passed.sums.tolist(), strict=True)
+        self._parities |= zip(passed.scopes, passed.parities.tolist(), strict=True)
         self._wanted = Wanted(self.domain)
 
     def _check_memory(self) -> None:
@@ -344,7 +344,7 @@ def counted(
     return counts
 
 
-def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) -> Iterator[Table]:
+def in_chunks(parts: Iterator[CodedRows], coding: Coding, rows: int | None = None) -> Iterator[Table]:
     """Codes of batches as tables of more rows; as one table where records of a person are left out.
 
     Args:
@@ -352,13 +352,13 @@ def in_chunks(parts: Iterator[Part], coding: Coding, rows: int | None = None) ->
         coding: The columns that were read.
         rows: See `chunks`.
     """
-    held: list[Part] = []
+    waiting: list[CodedRows] = []
     n_held = 0
     for part in parts:
-        held.append(part)
+        waiting.append(part)
         n_held += len(part.codes[0])
         if n_held >= (rows or CHUNK_ROWS) and coding.options.person is None:
-            yield joined(held, coding)
-            held, n_held = [], 0
-    if held:
-        yield joined(held, coding)
+            yield joined(waiting, coding)
+            waiting, n_held = [], 0
+    if waiting:
+        yield joined(waiting, coding)

@@ -120,13 +120,13 @@ def types_of(frame: DataFrame) -> dict[str, pa.DataType]:
     """The type of each column, by the schema alone; those that Arrow does not have are null."""
     from pyspark.sql.pandas.types import to_arrow_type
 
-    found = {}
+    types = {}
     for field in frame.schema:
         try:
-            found[field.name] = to_arrow_type(field.dataType)
+            types[field.name] = to_arrow_type(field.dataType)
         except Exception:  # noqa: BLE001 # Spark's own kinds of errors, about a type
-            found[field.name] = pa.null()
-    return found
+            types[field.name] = pa.null()
+    return types
 
 
 def is_stored(name: str) -> bool:
@@ -232,11 +232,11 @@ def _packed(partial: Partial) -> pa.RecordBatch:
 
 def _unpacked(data: bytes) -> Partial:
     """A partial result that `_packed` wrote in an executor of the same job."""
-    found = pickle.loads(data)
-    if not isinstance(found, Partial):
-        message = f"a {type(found).__name__} is not a partial count"
+    partial = pickle.loads(data)
+    if not isinstance(partial, Partial):
+        message = f"a {type(partial).__name__} is not a partial count"
         raise TypeError(message)
-    return found
+    return partial
 
 
 def _collected(chosen: DataFrame, counting: Counting, progress: Progress) -> Partial:

@@ -100,14 +100,14 @@ def spark_hash(text: str) -> int:
     whole = len(data) - len(data) % 4
     words = [int.from_bytes(data[at : at + 4], "little") for at in range(0, whole, 4)]
     words += [byte - 256 if byte > 127 else byte for byte in data[whole:]]
-    found = _SEED
+    value = _SEED
     for word in words:
         mixed = _rotated((word * 0xCC9E2D51) & _MASK, 15) * 0x1B873593 & _MASK
-        found = (_rotated(found ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
-    found ^= len(data)
+        value = (_rotated(value ^ mixed, 13) * 5 + 0xE6546B64) & _MASK
+    value ^= len(data)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
-        found = (found ^ found >> shift) * factor & _MASK
-    return found ^ found >> 16
+        value = (value ^ value >> shift) * factor & _MASK
+    return value ^ value >> 16
 
 
 def _rotated(word: int, by: int) -> int:
@@ -123,13 +123,13 @@ def expected_texts(attribute: Attribute) -> list[str]:
     """
     if isinstance(attribute, Binned) or attribute.size > MOST_TEXTS:
         return []
-    found = [*attribute.labels, ""]
+    texts = [*attribute.labels, ""]
     if isinstance(attribute, Categorical):
         spelling = attribute.spelling
-        found += [*attribute.codes_by_spelling, *(text for text, _ in spelling.synonyms)]
+        texts += [*attribute.codes_by_spelling, *(text for text, _ in spelling.synonyms)]
         if spelling.fold:
-            found += [form for text in found for form in (text.lower(), text.upper(), text.capitalize(), text.title())]
-    return list(dict.fromkeys(found))
+            texts += [form for text in texts for form in (text.lower(), text.upper(), text.capitalize(), text.title())]
+    return list(dict.fromkeys(texts))
 
 
 class _Field(NamedTuple):
@@ -241,6 +241,6 @@ def _replaced(cells: pa.Array[Any], rows: NDArray[np.intp], spelled: Sequence[st
     """Cells of which some are given by the digits of their bytes."""
     mask = np.zeros(len(cells), dtype=np.bool_)
     mask[rows] = True
-    held = pa.array([None if each == _EMPTY else bytes.fromhex(each) for each in spelled], pa.binary())
-    found: pa.Array[Any] = pc.replace_with_mask(cells, pa.array(mask), held.view(pa.string()))
-    return found
+    decoded = pa.array([None if each == _EMPTY else bytes.fromhex(each) for each in spelled], pa.binary())
+    replaced: pa.Array[Any] = pc.replace_with_mask(cells, pa.array(mask), decoded.view(pa.string()))
+    return replaced

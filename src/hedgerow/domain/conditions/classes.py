@@ -57,15 +57,15 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
         array([[False, False],
                [False,  True]])
     """
-    leaves = [leaf for each in conditions for leaf in leaves_in(each)]
+    leaves = [leaf for condition in conditions for leaf in leaves_in(condition)]
     scope = domain.base(leaf.name for leaf in leaves)
     _check_scope(domain, scope, text)
     bases = {id(leaf): domain.base([leaf.name]) for leaf in leaves}
     tables = {id(leaf): _table(domain, leaf) for leaf in leaves}
     classes, first = [], {}
     for name in scope:
-        told = [_rows(tables[key], base.index(name)) for key, base in bases.items() if name in base]
-        classes.append(refined(told))
+        rows = [_rows(tables[key], base.index(name)) for key, base in bases.items() if name in base]
+        classes.append(refined(rows))
         _, first[name] = np.unique(classes[-1], return_index=True)
     shape = tuple(len(first[name]) for name in scope)
     check_cells(text, shape)
@@ -75,7 +75,7 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
         table = tables[id(leaf)][np.ix_(*(first[name] for name in base))]
         return table.reshape([len(first[name]) if name in base else 1 for name in scope])
 
-    masks = tuple(np.broadcast_to(true_where(each, of_leaf), shape) for each in conditions)
+    masks = tuple(np.broadcast_to(true_where(condition, of_leaf), shape) for condition in conditions)
     return Classes(scope, tuple(classes), masks)
 
 
@@ -109,7 +109,7 @@ def _alternatives(domain: Domain, scope: Clique, classes: Sequence[Places], mask
     rows = mask.reshape(len(mask), -1)
     _, first, inverse = np.unique(np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True)
     kinds = inverse.reshape(-1)
-    found = []
+    alternatives = []
     for kind in kinds[np.sort(first)].tolist():  # in the order of the classes
         rest = _alternatives(domain, scope[1:], classes[1:], mask[first[kind]])
         if not rest:
@@ -118,8 +118,8 @@ def _alternatives(domain: Domain, scope: Clique, classes: Sequence[Places], mask
         words = [] if inside.all() else [condition(domain[scope[0]], CodeSet.where(inside))]
         if rest != ["true"]:
             words.append(rest[0] if len(rest) == 1 else f"({_any_of(rest)})")
-        found.append(" and ".join(words))
-    return found
+        alternatives.append(" and ".join(words))
+    return alternatives
 
 
 def _check_scope(domain: Domain, scope: Clique, text: str) -> None:
@@ -145,5 +145,5 @@ def _rows(table: Bools, axis: int) -> Places:
     rows = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
     if rows.shape[1] == 1:
         return rows[:, 0].astype(np.int32)
-    _, found = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
-    return found.reshape(-1).astype(np.int32)
+    _, numbers = np.unique(np.packbits(rows, axis=1), axis=0, return_inverse=True)
+    return numbers.reshape(-1).astype(np.int32)

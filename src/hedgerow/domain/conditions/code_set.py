@@ -172,10 +172,10 @@ class CodeSet(Sequence[int]):
         if isinstance(value, Mapping):
             return cls(tuple(map(int, value["cuts"])))
         codes = [int(code) for code in value]
-        found = cls.of(codes)
-        if list(found) != codes:
+        code_set = cls.of(codes)
+        if list(code_set) != codes:
             raise ValueError(f"the codes {codes} are not sorted and each once")
-        return found
+        return code_set
 
 
 def _held(sets: Sequence[CodeSet], least: int, besides: Sequence[CodeSet] = ()) -> CodeSet:

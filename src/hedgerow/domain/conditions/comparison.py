@@ -66,11 +66,11 @@ def any_of(truths: Sequence[Truth]) -> Truth:
 
 def _folded(operation: Callable[[Truth, Truth], Truth], truths: Sequence[Truth]) -> Truth:
     """Combine all pair by pair, which keeps operands small."""
-    found = list(truths)
-    while len(found) > 1:
-        pairs = [operation(*found[i : i + 2]) for i in range(0, len(found) - 1, 2)]
-        found = pairs + found[2 * len(pairs) :]
-    return found[0]
+    folded = list(truths)
+    while len(folded) > 1:
+        pairs = [operation(*folded[i : i + 2]) for i in range(0, len(folded) - 1, 2)]
+        folded = pairs + folded[2 * len(pairs) :]
+    return folded[0]
 
 
 def is_missing(attribute: Attribute) -> Truth:
@@ -194,11 +194,11 @@ def _code_finder(attribute: Attribute) -> Callable[[str], int]:
 def _codes(attribute: Attribute) -> dict[str | float, int]:
     """Codes by label, and by number where the listed values are numbers."""
     values = attribute.values if isinstance(attribute, Categorical) else ()
-    found: dict[str | float, int] = {}
+    codes: dict[str | float, int] = {}
     for code, value in enumerate(values):
         if isinstance(value, int | float) and not isinstance(value, bool):
-            found[value] = code
-    return found | {label: code for code, label in enumerate(attribute.labels)}
+            codes[value] = code
+    return codes | {label: code for code, label in enumerate(attribute.labels)}
 
 
 def _as_number(value: str) -> int | float:

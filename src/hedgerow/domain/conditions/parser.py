@@ -60,10 +60,10 @@ class _Reader:
 
     def read(self) -> Condition:
         """Read the whole condition."""
-        found = self._condition(0)
+        condition = self._condition(0)
         if self._kind():
             self._refuse()
-        return found
+        return condition
 
     # Joins
 
@@ -86,9 +86,9 @@ class _Reader:
     def _bracket(self, depth: int) -> Condition:
         if depth > MAX_DEPTH:
             raise QueryError(f"the condition is nested more than {MAX_DEPTH} deep", remedy="leave brackets out")
-        found = self._condition(depth)
+        condition = self._condition(depth)
         self._expect("R_PAREN")
-        return found
+        return condition
 
     def _constant(self) -> Condition | None:
         """``true`` or ``false``, unless it is compared with something."""
@@ -211,9 +211,9 @@ class _Reader:
         return self._tokens[self._place - 1]
 
     def _take(self, kind: Kind) -> bool:
-        found = self._kind() == kind
-        self._place += found
-        return found
+        taken = self._kind() == kind
+        self._place += taken
+        return taken
 
     def _expect(self, kind: Kind) -> None:
         if not self._take(kind):

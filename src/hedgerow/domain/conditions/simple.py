@@ -83,5 +83,5 @@ def _joined(word: Literal["and", "or"], parts: Iterable[Leaf | Flat]) -> Leaf | 
             else:
                 joins.append(opened)
     together = all_of if word == "and" else any_of
-    found: tuple[Leaf | Flat, ...] = (*(Leaf(name, together(truths), "") for name, truths in leaves.items()), *joins)
-    return found[0] if len(found) == 1 else Flat(word, found)
+    members: tuple[Leaf | Flat, ...] = (*(Leaf(name, together(truths), "") for name, truths in leaves.items()), *joins)
+    return members[0] if len(members) == 1 else Flat(word, members)

@@ -82,15 +82,15 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
     from sqlglot.tokens import Tokenizer
 
     try:
-        found = Tokenizer().tokenize(text)
+        tokens = Tokenizer().tokenize(text)
     except (TokenError, ValueError):
         raise QueryError(
             f"{shown(text)} is not understood: a quote is not closed",
             remedy="put texts in single quotes, and write a single quote inside twice, as in 'it''s'",
         ) from None
-    if any(token.comments for token in found) or (text.strip() and not found):
+    if any(token.comments for token in tokens) or (text.strip() and not tokens):
         raise QueryError("comments are not supported", remedy="leave out what follows -- or stands between /* and */")
-    return list(_with_names([_token(token) for token in found], text, frozenset(names)))
+    return list(_with_names([_token(token) for token in tokens], text, frozenset(names)))
 
 
 def unsupported(token: Token) -> str:

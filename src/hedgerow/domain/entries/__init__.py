@@ -1,4 +1,4 @@
-"""Entries of domain files, read and written: `attributes`, `levels`, `functions`, `constraints`.
+"""Entries of domain files, read and written: `attributes`, `level_entries`, `functions`, `constraints`.
 
 `tables` reads public tables beside a file, `yaml_text` YAML and JSON. It may import the modules of `domain` that make
 attributes, levels and rules, and what is below.

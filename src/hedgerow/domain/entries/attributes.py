@@ -104,8 +104,8 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
             )
     form = _form(options)
     if form not in _FORMS:
-        found = ", ".join(sorted(form)) or "none of them"
-        raise DomainError(f"attribute {name!r} is not fully described (found: {found})", remedy=_REMEDY)
+        written = ", ".join(sorted(form)) or "none of them"
+        raise DomainError(f"attribute {name!r} is not fully described (found: {written})", remedy=_REMEDY)
     for option in ("whole", "learnt"):
         if not isinstance(options.get(option, False), bool):
             raise attribute_error(name, f"{option!r} is neither true nor false", f"write '{option}: true'")
@@ -153,7 +153,7 @@ def learnt_values(name: str, values: object) -> int | None:
         )
     lengths = values.get("prefix", [])
     lengths = lengths if isinstance(lengths, list | tuple) else [lengths]
-    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in lengths):
+    if any(isinstance(length, bool) or not isinstance(length, int) or length < 1 for length in lengths):
         raise attribute_error(
             name, f"'prefix' is {values['prefix']!r}", "give lengths, longest first: 'prefix: [3, 1]'"
         )

@@ -66,9 +66,9 @@ def derived_of(domain: Domain, name: str, entry: object, folder: Path | None) ->
     if not isinstance(cases, Mapping) or not all(isinstance(case, str) for case in cases.values()) or not cases:
         raise DomainError(f"{what}: 'cases' does not map values to conditions", remedy="write 'child: \"age < 15\"'")
     attribute = _attribute(name, options, [str(label) for label in cases])
-    scope, found = by_cases(domain, what, list(cases.values()), [str(label) for label in cases])
+    scope, places = by_cases(domain, what, list(cases.values()), [str(label) for label in cases])
     known = codes_by_text(attribute)
-    codes = np.array([_code(known, str(label), what, name) for label in cases])[found]
+    codes = np.array([_code(known, str(label), what, name) for label in cases])[places]
     wanted = domain.base(sources) if sources else scope
     if not set(scope) <= set(wanted):
         raise DomainError(f"{what}: its cases are about more than {', '.join(sources)}", remedy="delete 'from'")

@@ -31,17 +31,17 @@ def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span]
         >>> written_of(Domain([IntegerRange("age", 0, 99)]), {"age": {"min": 0, "max": 99, "type": "int8"}})
         {'age': Written(type='int8', null=None, digits=None)}
     """
-    found = {}
+    columns = {}
     for name, entry in entries.items():
         given = {option: entry[option] for option in WRITTEN if option in entry} if isinstance(entry, Mapping) else {}
         if given:
-            found[str(name)] = _written(str(name), given)
-            check_written(domain[str(name)], found[str(name)])
+            columns[str(name)] = _written(str(name), given)
+            check_written(domain[str(name)], columns[str(name)])
     for span in spans:
-        if span.start in found:
-            _check_span(span, found[span.start])
-            check_written(measure_of(span, domain[span.start], domain[span.length]).end, found[span.start])
-    return found
+        if span.start in columns:
+            _check_span(span, columns[span.start])
+            check_written(measure_of(span, domain[span.start], domain[span.length]).end, columns[span.start])
+    return columns
 
 
 def _check_span(span: Span, written: Written) -> None:

@@ -45,13 +45,13 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
     """
     given = {option: options[option] for option in OPTIONS if option in options}
     try:
-        found, known = _scale(given, bounds)
+        scale, known = _scale(given, bounds)
     except DomainError as error:
         raise attribute_error(name, error.message, error.remedy) from error
     for option in given:
         if option not in known:
             raise attribute_error(name, f"{option!r} has no meaning here", _MEANING[option])
-    return found
+    return scale
 
 
 _MEANING = {
@@ -153,11 +153,11 @@ def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
         return {"step": _plain(scale.step)} | rounds
     if isinstance(scale, Moments | TimesOfDay | Durations):
         unit = next(unit for unit in reversed(SECONDS) if scale.seconds % SECONDS[unit] == 0)
-        found: dict[str, Any] = {"step": f"{scale.seconds // SECONDS[unit]}{unit}"}
-        found |= {"format": scale.form} if scale.form is not None else {}
-        found |= {"zone": scale.zone} if isinstance(scale, Moments) and scale.zone is not None else {}
-        found |= {"unit": scale.unit} if isinstance(scale, Durations) and scale.unit is not None else {}
-        return found | ({"round": True} if scale.down else {})
+        entry: dict[str, Any] = {"step": f"{scale.seconds // SECONDS[unit]}{unit}"}
+        entry |= {"format": scale.form} if scale.form is not None else {}
+        entry |= {"zone": scale.zone} if isinstance(scale, Moments) and scale.zone is not None else {}
+        entry |= {"unit": scale.unit} if isinstance(scale, Durations) and scale.unit is not None else {}
+        return entry | ({"round": True} if scale.down else {})
     return {"format": scale.form} if isinstance(scale, Calendar) and scale.form is not None else {}
 
 

@@ -33,7 +33,7 @@ def spans_of(domain: Domain, entries: Mapping[str, Any]) -> tuple[Span, ...]:
         >>> domain_from_mapping({"day": days, "stay": stay}).spans
         (Span(length='stay', start='day', end='left', column=False),)
     """
-    found = []
+    spans = []
     for name, entry in entries.items():
         given = {option: entry[option] for option in SPAN if option in entry} if isinstance(entry, Mapping) else {}
         if not given:
@@ -46,8 +46,8 @@ def spans_of(domain: Domain, entries: Mapping[str, Any]) -> tuple[Span, ...]:
         if span.start not in domain.names or span.start == span.length:
             raise attribute_error(span.length, f"it begins at {span.start!r}, which is no attribute", _REMEDY)
         measure_of(span, domain[span.start], domain[span.length])
-        found.append(span)
-    return tuple(found)
+        spans.append(span)
+    return tuple(spans)
 
 
 def span_entry(span: Span) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def spelling_of(name: str, options: Mapping[str, Any]) -> Spelling:
         raise attribute_error(name, "'trim' is neither true nor false", "write 'trim: true'")
     if case not in (None, "fold"):
         raise attribute_error(name, f"'case' is {case!r}", "write 'case: fold', or delete it")
-    if not isinstance(synonyms, Mapping) or not all(isinstance(each, str | int | float) for each in synonyms.values()):
+    if not isinstance(synonyms, Mapping) or not all(isinstance(s, str | int | float) for s in synonyms.values()):
         raise attribute_error(name, "'synonyms' does not map texts to values", "write 'synonyms: {m: male, f: female}'")
     labels = {str(text): value_text(label) for text, label in synonyms.items()}
     try:

@@ -96,12 +96,12 @@ def _loaded(text: str, *, json_alone: bool) -> Any:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in mapping:
             raise DomainError(f"{key!r} is given twice", remedy="declare each column and each option once")
-        found[key] = value
-    return found
+        mapping[key] = value
+    return mapping
 
 
 class _Dumper(yaml.SafeDumper):

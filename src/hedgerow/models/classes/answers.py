@@ -55,20 +55,20 @@ class ClassAnswers:
         for clique in cliques:
             cells = math.prod(self.coarsening.fine.shape_of(clique))
             Room().check(clique, cells, 3 * 8 * cells)
-        told = [self.coarsening.told_by(clique) for clique in cliques]
-        tables = self.inner.marginals(told)
-        return [self._spread(*each) for each in zip(cliques, told, tables, strict=True)]
+        wanted = [self.coarsening.told_by(clique) for clique in cliques]
+        tables = self.inner.marginals(wanted)
+        return [self._spread(*each) for each in zip(cliques, wanted, tables, strict=True)]
 
     def boxes(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the records that meet conditions on attributes and levels, shape ``(len(queries),)``, in counts."""
         groups: dict[Clique, list[tuple[int, Conjunction]]] = {}
-        found = np.empty(len(queries))
+        answers = np.empty(len(queries))
         for index, query in enumerate(queries):
             asked = self._on_told(query)
             groups.setdefault(asked.scope, []).append((index, asked))
         for scope, numbered in groups.items():
-            found[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
-        return found
+            answers[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
+        return answers
 
     def _on_told(self, query: Conjunction) -> Conjunction:
         """The same condition on attributes, and on levels that are told."""
@@ -84,19 +84,19 @@ class ClassAnswers:
 
     def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
         """Answers to conditions on the same attributes and levels that are told."""
-        told = self.coarsening.told_by(scope)
+        clique = self.coarsening.told_by(scope)
         sets = {name: [query.codes[axis] for query in queries] for axis, name in enumerate(scope)}
         shares = [
-            np.array([len(each) for each in sets[name]]) / self.coarsening.fine[name].size
+            np.array([len(code_set) for code_set in sets[name]]) / self.coarsening.fine[name].size
             for name in scope
-            if name not in told
+            if name not in clique
         ]
         free = np.prod(shares, axis=0, initial=1.0)
-        classes, asked = [self._classes_of(name) for name in told], [sets[name] for name in told]
-        if math.prod(len(each.low) for each in classes) > _GRID_CELLS:
-            return np.asarray(free * self._one_by_one(told, queries))
-        (table,) = self.inner.marginals([told])
-        if len(told) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
+        classes, asked = [self._classes_of(name) for name in clique], [sets[name] for name in clique]
+        if math.prod(len(value_class.low) for value_class in classes) > _GRID_CELLS:
+            return np.asarray(free * self._one_by_one(clique, queries))
+        (table,) = self.inner.marginals([clique])
+        if len(clique) <= _CORNERED and all(len(codes.cuts) == 2 for each in asked for codes in each):
             return np.asarray(free * box_sums(table, classes, asked))
         return np.asarray(free * _weighted(table, [one.shares(each) for one, each in zip(classes, asked, strict=True)]))
 
@@ -106,9 +106,9 @@ class ClassAnswers:
         possible = [index for index, part in enumerate(parts) if all(part.codes)]  # type: ignore[attr-defined]
         asked = [part for part in (parts[index] for index in possible) if isinstance(part, Conjunction)]
         finer = self.coarsening.split(asked)
-        found = np.zeros(len(queries))
-        found[possible] = self.over(finer).conjunctions(finer.conjunctions(asked))
-        return found
+        answers = np.zeros(len(queries))
+        answers[possible] = self.over(finer).conjunctions(finer.conjunctions(asked))
+        return answers
 
     def _spread(self, clique: Clique, told: Clique, table: Floats) -> Floats:
         """A table over classes as one over all values."""
@@ -116,8 +116,8 @@ class ClassAnswers:
         if base != clique:
             return self._over_derived(base, clique, told, table)
         sizes = [self.coarsening.classes[name].sizes for name in told]
-        for axis, each in enumerate(sizes):
-            table = table / each.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
+        for axis, size in enumerate(sizes):
+            table = table / size.reshape([-1 if other == axis else 1 for other in range(len(sizes))])
         free = math.prod(self.coarsening.fine.shape_of([name for name in clique if name not in told]))
         fine = self.coarsening.fine_table(told, table / free)
         shape = [self.coarsening.fine[name].size if name in told else 1 for name in clique]
@@ -159,11 +159,11 @@ def _weighted(table: Floats, weights: Sequence[Floats]) -> Floats:
     if not weights:
         return np.asarray(table.reshape(1), dtype=np.float64)
     rows = max(1, _CHUNK_CELLS // max(1, table.size // table.shape[0]))
-    found = np.empty(len(weights[0]))
-    for first in range(0, len(found), rows):
+    total = np.empty(len(weights[0]))
+    for first in range(0, len(total), rows):
         chunk = slice(first, first + rows)
         sums = np.tensordot(weights[0][chunk], table, axes=1)
-        for each in weights[1:]:
-            sums = np.einsum("qi,qi...->q...", each[chunk], sums)
-        found[chunk] = sums
-    return found
+        for weight in weights[1:]:
+            sums = np.einsum("qi,qi...->q...", weight[chunk], sums)
+        total[chunk] = sums
+    return total

@@ -162,17 +162,17 @@ class ValueClasses(Factored):
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        told, tables = [], []
+        measured, tables = [], []
         for query in queries:
             plain = canonical(query)
             if isinstance(plain, Conjunction) and _is_box(plain):
-                told += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
+                measured += [plain] if _says(plain) and (plain.scope, plain.codes) not in self._known else []
             else:
                 tables.append((plain.scope, plain.values()))
-        if told or tables:
-            scopes = [*(query.scope for query in told), *(scope for scope, _ in tables)]
-            self._refine(self._coarsening.split(told, tables), scopes)
-            self._known.update((query.scope, query.codes) for query in told)
+        if measured or tables:
+            scopes = [*(query.scope for query in measured), *(scope for scope, _ in tables)]
+            self._refine(self._coarsening.split(measured, tables), scopes)
+            self._known.update((query.scope, query.codes) for query in measured)
 
     # Updates
 
@@ -217,7 +217,7 @@ class ValueClasses(Factored):
         Raises:
             ModelTooLargeError: The classes would not fit into memory; nothing was changed.
         """
-        said = [(each, target) for each in measurements if (target := _plain(each.target)) is not None]
+        said = [(m, target) for m in measurements if (target := _plain(m.target)) is not None]
         whole = [target.scope for _, target in said if isinstance(target, Marginal | Parity)]
         for scope in whole:
             cells = math.prod(self._domain.shape_of(scope))
@@ -259,11 +259,11 @@ class ValueClasses(Factored):
         Conditions on the same attributes are summed together, over the table of the classes of these.
         """
         boxes = [index for index, query in enumerate(queries) if _is_box(query)]
-        found = np.empty(len(queries))
-        found[boxes] = self._answers().boxes([queries[index] for index in boxes])
+        answers = np.empty(len(queries))
+        answers[boxes] = self._answers().boxes([queries[index] for index in boxes])
         for index in set(range(len(queries))).difference(boxes):
-            found[index] = queries[index].of_table(self.marginals([queries[index].scope])[0])[0]
-        return found
+            answers[index] = queries[index].of_table(self.marginals([queries[index].scope])[0])[0]
+        return answers
 
     def _answers(self) -> ClassAnswers:
         return ClassAnswers(self._coarsening, self._inner, lambda finer: self._over(finer, ()))
@@ -337,8 +337,8 @@ class ValueClasses(Factored):
     def _over_classes(self, queries: Sequence[Conjunction]) -> dict[Key, Conjunction]:
         """Conjunctions in canonical form, which the classes tell apart, over classes."""
         new = [query for query in queries if (query.scope, query.codes) not in self._translated]
-        found = self._coarsening.conjunctions(new)
-        for query, each in zip(new, found, strict=True):
+        conjunctions = self._coarsening.conjunctions(new)
+        for query, each in zip(new, conjunctions, strict=True):
             self._translated[query.scope, query.codes] = each
             self._origin[each.scope, each.codes] = query
         return self._translated

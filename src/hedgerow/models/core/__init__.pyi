@@ -1,7 +1,7 @@
 from .completion import Completion as Completion, drawn as drawn
 from .conditional import Conditional as Conditional, runs_of as runs_of, strides_of as strides_of
 from .conditions import restricted as restricted, unmet as unmet
-from .given import Columns as Columns
+from .fixed_columns import Columns as Columns
 from .memory import (
     Room as Room,
     check_cells as check_cells,

@@ -25,7 +25,7 @@ from hedgerow.domain import Clique, Domain, codes_at, places_in
 from hedgerow.errors import ImpossibleRowError
 from hedgerow.models.core import sampling_kernels as compiled
 from hedgerow.models.core.conditional import Conditional, runs_of
-from hedgerow.models.core.given import Columns
+from hedgerow.models.core.fixed_columns import Columns
 from hedgerow.models.core.records import SamplingMethod
 
 _EXPANDED = 1 << 22
@@ -88,12 +88,12 @@ class Completion:
 
     def _contradictions(self, columns: Columns, rows: int) -> Bools:
         """Rows that give a variable another code than the one that follows from others."""
-        found = np.zeros(rows, dtype=np.bool_)
+        contradicted = np.zeros(rows, dtype=np.bool_)
         for name in self._names:
-            others = {each: columns[each] for each in self._names if each != name}
+            others = {other: columns[other] for other in self._names if other != name}
             if self._domain.determines(others, name):
-                found |= codes_at(self._domain, name, others) != columns[name]
-        return found
+                contradicted |= codes_at(self._domain, name, others) != columns[name]
+        return contradicted
 
 
 class _Link:
@@ -176,13 +176,15 @@ class _Link:
 
     def _weigh(self, patterns: Ints, codes: Ints) -> Floats:
         """Logarithms of the probabilities of what is said, given codes of the separator."""
-        found = np.full(len(patterns), -np.inf)
+        log_weights = np.full(len(patterns), -np.inf)
         for first, stop in self._pieces(patterns, codes):
             _, logs, begins = self._expanded(patterns[first:stop], codes[first:stop])
             owners = np.repeat(np.arange(stop - first), np.diff(begins))
-            found[first:stop] = _log_sums(logs, owners, stop - first)
+            log_weights[first:stop] = _log_sums(logs, owners, stop - first)
         totals = self._total[codes]
-        return np.asarray(np.subtract(found, totals, out=np.full(len(found), -np.inf), where=totals > -np.inf))
+        return np.asarray(
+            np.subtract(log_weights, totals, out=np.full(len(log_weights), -np.inf), where=totals > -np.inf)
+        )
 
     def _pieces(self, patterns: Ints, codes: Ints) -> Iterator[tuple[int, int]]:
         """Runs of pairs with a bounded number of cells."""
@@ -250,19 +252,19 @@ def drawn(weights: Floats, begins: Ints, groups: Ints, state: Words, method: Sam
         >>> drawn(weights, begins, groups, np.zeros(1, np.uint64), SamplingMethod.SYSTEMATIC).tolist()[1]
         0
     """
-    found = np.empty(len(groups), dtype=np.int64)
+    places = np.empty(len(groups), dtype=np.int64)
     if method is SamplingMethod.INDEPENDENT:
         ends = weights.copy()
         compiled.add_up(ends, begins)
-        compiled.draw_runs(ends, np.arange(len(weights)), begins, groups, state, found)
-        return found
+        compiled.draw_runs(ends, np.arange(len(weights)), begins, groups, state, places)
+        return places
     sizes = np.bincount(groups, minlength=len(begins) - 1)
-    starts, cells, counts = np.empty(len(begins), dtype=np.int64), np.empty_like(found), np.empty_like(found)
+    starts, cells, counts = np.empty(len(begins), dtype=np.int64), np.empty_like(places), np.empty_like(places)
     order = np.arange(len(weights))
     entries = compiled.round_runs(weights, order, begins, sizes, 0.0, state, (starts, cells, counts))
     slots = np.repeat(cells[:entries], counts[:entries])
-    compiled.deal(groups, sizes.copy(), np.cumsum(sizes) - sizes, slots, state, found)
-    return found
+    compiled.deal(groups, sizes.copy(), np.cumsum(sizes) - sizes, slots, state, places)
+    return places
 
 
 def _weights(logs: Floats, begins: Ints) -> Floats:
@@ -297,7 +299,7 @@ def _count(domain: Domain, names: Clique) -> int:
 
 def _flat(domain: Domain, names: Clique, columns: Mapping[str, Ints], rows: int) -> Ints:
     """The cell of each row in the table of variables that its codes determine."""
-    found = np.zeros(rows, dtype=np.int64)
+    places = np.zeros(rows, dtype=np.int64)
     for name in names:
-        found = found * domain[name].size + codes_at(domain, name, columns)
-    return found
+        places = places * domain[name].size + codes_at(domain, name, columns)
+    return places

@@ -58,10 +58,10 @@ class Conditional:
     def places(self, names: Clique, inside: Clique) -> Ints:
         """Position in a table of each combination of codes of some variables; all others have code 0."""
         strides = dict(zip(inside, strides_of(self.domain, inside).tolist(), strict=True))
-        found = np.zeros(1, dtype=np.int64)
+        numbers = np.zeros(1, dtype=np.int64)
         for name in names:
-            found = np.add.outer(found, strides.get(name, 0) * np.arange(self.domain[name].size)).reshape(-1)
-        return found
+            numbers = np.add.outer(numbers, strides.get(name, 0) * np.arange(self.domain[name].size)).reshape(-1)
+        return numbers
 
     @property
     def kind(self) -> np.dtype[Any]:

@@ -67,10 +67,10 @@ def restricted(domain: Domain, condition: LinearQuery) -> Domain:
             rules.append(Constraint(condition.text, base, [allowed.astype(np.int64)], [False, True]))
         elif len(base) > 1:
             rules.append(Constraint(condition.text, base, [np.arange(size) for size in allowed.shape], allowed))
-    found = replace(domain, constraints=(*domain.constraints, *rules))
-    if feasible_records(found) == 0:
+    narrowed = replace(domain, constraints=(*domain.constraints, *rules))
+    if feasible_records(narrowed) == 0:
         raise unmet(condition)
-    return found
+    return narrowed
 
 
 def _pieces(condition: LinearQuery) -> Iterator[tuple[Clique, Floats]]:

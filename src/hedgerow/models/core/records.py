@@ -106,19 +106,19 @@ def batches(blocks: Iterable[Codes], rows: int) -> Iterator[Codes]:
         >>> [batch.ravel().tolist() for batch in batches([np.array([[1]]), np.array([[2], [3], [4], [5]])], 2)]
         [[1, 2], [3, 4], [5]]
     """
-    held: list[Codes] = []
+    waiting: list[Codes] = []
     count = 0
     for block in blocks:
         start = 0
         while start < len(block):
             piece = block[start : start + rows - count]
-            held.append(piece)
+            waiting.append(piece)
             start, count = start + len(piece), count + len(piece)
             if count == rows:
-                yield _joined(held)
-                held, count = [], 0
-    if held:
-        yield _joined(held)
+                yield _joined(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield _joined(waiting)
 
 
 def _joined(pieces: list[Codes]) -> Codes:
@@ -190,9 +190,9 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
 
 def _spaced(n: int, first: int, step: int, size: int, offset: float) -> Floats:
     """Every so many of n positions, all moved around a circle: so no record is nearer to the start than others."""
-    found = (first + step * np.arange(size) + offset) / n
-    passed = int(np.searchsorted(found, 1.0))
-    moved = np.concatenate([found[passed:] - 1.0, found[:passed]])
+    points = (first + step * np.arange(size) + offset) / n
+    passed = int(np.searchsorted(points, 1.0))
+    moved = np.concatenate([points[passed:] - 1.0, points[:passed]])
     return np.asarray(np.minimum(moved, np.nextafter(1.0, 0.0)), dtype=np.float64)
 
 

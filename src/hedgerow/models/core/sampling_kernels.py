@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints, Words
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Places = NDArray[np.signedinteger]
 Columns = NDArray[np.unsignedinteger]
@@ -65,16 +65,16 @@ def round_rows(
     """
     starts, cells, counts = entries
     word = state[0]
-    found = 0
+    count = 0
     for g in range(sizes.size):
-        starts[g] = found
+        starts[g] = count
         if sizes[g] > 0:
             word += _STEP
             row = table[group_place[g] :]
-            found = _round(row, rest_place, sizes[g], _unit(word), least, cells, counts, starts[g])
-    starts[sizes.size] = found
+            count = _round(row, rest_place, sizes[g], _unit(word), least, cells, counts, starts[g])
+    starts[sizes.size] = count
     state[0] = word
-    return found
+    return count
 
 
 @kernel()
@@ -97,22 +97,22 @@ def round_runs(
     """
     starts, cells, counts = entries
     word = state[0]
-    found = 0
+    count = 0
     for g in range(sizes.size):
-        starts[g] = found
+        starts[g] = count
         if sizes[g] > 0:
             word += _STEP
             places = order[begins[g] : begins[g + 1]]
             stop = _round(table, places, sizes[g], _unit(word), least, cells, counts, starts[g])
-            for e in range(found, stop):
+            for e in range(count, stop):
                 cells[e] = places[cells[e]]
-            found = stop
-    starts[sizes.size] = found
+            count = stop
+    starts[sizes.size] = count
     state[0] = word
-    return found
+    return count
 
 
-@part()
+@device_function()
 def _round(
     row: Floats, places: Ints, wanted: np.int64, offset: float, least: float, cells: Places, counts: Ints, found: int
 ) -> int:
@@ -250,7 +250,7 @@ def add_up(values: Floats, begins: Ints) -> None:
             values[k] += values[k - 1]
 
 
-@part()
+@device_function()
 def _drawn(row: Floats, position: float) -> int:
     """The first cell whose end is beyond a part of the whole."""
     wanted = position * row[row.size - 1]

@@ -72,8 +72,8 @@ class Run:
     @property
     def conjunctions(self) -> list[Conjunction]:
         """The targets, if all are conjunctions; else none."""
-        found = [target for target in self.targets if isinstance(target, Conjunction)]
-        return found if len(found) == len(self.targets) else []
+        listed = [target for target in self.targets if isinstance(target, Conjunction)]
+        return listed if len(listed) == len(self.targets) else []
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +121,8 @@ def can_be(target: Measurable) -> Bools | None:
     domain, scope = target.domain, target.scope
     if not domain.constraints and all(place < len(domain) for place in domain.axes(scope)):
         return None
-    found = possible_cells(domain, scope)
-    return None if found is None or found.all() else found.reshape(-1)
+    possible = possible_cells(domain, scope)
+    return None if possible is None or possible.all() else possible.reshape(-1)
 
 
 def is_known(target: LinearQuery, cells: Bools) -> bool:

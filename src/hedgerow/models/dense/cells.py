@@ -17,7 +17,7 @@ from hedgerow.domain import Clique, summed
 from hedgerow.models.core import KINDS, Codes, Kind, SamplingMethod, block_rows, code_type, positions, shuffle
 from hedgerow.models.dense.layout import Frame, RowLayout
 from hedgerow.queries import Conjunction, shared_marginals
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 LOG_RANGE = 250.0
 """Largest sum of ranges of log-factors between two rebuilds."""
@@ -175,17 +175,17 @@ class Weights:
         layout, sums = self.layout, np.add.reduceat(self.flat, np.arange(0, self.flat.size, _SUMMED))
         starts = np.concatenate([np.zeros(1), np.cumsum(sums)])
         for block in positions(n, block_rows(layout.domain, self.flat.size), method, draw):
-            found = np.empty(block.size, dtype=np.int64)
-            kernels().cells_at(self.flat, starts, _SUMMED, block * starts[-1], found)
-            shuffle(found, draw)
+            cells = np.empty(block.size, dtype=np.int64)
+            kernels().cells_at(self.flat, starts, _SUMMED, block * starts[-1], cells)
+            shuffle(cells, draw)
             columns: Codes = np.empty((len(layout.shape), block.size), dtype=code_type(layout.domain))
-            sampling_kernels.unravel(found, np.array(layout.order), np.array(layout.shape), columns)
+            sampling_kernels.unravel(cells, np.array(layout.order), np.array(layout.shape), columns)
             yield columns.T
 
     def _in_parts(self, part: Callable[[int, int], T]) -> list[T]:
         """Run over all blocks, by as many threads as there are processors if there are many cells."""
         blocks = self.weights.shape[0]
-        return in_parts(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
+        return in_slices(part, blocks, min(_threads(), blocks) if self.weights.size >= PARALLEL_CELLS else 1)
 
     # Slices
 
@@ -261,14 +261,14 @@ class Weights:
 
     def added(self, tables: Mapping[Clique, Floats], steps: Sequence[tuple[Conjunction, float]]) -> Floats:
         """The log-factors of tables and steps, added up at every cell, in the shape of the weights."""
-        found, layout = np.zeros(self.layout.rows_shape), self.layout
+        sums, layout = np.zeros(self.layout.rows_shape), self.layout
         for clique, table in tables.items():
             frame = layout.frame(clique)
             rows = layout.spread(frame, table)
-            for b, block in enumerate(found):
+            for b, block in enumerate(sums):
                 kernels().add_rows(block, rows, frame.block[b], frame.row)
-        self._add_steps(found.reshape(-1), steps)
-        return found
+        self._add_steps(sums.reshape(-1), steps)
+        return sums
 
     def _add_steps(self, cells: Floats, steps: Sequence[tuple[Conjunction, float]]) -> None:
         for first in range(0, len(steps), _BATCH):

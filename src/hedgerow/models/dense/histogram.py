@@ -245,11 +245,11 @@ class Histogram(Factored):
     def sweep(self, queries: Sequence[Conjunction], targets: Floats, rates: Floats, sweeps: int, kind: Kind) -> Floats:
         """Take rounds of steps over many conjunctions; the arguments are those of ``SweepsConjunctions.sweep``."""
         self._flush()
-        held = np.array([self._may_hold(query) for query in queries], dtype=np.bool_)
-        if not held.all():
+        possible = np.array([self._may_hold(query) for query in queries], dtype=np.bool_)
+        if not possible.all():
             taken = np.zeros(len(queries))
-            asked = [query for query, may_hold in zip(queries, held, strict=True) if may_hold]
-            taken[held] = self.sweep(asked, targets[held], rates[held], sweeps, kind) if asked else 0.0
+            asked = [query for query, may_hold in zip(queries, possible, strict=True) if may_hold]
+            taken[possible] = self.sweep(asked, targets[possible], rates[possible], sweeps, kind) if asked else 0.0
             return taken
         taken, targets = np.zeros(len(queries)), targets.copy()
         at, last = 0, sweeps * len(queries)
@@ -269,8 +269,8 @@ class Histogram(Factored):
             return [self._every_cell()]
         if len(cliques) == 1:
             (clique,) = cliques
-            found = self._flush(clique)
-            tables = [self._cells.marginal(clique) if found is None else found]
+            flushed = self._flush(clique)
+            tables = [self._cells.marginal(clique) if flushed is None else flushed]
         else:
             self._flush()
             tables = self._cells.marginals(cliques)
@@ -339,11 +339,11 @@ class Histogram(Factored):
         if not layout.zeros:
             return True
         key = (query.scope, query.codes)
-        found = self._held.get(key)
-        if found is None:
-            (held,) = self._cells.slice_sums([query])
-            found = self._held[key] = held > 0.0 or layout.may_hold(layout.slice_of(query))
-        return found
+        may = self._held.get(key)
+        if may is None:
+            (mass,) = self._cells.slice_sums([query])
+            may = self._held[key] = mass > 0.0 or layout.may_hold(layout.slice_of(query))
+        return may
 
     def _flush(self, wanted: Clique = ()) -> Floats | None:
         """Make the pending pass; returns the unscaled table of ``wanted`` if the pass yielded it."""

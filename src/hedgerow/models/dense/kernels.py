@@ -12,7 +12,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.models.core import EXPLICIT, JOINT
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
 """The slices of ``places.py``, one after the other.
@@ -33,7 +33,7 @@ def _scale_sum_wide(row: Floats, factors: Floats, sums: Floats) -> None:
         sums[j] += value
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def _scale_sum_narrow(row: Floats, factors: Floats) -> float:
     total = 0.0
     for j in range(row.size):
@@ -51,7 +51,7 @@ def _scale_by_one_sum_wide(row: Floats, factor: float, sums: Floats) -> None:
         sums[j] += value
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def _scale_by_one_sum_narrow(row: Floats, factor: float) -> float:
     total = 0.0
     for j in range(row.size):
@@ -61,13 +61,13 @@ def _scale_by_one_sum_narrow(row: Floats, factor: float) -> float:
     return total
 
 
-@part()
+@device_function()
 def _sum_wide(row: Floats, sums: Floats) -> None:
     for j in range(row.size):
         sums[j] += row[j]
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def _sum_narrow(row: Floats) -> float:
     total = 0.0
     for j in range(row.size):
@@ -154,12 +154,12 @@ def rule_out(block: Floats, allowed: Bools, is_open: Bools, rows: Ints, value: f
         if allowed.shape[1] == 1:
             row[:] = value
             continue
-        held = allowed[rows[r]]
+        row_cells = allowed[rows[r]]
         for j in range(row.size):
-            row[j] = row[j] if held[j] else value
+            row[j] = row[j] if row_cells[j] else value
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def _slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints) -> float:
     """Sum over a slice."""
     total = 0.0
@@ -181,7 +181,7 @@ def _slice_sum(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints
     return total
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def _slice_scale(cells: Floats, outer: Ints, stride: int, count: int, gather: Ints, factor: float) -> float:
     """Multiply a slice and return the sum that it had before."""
     total = 0.0
@@ -224,8 +224,8 @@ def slice_scale(cells: Floats, places: Packed, q: int, factor: float) -> float:
     """Multiply a slice and return the sum that it had before."""
     outer, outer_start, stride, count, gather, gather_start = places
     part = outer[outer_start[q] : outer_start[q + 1]]
-    found: float = _slice_scale(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]], factor)
-    return found
+    scale: float = _slice_scale(cells, part, stride[q], count[q], gather[gather_start[q] : gather_start[q + 1]], factor)
+    return scale
 
 
 @kernel()

@@ -129,10 +129,10 @@ class RowLayout:
 
     def frame(self, clique: Clique) -> Frame:
         """Positions of the cells of a clique's table in the rows; kept for the next time."""
-        found = self._frames.get(clique)
-        if found is None:
-            found = self._frames[clique] = self._make_frame(clique)
-        return found
+        kept = self._frames.get(clique)
+        if kept is None:
+            kept = self._frames[clique] = self._make_frame(clique)
+        return kept
 
     def _make_frame(self, clique: Clique) -> Frame:
         carriers = self._carriers(clique)
@@ -170,11 +170,11 @@ class RowLayout:
         """Variables that the table of a clique is made from: levels of axes outside of rows, else attributes."""
         if self.base(clique) == clique:
             return clique
-        found: set[str] = set()
+        carriers: set[str] = set()
         for name in clique:
             base = self.domain.base((name,))
-            found.update((name,) if len(base) == 1 and self._axis(name) < self._first_inner else base)
-        return self.domain.reduced(found)
+            carriers.update((name,) if len(base) == 1 and self._axis(name) < self._first_inner else base)
+        return self.domain.reduced(carriers)
 
     def _places(self, names: Sequence[str], first: int, stop: int) -> Ints:
         """The part that some axes have in the cell of a table of attributes and levels, for each cell of these axes."""
@@ -192,7 +192,7 @@ class RowLayout:
     @cached_property
     def zeros(self) -> tuple[Ruled, ...]:
         """The cells that each constraint allows."""
-        return tuple(self._ruled(*each) for each in self.domain.zeros)
+        return tuple(self._ruled(*zero) for zero in self.domain.zeros)
 
     def _ruled(self, clique: Clique, allowed: Bools) -> Ruled:
         to_layout = sorted(range(len(clique)), key=lambda i: self._axis(clique[i]))
@@ -220,17 +220,17 @@ class RowLayout:
     def _allowed(self, cells: Ints) -> Bools:
         """Whether all constraints allow each cell, by its place in memory."""
         blocks, rows, inside = np.unravel_index(cells, self.rows_shape)
-        found = np.ones(cells.size, dtype=np.bool_)
+        allowed = np.ones(cells.size, dtype=np.bool_)
         for rule in self.zeros:
             narrow = rule.allowed.shape[1] == 1
-            found &= rule.allowed[rule.block[blocks] + rule.row[rows], 0 if narrow else inside]
-        return found
+            allowed &= rule.allowed[rule.block[blocks] + rule.row[rows], 0 if narrow else inside]
+        return allowed
 
     def spread(self, frame: Frame, table: Floats) -> Floats:
         """A table of a clique as rows, shape ``(frame.rows, width)``, or ``(frame.rows, 1)`` if narrow."""
         if frame.carriers != frame.clique:
-            held = spread_over(self.domain, table, frame.clique, frame.carriers)
-            table = np.broadcast_to(held, self.domain.shape_of(frame.carriers))
+            spread_cells = spread_over(self.domain, table, frame.clique, frame.carriers)
+            table = np.broadcast_to(spread_cells, self.domain.shape_of(frame.carriers))
         ordered = table.transpose(frame.to_layout)
         if frame.narrow:
             return np.ascontiguousarray(ordered).reshape(frame.rows, 1)
@@ -300,10 +300,10 @@ class RowLayout:
                 within = codes[name].holds(np.arange(holds.shape[axis]))
                 holds &= within.reshape([-1 if i == axis else 1 for i in range(len(base))])
             codes[name] = CodeSet((0, 1))
-        found = np.zeros(int(holds.sum()), dtype=np.int64)
+        cells = np.zeros(int(holds.sum()), dtype=np.int64)
         for places, stride in zip(np.nonzero(holds), strides, strict=True):
-            found += places * stride
-        return np.sort(found)
+            cells += places * stride
+        return np.sort(cells)
 
 
 _Run = tuple[int, int, Ints]

@@ -62,7 +62,7 @@ def agreed(
     """
     known = _Variables(domain, scopes)
     merged: dict[int, _Table] = {}
-    least = _LEAST * max(float(each.max()) for each in variances)
+    least = _LEAST * max(float(variance.max()) for variance in variances)
     for scope, values, spread in zip(scopes, tables, variances, strict=True):
         noisy = np.where(spread > 0.0, np.maximum(spread, least), 0.0)
         mask = known.mask(scope)  # two levels may have the same blocks under two names
@@ -75,13 +75,15 @@ def agreed(
         handed.append(_Handed(mask, shared, table, sums))
         if shared:
             _merge(left, shared, sums)
-    found = _projected(known, left) if left else {}
-    found[0] = np.array(1.0)
+    projected = _projected(known, left) if left else {}
+    projected[0] = np.array(1.0)
     for each in reversed(handed):
-        missing = _ratio(found[each.shared] - each.sums.values, each.sums.variances)
-        found[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
+        missing = _ratio(projected[each.shared] - each.sums.values, each.sums.variances)
+        projected[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
     masks = map(known.mask, scopes)
-    return [summed(domain, found[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)]
+    return [
+        summed(domain, projected[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,7 @@ class _Variables:
     def __init__(self, domain: Domain, scopes: Sequence[Clique]) -> None:
         self._domain = domain
         sources = {name for scope in scopes for name in domain.base(scope)}
-        levels = (each.name for each in domain.derived if set(each.sources) <= sources)
+        levels = (function.name for function in domain.derived if set(function.sources) <= sources)
         self._names = domain.clique({*sources, *levels})
         self._masks = {scope: self._mask(scope) for scope in dict.fromkeys(scopes)}
         self._scopes = {mask: scope for scope, mask in self._masks.items()}
@@ -134,8 +136,8 @@ class _Variables:
 
     def places(self, mask: int, shared: int) -> Places:
         """Cells without a place hold 0, and add it to the first."""
-        found = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
-        return np.maximum(found, 0).astype(np.int32)
+        numbers = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
+        return np.maximum(numbers, 0).astype(np.int32)
 
 
 def _merge(tables: dict[int, _Table], mask: int, table: _Table) -> None:
@@ -171,20 +173,20 @@ def _leaf(tables: dict[int, _Table]) -> tuple[int, int] | None:
 
 def _projected(known: _Variables, tables: dict[int, _Table]) -> dict[int, Floats]:
     """The nearest tables that agree, by conjugate gradients on sweeps of averages."""
-    values = np.concatenate([each.values.reshape(-1) for each in tables.values()])
-    variances = np.concatenate([each.variances.reshape(-1) for each in tables.values()])
-    ends = np.cumsum([each.values.size for each in tables.values()])
+    values = np.concatenate([table.values.reshape(-1) for table in tables.values()])
+    variances = np.concatenate([table.variances.reshape(-1) for table in tables.values()])
+    ends = np.cumsum([table.values.size for table in tables.values()])
     meetings = _meetings(known, list(tables), ends, variances)
     from hedgerow.models.fit.agreement_kernels import average_all  # compiling takes a second
 
     def swept(numbers: Floats, total: float) -> Floats:
         """Averages from coarse to fine and back: a symmetric operator."""
-        found = numbers.copy()
-        average_all(found, variances, meetings, total)
-        return found
+        values = numbers.copy()
+        average_all(values, variances, meetings, total)
+        return values
 
     parts = np.split(_nearest(values, _inverse(variances), swept), ends[:-1])
-    return {mask: part.reshape(each.values.shape) for (mask, each), part in zip(tables.items(), parts, strict=True)}
+    return {mask: part.reshape(table.values.shape) for (mask, table), part in zip(tables.items(), parts, strict=True)}
 
 
 def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Floats) -> Meetings:

@@ -59,15 +59,15 @@ class Chain:
         targets, scope = _chain(measurements), cells_of(measurements)
         places = [_places(target, scope) for target in targets]
         if possible is not None:
-            places = [each[possible] for each in places]
+            places = [place[possible] for place in places]
         answers, variances, lengths = list[Floats](), list[Floats](), list[float]()
         for target, nodes in zip(targets, places, strict=True):
-            same = [each for each in measurements if _is_table(each.target) and _key(each.target) == _key(target)]
+            same = [m for m in measurements if _is_table(m.target) and _key(m.target) == _key(target)]
             sigmas = np.array([min(max(each.std / total, _EXACT), _NOTHING) for each in same])
-            held = np.bincount(nodes, minlength=target.size) > 0
+            occupied = np.bincount(nodes, minlength=target.size) > 0
             values = np.average([each.values / total for each in same], axis=0, weights=sigmas**-2.0)
-            answers.append(np.where(held, values, 0.0))
-            variances.append(np.where(held, 1.0 / float((sigmas**-2.0).sum()), 0.0))
+            answers.append(np.where(occupied, values, 0.0))
+            variances.append(np.where(occupied, 1.0 / float((sigmas**-2.0).sum()), 0.0))
             lengths.append(float((1.0 / np.maximum(sigmas, 1.0 / LONGEST)).sum()))
         above = [above_of(*pair, target.size) for pair, target in zip(pairwise(places), targets[:-1], strict=True)]
         return cls(targets, places, above, lengths, averaged(above, answers, variances))
@@ -88,7 +88,7 @@ def nested(measurements: Sequence[Measurement]) -> bool:
         >>> nested(noisy), nested(noisy[:1])
         (True, False)
     """
-    if not (measurements and all(_is_table(each.target) for each in measurements)):
+    if not (measurements and all(_is_table(measurement.target) for measurement in measurements)):
         return False
     domain, targets = measurements[0].target.domain, _chain(measurements)
     if len(targets) < 2 or len({domain.base(target.scope) for target in targets}) > 1:
@@ -147,12 +147,12 @@ def averaged(above: Sequence[Ints], answers: Sequence[Floats], variances: Sequen
         share = np.divide(below, both, out=np.zeros_like(both), where=both > 0.0)
         own.append(summed + share * (answer - summed))
         spread.append(share * variance)
-    found = [own[-1] + (1.0 - own[-1].sum()) * spread[-1] / spread[-1].sum()]
+    averages = [own[-1] + (1.0 - own[-1].sum()) * spread[-1] / spread[-1].sum()]
     for places, mine, variance in zip(reversed(above), reversed(own[:-1]), reversed(spread[:-1]), strict=True):
-        summed, below = (sums_of(each, places, len(found[0])) for each in (mine, variance))
-        missing = np.divide(found[0] - summed, below, out=np.zeros_like(below), where=below > 0.0)
-        found.insert(0, mine + variance * missing[places])
-    return found
+        summed, below = (sums_of(each, places, len(averages[0])) for each in (mine, variance))
+        missing = np.divide(averages[0] - summed, below, out=np.zeros_like(below), where=below > 0.0)
+        averages.insert(0, mine + variance * missing[places])
+    return averages
 
 
 def _is_table(target: Measurable) -> TypeGuard[Table]:
@@ -161,11 +161,11 @@ def _is_table(target: Measurable) -> TypeGuard[Table]:
 
 def _chain(measurements: Sequence[Measurement]) -> list[Table]:
     """The tables, each once, finest first."""
-    found: dict[object, Table] = {}
-    for each in measurements:
-        if _is_table(each.target):
-            found.setdefault(_key(each.target), each.target)
-    return sorted(found.values(), key=lambda target: -target.size)
+    chain: dict[object, Table] = {}
+    for measurement in measurements:
+        if _is_table(measurement.target):
+            chain.setdefault(_key(measurement.target), measurement.target)
+    return sorted(chain.values(), key=lambda target: -target.size)
 
 
 def _key(target: Table) -> object:
@@ -175,22 +175,22 @@ def _key(target: Table) -> object:
 def cells_of(measurements: Sequence[Measurement]) -> Clique:
     """The scope whose cells make up all tables."""
     domain = measurements[0].target.domain
-    return max((each.target.scope for each in measurements), key=lambda scope: math.prod(domain.shape_of(scope)))
+    return max((m.target.scope for m in measurements), key=lambda scope: math.prod(domain.shape_of(scope)))
 
 
 def _places(target: Table, scope: Clique) -> Ints:
     """The node of a table that each cell of a scope belongs to, flat; -1 where no record is."""
-    found = places_in(target.domain, scope, target.scope).reshape(-1)
+    places = places_in(target.domain, scope, target.scope).reshape(-1)
     if isinstance(target, Blocks):
-        return np.asarray(np.where(found >= 0, target.places.reshape(-1)[found], -1))
-    return found
+        return np.asarray(np.where(places >= 0, target.places.reshape(-1)[places], -1))
+    return places
 
 
 def above_of(fine: Ints, coarse: Ints, size: int) -> Ints:
     """The coarse node of each of so many fine ones, from the nodes of cells; 0 for those without a cell."""
-    found = np.zeros(size, dtype=np.int64)
-    found[fine] = coarse
-    return found
+    above = np.zeros(size, dtype=np.int64)
+    above[fine] = coarse
+    return above
 
 
 def sums_of(values: Floats, places: Ints, size: int) -> Floats:

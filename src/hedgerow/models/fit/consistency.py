@@ -56,7 +56,7 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
         [[0.733, 0.267], [0.367, 0.367, 0.133, 0.133]]
     """
     answers = [measured.values / total for measured in measurements]
-    possible = {position: found for position, each in enumerate(measurements) if (found := _possible(each)) is not None}
+    possible = {position: found for position, m in enumerate(measurements) if (found := _possible(m)) is not None}
     for position, found in possible.items():
         answers[position][~found] = 0.0
     uneven = _touching(measurements, possible)
@@ -76,24 +76,24 @@ def _possible(measured: Measurement) -> Bools | None:
     target = measured.target
     if not isinstance(target, Marginal) or (_over_attributes(target) and not target.domain.constraints):
         return None
-    found = possible_cells(target.domain, target.scope)
-    return None if found is None or (_over_attributes(target) and found.all()) else found.reshape(-1)
+    possible = possible_cells(target.domain, target.scope)
+    return None if possible is None or (_over_attributes(target) and possible.all()) else possible.reshape(-1)
 
 
 def _touching(measurements: Sequence[Measurement], possible: Mapping[int, Bools]) -> set[int]:
     """Uneven marginals, and those that share attributes with them, or with others that do."""
     bases = {
-        position: set(each.target.domain.base(each.target.scope))
-        for position, each in enumerate(measurements if possible else ())
-        if _is_narrow(each) and (position in possible or _over_attributes(each.target))
+        position: set(measurement.target.domain.base(measurement.target.scope))
+        for position, measurement in enumerate(measurements if possible else ())
+        if _is_narrow(measurement) and (position in possible or _over_attributes(measurement.target))
     }
-    found = {position for position in possible if position in bases}
+    touching = {position for position in possible if position in bases}
     while True:
-        reached = set[str]().union(*(bases[position] for position in found))
+        reached = set[str]().union(*(bases[position] for position in touching))
         more = {position for position, base in bases.items() if base & reached}
-        if more == found:
-            return found
-        found = more
+        if more == touching:
+            return touching
+        touching = more
 
 
 def _is_narrow(measured: Measurement) -> bool:
@@ -186,7 +186,7 @@ def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
                 subset = tuple(scope[axis] for axis in kept)
                 holders[subset] = holders.get(subset, 0) + 1
     places: dict[tuple[int, ...], dict[Clique, int]] = {}
-    found: dict[tuple[int, ...], list[_Components]] = {}
+    shared: dict[tuple[int, ...], list[_Components]] = {}
     for stack in stacks:
         shape = stack.tables.shape[1:]
         for kept in _subsets(len(shape)):
@@ -196,8 +196,8 @@ def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
                 sizes = tuple(shape[axis] for axis in kept)
                 known = places.setdefault(sizes, {})
                 numbers = [known.setdefault(subsets[row], len(known)) for row in rows]
-                found.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
-    return list(found.values())
+                shared.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
+    return list(shared.values())
 
 
 def _subsets(count: int) -> list[tuple[int, ...]]:
@@ -216,12 +216,16 @@ def _components(stack: _Stack, rows: list[int], places: list[int], kept: tuple[i
 
 def _average(components: Sequence[_Components]) -> None:
     """Replace components of one shape by their averages, in all tables."""
-    count = 1 + max(int(each.places.max()) for each in components)
+    count = 1 + max(int(component.places.max()) for component in components)
     weights, sums = np.zeros(count), np.zeros((count, math.prod(components[0].values.shape[1:])))
-    for each in components:
-        np.add.at(weights, each.places, 1.0 / each.variances)
-        np.add.at(sums, each.places, each.values.reshape(len(each.rows), -1) / each.variances[:, None])
+    for component in components:
+        np.add.at(weights, component.places, 1.0 / component.variances)
+        np.add.at(
+            sums, component.places, component.values.reshape(len(component.rows), -1) / component.variances[:, None]
+        )
     means = sums / weights[:, None]
-    for each in components:
-        summed = math.prod(each.stack.tables.shape[axis] for axis in each.axes)
-        each.stack.tables[each.rows] += (means[each.places].reshape(each.values.shape) - each.values) / summed
+    for component in components:
+        summed = math.prod(component.stack.tables.shape[axis] for axis in component.axes)
+        component.stack.tables[component.rows] += (
+            means[component.places].reshape(component.values.shape) - component.values
+        ) / summed

@@ -42,13 +42,13 @@ def held_back(model: Model, measurements: Sequence[Measurement], lengths: Floats
     Returns:
         Shape ``(measurements,)``; 1 for marginals, for answers without noise, and where noise explains the distance.
     """
-    found = np.ones(len(measurements))
-    single = [i for i, each in enumerate(measurements) if isinstance(each.target, LinearQuery) and each.std > 0.0]
+    factors = np.ones(len(measurements))
+    single = [i for i, m in enumerate(measurements) if isinstance(m.target, LinearQuery) and m.std > 0.0]
     answers = answered([measurements[i].target for i in single], model)
     for i, answer in zip(single, answers, strict=True):
         missing = _missing(model, measurements[i], float(answer[0]) / model.total)
-        found[i] = max(_LEAST, 1.0 + missing / lengths[i]) if missing else 1.0
-    return found
+        factors[i] = max(_LEAST, 1.0 + missing / lengths[i]) if missing else 1.0
+    return factors
 
 
 def _missing(model: Model, measured: Measurement, answer: float) -> float:

@@ -97,15 +97,15 @@ def _joint(domain: Domain, names: Iterable[str]) -> Clique:
 
 def _consecutive(model: Histogram, scopes: Sequence[Clique]) -> list[Group]:
     groups: list[Group] = []
-    held: set[str] = set()
+    names: set[str] = set()
     for i, scope in enumerate(scopes):
-        if groups and _fits(model, held | set(scope)):
+        if groups and _fits(model, names | set(scope)):
             groups[-1].members.append(i)
-            held |= set(scope)
+            names |= set(scope)
         else:
             groups.append(Group([i]))
-            held = set(scope)
-        groups[-1].scope = _joint(model.domain, held)
+            names = set(scope)
+        groups[-1].scope = _joint(model.domain, names)
     return groups
 
 
@@ -114,11 +114,11 @@ def _covering(model: Histogram, scopes: Sequence[Clique]) -> list[Group]:
     left = list(range(len(scopes)))
     groups: list[Group] = []
     while left:
-        held = _grown(model, set(scopes[left[0]]), [set(scopes[i]) for i in left])
-        members = [i for i in left if held.issuperset(scopes[i])]
+        names = _grown(model, set(scopes[left[0]]), [set(scopes[i]) for i in left])
+        members = [i for i in left if names.issuperset(scopes[i])]
         used = _joint(model.domain, (name for i in members for name in scopes[i]))
         groups.append(Group(members, used))
-        left = [i for i in left if not held.issuperset(scopes[i])]
+        left = [i for i in left if not names.issuperset(scopes[i])]
     return groups
 
 

@@ -84,21 +84,21 @@ class Nested:
         if not nested(measurements):
             raise ConfigError("no table is the sum of the next finer one", remedy="use Proximal() or Sweeps()")
         scope = cells_of(measurements)
-        found = model.marginals([scope])[0]
-        masses = found.reshape(-1)
+        current = model.marginals([scope])[0]
+        masses = current.reshape(-1)
         possible = masses > 0.0
         chain = Chain.of(measurements, model.total, possible)
         nodes = sums_of(masses[possible], chain.places[0], chain.targets[0].size)
-        held = nodes > 0.0
-        start: Floats = np.log(nodes[held] / model.total)
-        task = _Task.of(chain, held, self.c / self.steps)
+        occupied = nodes > 0.0
+        start: Floats = np.log(nodes[occupied] / model.total)
+        task = _Task.of(chain, occupied, self.c / self.steps)
         logits = start
         for _ in range(self.steps):
             logits = self._solved(task, logits)
-        nodes[held] = logits - start
+        nodes[occupied] = logits - start
         table = np.zeros(len(masses))
         table[possible] = nodes[chain.places[0]]
-        model.reweigh(scope, table.reshape(found.shape))
+        model.reweigh(scope, table.reshape(current.shape))
 
     def _solved(self, task: _Task, anchor: Floats) -> Floats:
         state = task.at(anchor, anchor)

@@ -34,7 +34,7 @@ from hedgerow.models.fit.stopping import stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
-from hedgerow.system import in_parts, usable_cores
+from hedgerow.system import in_slices, usable_cores
 
 _PARITIES = 1.25
 """Parities of single attributes are fitted best with longer steps (docs/measurements.md)."""
@@ -160,9 +160,7 @@ def _informative(measurements: Sequence[Measurement]) -> Sequence[Measurement]:
         return []
     every_value = np.concatenate([measured.values for measured in measurements])
     if not (np.isfinite(every_value).all() and all(measured.scale >= 0.0 for measured in measurements)):
-        text = next(
-            each.target.text for each in measurements if not (np.isfinite(each.values).all() and each.scale >= 0.0)
-        )
+        text = next(m.target.text for m in measurements if not (np.isfinite(m.values).all() and m.scale >= 0.0))
         raise ConfigError(f"the measurement of {text} is not finite", remedy="measure it again")
     measurements = [part for measured in measurements for part in measured.parts]
     return [measured for measured in measurements if not _says_nothing(measured.target)]
@@ -174,7 +172,7 @@ def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proxim
     if (
         measurements
         and _cells(model) <= LARGEST_STOPPED
-        and all(isinstance(each.target, Marginal | Blocks) for each in measurements)
+        and all(isinstance(measurement.target, Marginal | Blocks) for measurement in measurements)
     ):
         length = stopped(model, measurements, partial(_go_on, replace(rule, polish=_POLISH)))
         rule = replace(rule, c=length * rule.c)
@@ -211,7 +209,7 @@ def _fit(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
         _refit_trees(model, measurements, rule)
     elif isinstance(model, Histogram) and (parts := model.parts([measured.target.scope for measured in measurements])):
         for part in parts:
-            inside = [each for each in measurements if all(name in part.domain for name in each.target.scope)]
+            inside = [m for m in measurements if all(name in part.domain for name in m.target.scope)]
             _run(part, inside, rule)
         model.take_over(parts)
     else:
@@ -256,7 +254,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     uniform = not isinstance(model, Histogram) or model.potentials().base is None
     bases = [domain.base(measured.target.scope) for measured in measurements]
     start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
-    connected = [*bases, *start, *(each.scope for each in domain.constraints)] if uniform else [domain.names]
+    connected = [*bases, *start, *(c.scope for c in domain.constraints)] if uniform else [domain.names]
     fit = Nested(_NESTED * rule.more, steps=2) if isinstance(rule, Onward) else Nested(_NESTED * rule.c)
     left = list(range(len(measurements)))
     for group in components(domain, connected):
@@ -303,7 +301,7 @@ def _says_nothing(target: Measurable) -> bool:
 def _take_steps(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     groups = grouped(model, measurements, ordered=isinstance(rule, Sweeps))
     ends = list(accumulate(measured.values.size for measured in measurements))
-    targets, cells = [measured.target for measured in measurements], [can_be(each.target) for each in measurements]
+    targets, cells = [measured.target for measured in measurements], [can_be(m.target) for m in measurements]
     for phase in rule.phases(measurements, model.total):
         values = np.split(phase.targets, ends[:-1])
         for share, equal in groupby(phase.shares.tolist()):
@@ -363,7 +361,7 @@ def _fit_batches(model: Markov, batches: Sequence[_Batch], rule: Rule) -> None:
     def fits(start: int, stop: int) -> list[Potentials | None]:
         return [_fit_trees(model, batch, rule) for batch in batches[start:stop]]
 
-    for batch, factors in zip(batches, chain.from_iterable(in_parts(fits, len(batches), cores)), strict=True):
+    for batch, factors in zip(batches, chain.from_iterable(in_slices(fits, len(batches), cores)), strict=True):
         if factors is not None:
             model.credit(factors)
         elif len(batch) > 1:

@@ -42,8 +42,8 @@ SWEEPS = 4
 
 def can_resume(measurements: Sequence[Measurement]) -> bool:
     """Whether all measurements are noisy counts, each of another condition: then their steps are known apart."""
-    counts = [each.target for each in measurements if isinstance(each.target, Conjunction) and each.std > 0.0]
-    return len({(each.scope, each.codes) for each in counts}) == len(measurements)
+    counts = [m.target for m in measurements if isinstance(m.target, Conjunction) and m.std > 0.0]
+    return len({(count.scope, count.codes) for count in counts}) == len(measurements)
 
 
 def go_on(
@@ -60,13 +60,13 @@ def go_on(
         steps: The log-factors of all steps that the model took.
         take: Takes the steps of a rule towards some measurements.
     """
-    counts = [each.target for each in measurements if isinstance(each.target, Conjunction)]
-    values = np.clip([float(each.values[0]) / model.total for each in measurements], 0.0, 1.0)
-    sigmas = np.array([each.std for each in measurements]) / model.total
+    counts = [measurement.target for measurement in measurements if isinstance(measurement.target, Conjunction)]
+    values = np.clip([float(measurement.values[0]) / model.total for measurement in measurements], 0.0, 1.0)
+    sigmas = np.array([measurement.std for measurement in measurements]) / model.total
     moved = np.zeros(len(counts), dtype=np.bool_)
     for _ in range(ROUNDS):
         known = steps()
-        taken = np.array([known.get((each.scope, each.codes), 0.0) for each in counts])
+        taken = np.array([known.get((count.scope, count.codes), 0.0) for count in counts])
         lengths: Floats = np.maximum(SHORTEST, np.abs(taken) / FARTHEST) / sigmas
         goals = values - taken / lengths
         left = goals - Answering(model).values(counts) / model.total
@@ -75,4 +75,4 @@ def go_on(
             return
         moved |= off  # what others moved may move these back
         towards = {id(measurements[i]): (float(goals[i]), float(lengths[i])) for i in np.flatnonzero(moved).tolist()}
-        take([each for each in measurements if id(each) in towards], Resumed(towards, SWEEPS))
+        take([measurement for measurement in measurements if id(measurement) in towards], Resumed(towards, SWEEPS))

@@ -168,7 +168,7 @@ class Stretched:
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:
         """Fits with the same number share their sweeps."""
-        return max(self.factors[id(each)] * self.rule.longest([each], total) for each in measurements)
+        return max(self.factors[id(m)] * self.rule.longest([m], total) for m in measurements)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +225,7 @@ class Resumed:
 
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
-        goals, lengths = np.array([self.towards[id(each)] for each in measurements]).T
+        goals, lengths = np.array([self.towards[id(measurement)] for measurement in measurements]).T
         return [Phase("joint", goals, lengths, np.ones(self.sweeps if len(measurements) > 1 else 1))]
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:

@@ -114,7 +114,7 @@ class Path:
         self._kernel = np.ones(self._values.size)
         moves = np.split(self._moves * self._stds, np.cumsum(sizes)[:-1])
         moved = {id(each): replace(each, values=each.values + by) for each, by in zip(noisy, moves, strict=True)}
-        self._told = measurements, [moved.get(id(each), each) for each in measurements]
+        self._told = measurements, [moved.get(id(measurement), measurement) for measurement in measurements]
 
     def reach(self, length: float) -> Reached:
         """Go on to a length, longer than before, in units of the usual one."""

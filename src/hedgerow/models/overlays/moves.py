@@ -34,7 +34,7 @@ from hedgerow.models.core import Codes, Factored
 from hedgerow.models.overlays.moves_kernels import Layout, count, sweep
 from hedgerow.models.overlays.parts import largest
 from hedgerow.queries import LinearQuery
-from hedgerow.system import generator, in_parts, usable_cores
+from hedgerow.system import generator, in_slices, usable_cores
 
 LARGEST_MOVED = 1 << 22
 """Cells of the tables that records are moved by, at most."""
@@ -189,7 +189,7 @@ class Moves:
             return found
 
         while held := list(islice(seeded, cores)):
-            parts = in_parts(lambda first, stop: [moved(*each) for each in held[first:stop]], len(held), len(held))
+            parts = in_slices(lambda first, stop: [moved(*each) for each in held[first:stop]], len(held), len(held))
             yield from chain.from_iterable(parts)
 
     def _free(self, fixed: Clique) -> Ints:

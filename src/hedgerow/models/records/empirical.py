@@ -33,7 +33,7 @@ _LOOKED_UP = 1 << 22
 _LISTED_CODES = 1 << 12
 """Most codes of an attribute that is looked up in lists of what each query allows."""
 
-Asked = TypeVar("Asked", Clique, Conjunction)
+Target = TypeVar("Target", Clique, Conjunction)
 
 
 class Empirical(Model):
@@ -141,7 +141,7 @@ class Empirical(Model):
         parts = [holding(self.domain, self.codes, part) @ masses for part in self._parts(queries)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def _parts(self, asked: Sequence[Asked]) -> Iterator[Sequence[Asked]]:
+    def _parts(self, asked: Sequence[Target]) -> Iterator[Sequence[Target]]:
         """Runs of what is asked that are looked up together: bounds the memory."""
         length = max(1, _LOOKED_UP // len(self.codes))
         return (asked[first : first + length] for first in range(0, len(asked), length))
@@ -150,9 +150,9 @@ class Empirical(Model):
         """Systematic: every record its expected number of times, rounded up or down."""
         ends = np.cumsum(self.masses())
         for block in positions(n, block_rows(self.domain, len(ends)), method, draw):
-            found = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
-            shuffle(found, draw)
-            yield self.codes[found]
+            rows = np.minimum(np.searchsorted(ends, block * ends[-1], side="right"), len(ends) - 1)
+            shuffle(rows, draw)
+            yield self.codes[rows]
 
     def meeting(self, condition: LinearQuery) -> Empirical:
         """Its records that meet the condition."""
@@ -216,9 +216,9 @@ def _over_variables(domain: Domain, codes: Codes, scopes: Iterable[Clique]) -> t
     if not asked:
         return domain, codes
     functions = [function for name in domain.clique(asked) if (function := domain.function(name)) is not None]
-    derived = [each.codes[tuple(codes.T[list(domain.axes(each.sources))])] for each in functions]
+    derived = [function.codes[tuple(codes.T[list(domain.axes(function.sources))])] for function in functions]
     columns = np.concatenate([codes.T, np.stack(derived).astype(np.min_scalar_type(max(map(np.max, derived))))])
-    return Domain([*domain, *(each.attribute for each in functions)]), columns.T
+    return Domain([*domain, *(function.attribute for function in functions)]), columns.T
 
 
 def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
@@ -240,11 +240,11 @@ def cells_of(domain: Domain, codes: Codes, cliques: Sequence[Clique]) -> Ints:
                [1, 0]])
     """
     domain, codes = _over_variables(domain, codes, cliques)
-    found = np.zeros((len(cliques), len(codes)), dtype=np.int64)
+    cells = np.zeros((len(cliques), len(codes)), dtype=np.int64)
     sizes, columns = np.array(domain.shape, dtype=np.int64), codes.T
     for rows, axes in _by_depth(domain, cliques):
-        found[rows] = found[rows] * sizes[axes, None] + columns[axes]
-    return found
+        cells[rows] = cells[rows] * sizes[axes, None] + columns[axes]
+    return cells
 
 
 def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Bools:
@@ -258,20 +258,20 @@ def holding(domain: Domain, codes: Codes, queries: Sequence[Conjunction]) -> Boo
         array([[False,  True]])
     """
     domain, codes = _over_variables(domain, codes, [query.scope for query in queries])
-    found = np.ones((len(queries), len(codes)), dtype=np.bool_)
+    holds = np.ones((len(queries), len(codes)), dtype=np.bool_)
     columns = codes.T
     for depth, (every_row, every_axis) in enumerate(_by_depth(domain, [query.scope for query in queries])):
         every_size = np.array(domain.shape, dtype=np.int64)[every_axis]
         listed = every_size <= _LISTED_CODES
         for row, axis in zip(every_row[~listed].tolist(), every_axis[~listed].tolist(), strict=True):
-            found[row] &= queries[row].codes[depth].holds(columns[axis])
+            holds[row] &= queries[row].codes[depth].holds(columns[axis])
         rows, axes, sizes = every_row[listed], every_axis[listed], every_size[listed]
         starts = np.cumsum(sizes) - sizes
         allowed = np.zeros(int(sizes.sum()), dtype=np.bool_)
         for start, row in zip(starts.tolist(), rows.tolist(), strict=True):
             allowed[start + np.asarray(queries[row].codes[depth], dtype=np.int64)] = True
-        found[rows] &= allowed[starts[:, None] + columns[axes]]
-    return found
+        holds[rows] &= allowed[starts[:, None] + columns[axes]]
+    return holds
 
 
 def values_at(query: LinearQuery, codes: Codes) -> Floats:
@@ -295,7 +295,7 @@ def _by_depth(domain: Domain, scopes: Sequence[Clique]) -> list[tuple[Ints, Ints
     """Scopes that have a first, second, ... attribute, and the axis of this attribute."""
     position = {name: axis for axis, name in enumerate(domain.names)}
     axes = [[position[name] for name in scope] for scope in scopes]
-    lengths = np.array([len(each) for each in axes], dtype=np.int64)
+    lengths = np.array([len(axis) for axis in axes], dtype=np.int64)
     depths = []
     for depth in range(int(lengths.max(initial=0))):
         rows = np.flatnonzero(lengths > depth)

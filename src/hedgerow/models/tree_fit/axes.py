@@ -118,9 +118,9 @@ class Nodes:
         if self.stored is None:
             return every, _of_attributes(self.forest, edges, scopes, spans), whole
         made = _Lists(self.domain, self.stored, whole)
-        held = np.split(self.forest.members, self.forest.starts[1:-1])
+        members_of = np.split(self.forest.members, self.forest.starts[1:-1])
         for i, j in edges.tolist():
-            shared = np.intersect1d(held[i], held[j], assume_unique=True)
+            shared = np.intersect1d(members_of[i], members_of[j], assume_unique=True)
             table = self.domain.reduced(self._named(shared))
             made.add(i, table)
             made.add(j, table)

@@ -26,7 +26,7 @@ from hedgerow.models.tree_fit.axes import axis_order, laid_out, put_back
 from hedgerow.models.tree_fit.layout import WalkLayout
 from hedgerow.models.trees import Beliefs, support_of
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Measurement, Parity
-from hedgerow.system import in_parts
+from hedgerow.system import in_slices
 
 _SMALLEST = 1e-290
 """A smaller probability of a cell may have lost its digits to underflow, or itself."""
@@ -153,7 +153,7 @@ class TreeFit:
             room = np.empty_like(self._room) if part else self._room
             return bool(sweep_trees((*fit, room), parts[part], self._steps, targets, self._theta, kind, rates, shares))
 
-        return all(in_parts(sweep, len(parts), len(parts)))
+        return all(in_slices(sweep, len(parts), len(parts)))
 
     def _sorted_places(self) -> Ints:
         """Places of the targets: the cells of marginals are in the order of the layout."""
@@ -193,16 +193,18 @@ class TreeFit:
             host = tuple(variables[place].name for place in places)
             for part in self._parts:
                 if not part.uniform and (clique := part.tree.find(host)) is not None:
-                    found = _probabilities(part.sums(clique, host))
-                    self._cells[node[0] : node[0] + found.size] = self._old[edge[0] : edge[0] + found.size] = found
-                    self._zeros += int(np.count_nonzero(found == 0.0))
+                    chances = _probabilities(part.sums(clique, host))
+                    self._cells[node[0] : node[0] + chances.size] = self._old[edge[0] : edge[0] + chances.size] = (
+                        chances
+                    )
+                    self._zeros += int(np.count_nonzero(chances == 0.0))
 
     def _possible(self, scopes: Sequence[Sequence[int]]) -> dict[Clique, Bools]:
         """For each measured scope the cells that records can have, of those that have others."""
         plain = len(self._parts[0].tree.domain)
         if not self._zeros and all(scope[-1] < plain for scope in scopes):
             return {}
-        found = {}
+        allowed = {}
         tables = self._layout.tables[len(self._layout.edges) :].tolist()
         for m, (start, size) in zip(self._layout.measured.tolist(), tables, strict=False):
             scope = self._targets[m].scope
@@ -211,8 +213,8 @@ class TreeFit:
             self._old[start : start + size] = _probabilities(part.sums(clique, scope))
             possible = self._old[start : start + size] > 0.0
             if not possible.all():
-                found[scope] = possible
-        return found
+                allowed[scope] = possible
+        return allowed
 
     def _pieces(self) -> Iterator[tuple[Beliefs, list[slice], dict[tuple[int, int], slice]]]:
         """Each part, with the places of its cliques and of its separators."""
@@ -265,10 +267,10 @@ class _EqualCells:
         key = kind, shape, None if possible is None else target.scope
         if key not in self._known:
             table = laid_out(target.values())
-            held = slice(None) if possible is None else possible
-            values, which = np.unique(table[held], return_inverse=True)
+            cells = slice(None) if possible is None else possible
+            values, which = np.unique(table[cells], return_inverse=True)
             classes = np.zeros(table.size, dtype=np.int64)
-            classes[held] = which.reshape(-1)
+            classes[cells] = which.reshape(-1)
             self._known[key] = len(values), self._keep(classes), self._count
             self.values.append(values)
             self._count += values.size

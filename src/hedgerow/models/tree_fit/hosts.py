@@ -58,7 +58,7 @@ def with_hosts(
     return made.forest(), made.edges()
 
 
-class _Held(NamedTuple):
+class _CliqueSets(NamedTuple):
     """Sets of attributes of a clique, as bits, and the edges that some of these belong to."""
 
     members: list[int]
@@ -92,19 +92,19 @@ class _Made:
         sizes = [int(forest.sizes[place]) for place in members]
         if forest.cells[clique] < PER_ITEM * len(items):
             return
-        held = _Held(members, sizes, items, sides_of)
-        self._nest(clique, (1 << len(members)) - 1, range(len(items)), held)
+        sets = _CliqueSets(members, sizes, items, sides_of)
+        self._nest(clique, (1 << len(members)) - 1, range(len(items)), sets)
 
-    def _nest(self, node: int, whole: int, inside: Sequence[int], held: _Held) -> None:
-        for union, group in grouped_items(held.sizes, [held.items[k] for k in inside], whole):
+    def _nest(self, node: int, whole: int, inside: Sequence[int], sets: _CliqueSets) -> None:
+        for union, group in grouped_items(sets.sizes, [sets.items[k] for k in inside], whole):
             host = len(self._forest.cells) + len(self._hosts)
-            self._hosts.append([place for i, place in enumerate(held.members) if union >> i & 1])
+            self._hosts.append([place for i, place in enumerate(sets.members) if union >> i & 1])
             self._ends.append([node, host])
             chosen = [inside[k] for k in group]
-            for side in (held.sides[k] for k in chosen):
+            for side in (sets.sides[k] for k in chosen):
                 if side is not None:
                     self._ends[side[0]][side[1]] = host
-            self._nest(host, union, chosen, held)
+            self._nest(host, union, chosen, sets)
 
     def _attributes(self, node: int) -> list[int]:
         cliques, starts = len(self._forest.cells), self._forest.starts

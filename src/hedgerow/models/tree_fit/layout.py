@@ -216,8 +216,8 @@ class _Plan:
         sizes = np.append(sizes, [1, 1])
         tables = np.stack([np.cumsum(sizes) - sizes, sizes], axis=1)
         nothing = np.zeros(len(walk[0]), dtype=np.int64)
-        held = np.split(nodes.forest.members, nodes.forest.starts[1:-1])
-        hosts = [place.tolist() for place in held[len(held) - self.hosts :]]
+        members_of = np.split(nodes.forest.members, nodes.forest.starts[1:-1])
+        hosts = [place.tolist() for place in members_of[len(members_of) - self.hosts :]]
         return WalkLayout(
             rows[2],
             hosts,

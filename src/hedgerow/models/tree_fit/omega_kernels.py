@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.system import kernel, part
+from hedgerow.system import device_function, kernel
 
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _HALF = 0x3FE6A09E00000000
@@ -138,7 +138,7 @@ def omegas(x: Floats, w: Floats, logs_of: Floats, room: Floats) -> None:
     improve(x, w, logs_of)
 
 
-@part()
+@device_function()
 def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
     """One iteration towards ``w + ln(w) = x``."""
     logs(w, logs_of)
@@ -150,7 +150,7 @@ def improve(x: Floats, w: Floats, logs_of: Floats) -> None:
         w[i] = w[i] if x[i] < -36.0 else better
 
 
-@part()
+@device_function()
 def shift(w: Floats, h: Floats) -> None:
     """Move from omega(x) to omega(x + h), by its series; the relative error is about ``h**4 / 24`` at most."""
     for i in range(w.size):
@@ -160,7 +160,7 @@ def shift(w: Floats, h: Floats) -> None:
         w[i] += w[i] * share * h[i] * (1.0 + h[i] * (0.5 * second + h[i] * third / 6.0))
 
 
-@part(fastmath={"reassoc"})
+@device_function(fastmath={"reassoc"})
 def mass_and_slope(w: Floats) -> tuple[float, float]:
     """The sum, and the sum of the derivatives."""
     total, slope = 0.0, 0.0

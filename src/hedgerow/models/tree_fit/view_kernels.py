@@ -7,7 +7,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints, Places
 from hedgerow.models.tree_fit.sweep_kernels import NARROW, PATTERN, WIDE
-from hedgerow.system import kernel, part
+from hedgerow.system import device_function, kernel
 
 Rows = tuple[Ints, Ints, Ints]
 """The order of the axes of each clique; how many of them count rows; and place, rows and width of its cells."""
@@ -60,7 +60,7 @@ def rows_of(sizes: Floats, starts: Ints, members: Places, whole: Bools, one_row:
     return order, leading, nodes
 
 
-@part()
+@device_function()
 def _listed(table: Ints, lists: Lists, view: int, sizes: Floats, axes: Places) -> int:
     """Write the variables of a table that a clique determines, the longest last; returns how many they are.
 
@@ -92,7 +92,7 @@ def _listed(table: Ints, lists: Lists, view: int, sizes: Floats, axes: Places) -
     return count
 
 
-@part()
+@device_function()
 def _strides(out: Ints, lengths: Ints, on: Ints, below: int) -> int:
     """Cells from one code of a variable to the next in a table of those on some axes, 0 for others.
 
@@ -113,7 +113,7 @@ def _strides(out: Ints, lengths: Ints, on: Ints, below: int) -> int:
     return cells
 
 
-@part()
+@device_function()
 def _index(out: Ints, low: int, high: int, sizes: Ints, table: Ints, strides: Ints, codes: Ints) -> None:
     """Write the cell of a small table that each cell of some axes of a clique, ``low`` to ``high``, belongs to.
 
@@ -147,7 +147,7 @@ def _index(out: Ints, low: int, high: int, sizes: Ints, table: Ints, strides: In
                 out[p] += strides[k] * codes[maps[k] + p]
 
 
-@part()
+@device_function()
 def _is_wide(pattern: Ints, numbers: Ints, strides: Ints) -> bool:
     """Whether rows of a table have one value for each cell of a row of the clique, in the same order."""
     wide = True
@@ -158,7 +158,7 @@ def _is_wide(pattern: Ints, numbers: Ints, strides: Ints) -> bool:
     return wide
 
 
-@part()
+@device_function()
 def _begin(rows: Ints, begins: Ints, number: int, lengths: Ints, numbers: Ints, strides: Ints) -> int:
     """Write where each row of a table begins, given the row that each row of the clique meets; returns how many.
 

@@ -73,11 +73,11 @@ class TreeAnswers:
             for place, (part, inside) in cut.items():
                 shared.setdefault(place, {})[inside] = part
         room = Room()
-        found: dict[Clique, Floats] = {}
+        table_of: dict[Clique, Floats] = {}
         for wanted in shared.values():
             part = next(iter(wanted.values()))
-            found.update(SharedElimination(part, partial(_check_room, room)).tables(list(wanted)))
-        together = self._together(pieces, found, room)
+            table_of.update(SharedElimination(part, partial(_check_room, room)).tables(list(wanted)))
+        together = self._together(pieces, table_of, room)
         given: set[int] = set()
         tables = list[Floats]()
         for names, way in zip(asked, ways, strict=True):
@@ -97,7 +97,7 @@ class TreeAnswers:
         Raises:
             MarginalTooLargeError: A table that is needed does not fit into memory.
         """
-        found = np.empty(len(queries))
+        answers = np.empty(len(queries))
         members: dict[Clique, list[int]] = {}
         for index, query in enumerate(queries):
             way = self._present.way(query.scope)
@@ -105,14 +105,14 @@ class TreeAnswers:
             allowed = dict(zip(query.scope, query.codes, strict=True))
             chance = self._evidence(allowed) if cells > CHEAP_CELLS else None
             if chance is not None:
-                found[index] = chance
+                answers[index] = chance
             else:
                 members.setdefault(query.scope, []).append(index)
         for scopes in self._batches(members):
             for scope, table in zip(scopes, self.tables(scopes), strict=True):
                 for index in members[scope]:
-                    found[index] = queries[index].of_table(table)[0]
-        return found
+                    answers[index] = queries[index].of_table(table)[0]
+        return answers
 
     def parities(self, axes: Ints) -> Floats:
         """Expectations of the products of ``1 - 2 code`` over sets of binary attributes.
@@ -136,9 +136,9 @@ class TreeAnswers:
             for place in np.flatnonzero(used[:-1] & (np.array(self._domain.shape) != 2))[:1]:
                 Parity(self._domain, (names[place],))  # refuses it
         if not (axes[:, LONGEST:] >= 0).any():
-            found = self._parities.expectations(self._distinct(), axes)
-            if found is not None:
-                return found.copy()
+            means = self._parities.expectations(self._distinct(), axes)
+            if means is not None:
+                return means.copy()
         queries = [Parity(self._domain, tuple(names[place] for place in row if place >= 0)) for row in axes.tolist()]
         wanted = list(dict.fromkeys(query.scope for query in queries))
         tables = dict(chain.from_iterable(zip(run, self.tables(run), strict=True) for run in self._batches(wanted)))
@@ -155,13 +155,13 @@ class TreeAnswers:
 
     def _cut(self, clique: Clique) -> dict[int, tuple[Beliefs, Clique]]:
         """A set of variables, cut into the pieces that lie in each part."""
-        found: dict[int, tuple[Beliefs, Clique]] = {}
+        cuts: dict[int, tuple[Beliefs, Clique]] = {}
         for name in clique:
             part = self._parts.get(name) or self._present.part(name)
             if part is not None:
-                known = found.get(id(part))
-                found[id(part)] = part, (name,) if known is None else (*known[1], name)
-        return found
+                known = cuts.get(id(part))
+                cuts[id(part)] = part, (name,) if known is None else (*known[1], name)
+        return cuts
 
     def _together(
         self, pieces: Mapping[Clique, Sequence[Clique]], found: Mapping[Clique, Floats], room: Room
@@ -179,8 +179,8 @@ class TreeAnswers:
         for (shape, axes), sets in alike.items():
             cells = math.prod(shape)
             _check_room(room, sets[0], cells)
-            held = {axis for piece in axes for axis in piece}
-            share = 1.0 / math.prod(size for axis, size in enumerate(shape) if axis not in held)
+            asked_axes = {axis for piece in axes for axis in piece}
+            share = 1.0 / math.prod(size for axis, size in enumerate(shape) if axis not in asked_axes)
             for run in runs_within([cells] * len(sets), _BESIDE):
                 tables = np.full((len(sets[run]), *shape), share)
                 for place, piece in enumerate(axes):

@@ -268,8 +268,10 @@ class Beliefs:
             return shared_marginals(table, stored, wanted)
         axes = set(stored)
         inside = [names for names in wanted if axes.issuperset(names)]
-        found = dict(zip(inside, shared_marginals(table, stored, inside), strict=True))
-        return [found[names] if names in found else summed(self.tree.domain, table, stored, names) for names in wanted]
+        tables = dict(zip(inside, shared_marginals(table, stored, inside), strict=True))
+        return [
+            tables[names] if names in tables else summed(self.tree.domain, table, stored, names) for names in wanted
+        ]
 
     # Sums
 
@@ -323,10 +325,10 @@ class Beliefs:
         Returns:
             Shape of the wanted variables; sums to the probability of the evidence. Not to be changed.
         """
-        found = {step.node: self.sums(step.node, step.keep) for step in steps}
+        tables = {step.node: self.sums(step.node, step.keep) for step in steps}
         names = itertools.chain(wanted, weights or (), *(step.keep for step in steps))
         among = tangled(self.tree.domain, names)
-        return contracted(steps, found, wanted, evidence, weights=weights, domain=among)
+        return contracted(steps, tables, wanted, evidence, weights=weights, domain=among)
 
 
 def _homes(scopes: Sequence[Clique]) -> dict[Clique, Clique]:
@@ -354,6 +356,6 @@ def _largest(domain: Domain, table: Floats, stored: Clique, names: Clique) -> Fl
         kept = [name for name in stored if name in names]
         return np.asarray(tops.transpose([kept.index(name) for name in names]))
     places = places_in(domain, stored, names).reshape(-1)
-    found = np.full(domain.shape_of(names), -np.inf)
-    np.maximum.at(found.reshape(-1), places[places >= 0], table.reshape(-1)[places >= 0])
-    return found
+    largest = np.full(domain.shape_of(names), -np.inf)
+    np.maximum.at(largest.reshape(-1), places[places >= 0], table.reshape(-1)[places >= 0])
+    return largest

@@ -76,15 +76,15 @@ def plan(tree: JunctionTree, wanted: Sequence[str], evidence: Collection[str] = 
     for node, parent in subtree:
         if parent is not None:
             below[parent].append(node)
-    steps, held = [], dict[int, set[str]]()
+    steps, names_of = [], dict[int, set[str]]()
     for node, parent in reversed(subtree):
         shared = () if parent is None else tree.stored_separator(node, parent)
         separators = {child: tree.stored_separator(node, child) for child in below[node]}
         needed = {*asked, *shared, *itertools.chain.from_iterable(separators.values())}
         keep = left_of(tree.stored[node], needed, domain)
-        inside = set(keep).union(*(held[child] for child in below[node]))
-        held[node] = set(left_of(inside, {*wanted, *shared}, domain))
-        left = {child: (held[child], separators[child]) for child in below[node]}
+        inside = set(keep).union(*(names_of[child] for child in below[node]))
+        names_of[node] = set(left_of(inside, {*wanted, *shared}, domain))
+        left = {child: (names_of[child], separators[child]) for child in below[node]}
         children = _ordered_children(tree, keep, {*wanted, *shared}, left, domain)
         steps.append(Stage(node, tuple(children), shared, keep))
     return steps
@@ -105,14 +105,14 @@ def width(
         >>> width([Stage(0, (), (), ("a", "b"))], {"a": 3, "b": 4}, ("a",))
         12
     """
-    largest, held = 1, dict[int, set[str]]()
+    largest, names_of = 1, dict[int, set[str]]()
     for step in steps:
         names = set(step.keep)
         largest = max(largest, math.prod(sizes[name] for name in names))
         for child, needed in _children(step, wanted):
-            names = set(left_of(names | held[child], needed, domain))
+            names = set(left_of(names | names_of[child], needed, domain))
             largest = max(largest, math.prod(sizes[name] for name in names))
-        held[step.node] = set(left_of(names, {*wanted, *step.shared}, domain))
+        names_of[step.node] = set(left_of(names, {*wanted, *step.shared}, domain))
     return largest
 
 
@@ -185,7 +185,7 @@ def _ordered_children(
             child: kept.union(*(shared for other, (_, shared) in left.items() if other != child)) for child in left
         }
         results = {child: set(left_of(names | held, needed[child], domain)) for child, (held, _) in left.items()}
-        child = min(results, key=lambda each: math.prod(tree.domain.shape_of(tuple(results[each]))))
+        child = min(results, key=lambda result: math.prod(tree.domain.shape_of(tuple(results[result]))))
         names = results[child]
         yield child, left.pop(child)[1]
 
@@ -198,4 +198,4 @@ def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[s
 
 
 def _along(factors: Floats, name: str, names: Clique) -> Floats:
-    return factors.reshape([-1 if each == name else 1 for each in names])
+    return factors.reshape([-1 if other == name else 1 for other in names])

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from hedgerow.arrays import Bytes, Floats, Ints, Places
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Maps = tuple[Ints, Ints, Places, Ints, Places, Ints, Ints, Ints]
 """A forest and how its cliques meet its separators.
@@ -32,7 +32,7 @@ _INNER = 64
 _COLUMNS = 256
 
 
-@part(fastmath={"contract"})
+@device_function(fastmath={"contract"})
 def _four(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int, start: int, stop: int) -> None:
     """Four rows of a product, for a tile of columns and of what is summed over."""
     a, b, c, d = out[i, start:stop], out[i + 1, start:stop], out[i + 2, start:stop], out[i + 3, start:stop]
@@ -60,7 +60,7 @@ def _four(left: Floats, right: Floats, out: Floats, i: int, first: int, last: in
         k += 1
 
 
-@part(fastmath={"contract"})
+@device_function(fastmath={"contract"})
 def _one(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int, start: int, stop: int) -> None:
     a = out[i, start:stop]
     k = first
@@ -160,7 +160,7 @@ def separator_sums(cells: Floats, first: int, last: int, tree: Maps, sums: Float
                 found[here[cell]] += table[cell]
 
 
-@part()
+@device_function()
 def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, room: Floats, out: Floats) -> None:
     """The part of a distribution where a binary attribute is 1, in all cliques of its component.
 
@@ -206,7 +206,7 @@ def _given_one(cells: Floats, sums: Floats, home: int, stride: int, tree: Maps, 
                 top += 1
 
 
-@part()
+@device_function()
 def _sign_sum(cells: Floats, home: int, stride: int, firsts: Ints) -> float:
     """The sum of the cells of a clique where a binary attribute is 0, less that of the others."""
     total = 0.0
@@ -228,11 +228,11 @@ def single_parities(cells: Floats, homes: Homes, tree: Maps) -> Floats:
         Shape ``(attributes,)``; for other attributes it says nothing.
     """
     home, strides, _ = homes
-    found = np.zeros(home.size)
+    parities = np.zeros(home.size)
     for a in range(home.size):
         if home[a] >= 0:
-            found[a] = _sign_sum(cells, home[a], strides[a], tree[0])
-    return found
+            parities[a] = _sign_sum(cells, home[a], strides[a], tree[0])
+    return parities
 
 
 @kernel()
@@ -269,12 +269,12 @@ def pair_parities(
 def _apart(a: int, b: int, c: int, parts: Ints, singles: Floats, pairs: Floats) -> float:
     """The expectation of three attributes that are not all in one component."""
     if parts[a] == parts[b]:
-        found: float = pairs[a, b] * singles[c]
+        parity: float = pairs[a, b] * singles[c]
     elif parts[a] == parts[c]:
-        found = pairs[a, c] * singles[b]
+        parity = pairs[a, c] * singles[b]
     else:
-        found = pairs[b, c] * singles[a]
-    return found
+        parity = pairs[b, c] * singles[a]
+    return parity
 
 
 @kernel()

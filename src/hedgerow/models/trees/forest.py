@@ -67,7 +67,7 @@ class Forest:
     def strides(self) -> Ints:
         """Cells from one code of each of ``members`` to the next in its clique; for plain trees."""
         sizes = np.split(self.sizes[self.members].astype(np.int64), self.starts[1:-1])
-        return np.concatenate([np.cumprod([1, *each[:0:-1]])[: len(each)][::-1] for each in sizes])
+        return np.concatenate([np.cumprod([1, *size[:0:-1]])[: len(size)][::-1] for size in sizes])
 
     @cached_property
     def homes(self) -> Ints:
@@ -84,9 +84,9 @@ class Forest:
     def parts(self) -> Ints:
         """A number for the component of each variable: its first clique; others count on from there."""
         parts = len(self.cells) + np.arange(len(self.sizes))
-        found = self.homes[1:] > self.homes[:-1]
+        begins = self.homes[1:] > self.homes[:-1]
         _, _, roots = self.rooted
-        parts[found] = roots[self.cliques[self.homes[:-1][found]]]
+        parts[begins] = roots[self.cliques[self.homes[:-1][begins]]]
         return parts
 
     @cached_property

@@ -131,7 +131,7 @@ def _closed(
 
     The cliques of a variable stay connected: those that determine it are, and one of them has it.
     """
-    names, domain = [each.name for each in ties.domain.variables], ties.domain
+    names, domain = [variable.name for variable in ties.domain.variables], ties.domain
     closed = [frozenset(domain.axes(ties.closed(names[place] for place in clique))) for clique in cliques]
     kept, left = list(range(len(closed))), list(edges)
     for k in range(len(left)):

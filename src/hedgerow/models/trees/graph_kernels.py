@@ -213,9 +213,9 @@ def triangulated_cells(graph: Bytes, sizes: Floats, parts: Ints, held: Floats, s
         held: Cells of each part as it is, 0 for an attribute that is not in the graph.
         scopes: Attributes of each scope, -1 after the last.
     """
-    touched, found = np.empty(len(held), dtype=np.uint8), np.empty(len(scopes))
-    _each_added(graph, sizes, parts, held, touched, scopes, _rooms(np.empty_like(graph)), found)
-    return found
+    touched, cells = np.empty(len(held), dtype=np.uint8), np.empty(len(scopes))
+    _each_added(graph, sizes, parts, held, touched, scopes, _rooms(np.empty_like(graph)), cells)
+    return cells
 
 
 @inlined()

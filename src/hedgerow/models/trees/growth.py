@@ -58,10 +58,10 @@ def grown_tree(domain: Domain, trees: Sequence[JunctionTree], scope: Clique) -> 
     for place in domain.axes(scope):
         if place < len(forest.sizes):
             parts.setdefault(int(forest.parts[place]), []).append(place)
-    held = [clique for tree in trees for clique in tree.cliques]
-    beside = [clique for part, inside in parts.items() if part < len(held) for clique in _joined(forest, inside)]
-    names = tuple(each.name for each in domain.variables[: len(forest.sizes)])
-    return JunctionTree.of(domain, [*held, *(tuple(names[place] for place in each) for each in beside), scope])
+    cliques = [clique for tree in trees for clique in tree.cliques]
+    beside = [clique for part, inside in parts.items() if part < len(cliques) for clique in _joined(forest, inside)]
+    names = tuple(variable.name for variable in domain.variables[: len(forest.sizes)])
+    return JunctionTree.of(domain, [*cliques, *(tuple(names[place] for place in each) for each in beside), scope])
 
 
 def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:
@@ -73,10 +73,10 @@ def _joined(forest: Forest, inside: list[int]) -> Iterator[list[int]]:
         widest = max(inside, key=lambda place: (forest.sizes[place], place))
         root = int(forest.cliques[forest.homes[widest]])
     room = np.zeros((2, len(forest.cells)), dtype=np.int64)
-    found = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
+    sets = np.empty((3, len(forest.cells) + 1), dtype=np.int64)
     scope = np.array(inside, dtype=np.int32)
-    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], found)
-    for clique, held, carried in found[:, :count].T.tolist():
+    _, count = joined(forest.flat, forest.hung(root), forest.sizes, scope, room[0], room[1], sets)
+    for clique, held, carried in sets[:, :count].T.tolist():
         members = forest.members[forest.starts[clique] : forest.starts[clique + 1]].tolist()
         yield [*_chosen(members, held), *_chosen(inside, carried)]
 

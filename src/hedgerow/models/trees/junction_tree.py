@@ -94,7 +94,7 @@ class JunctionTree:
         cliques, edges = graph.triangulated()
         order = sorted(range(len(cliques)), key=cliques.__getitem__)
         place = {old: new for new, old in enumerate(order)}
-        names = domain.names if graph.ties is None else tuple(each.name for each in domain.variables)
+        names = domain.names if graph.ties is None else tuple(variable.name for variable in domain.variables)
         joined = sorted((min(place[i], place[j]), max(place[i], place[j])) for i, j in edges)
         return cls._made(domain, tuple(tuple(names[a] for a in cliques[i]) for i in order), tuple(joined))
 
@@ -133,11 +133,11 @@ class JunctionTree:
     @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
         """Neighbours of each clique."""
-        found: list[list[int]] = [[] for _ in self.cliques]
+        linked: list[list[int]] = [[] for _ in self.cliques]
         for i, j in self.edges:
-            found[i].append(j)
-            found[j].append(i)
-        return tuple(tuple(each) for each in found)
+            linked[i].append(j)
+            linked[j].append(i)
+        return tuple(tuple(each) for each in linked)
 
     def separator(self, i: int, j: int) -> Clique:
         """The members that two cliques share, in domain order."""
@@ -167,8 +167,8 @@ class JunctionTree:
     def find(self, scope: Sequence[str]) -> int | None:
         """The smallest clique that determines a scope of at least one variable; None if there is none."""
         homes = self._homes
-        found = frozenset.intersection(*[homes[name] if name in homes else self.homes(name) for name in scope])
-        return min(found, key=lambda i: (self.sizes[i], i), default=None)
+        common = frozenset.intersection(*[homes[name] if name in homes else self.homes(name) for name in scope])
+        return min(common, key=lambda i: (self.sizes[i], i), default=None)
 
     def spanning(self, names: Sequence[str]) -> list[tuple[int, int | None]]:
         """The smallest subtree whose cliques together determine some variables of one component.
@@ -217,18 +217,18 @@ class JunctionTree:
         for i, clique in enumerate(self.cliques):
             for name in clique:
                 homes.setdefault(name, []).append(i)
-        return {name: frozenset(found) for name, found in homes.items()}
+        return {name: frozenset(cliques) for name, cliques in homes.items()}
 
     @cached_property
     def _parents(self) -> dict[int, tuple[int, int | None]]:
         """Depth and parent of each clique, every component hung up at its first clique."""
-        links = {i: set(each) for i, each in enumerate(self.neighbours)}
-        found: dict[int, tuple[int, int | None]] = {}
+        links = {i: set(neighbour) for i, neighbour in enumerate(self.neighbours)}
+        parents: dict[int, tuple[int, int | None]] = {}
         for root in links:
-            if root not in found:
+            if root not in parents:
                 for i, parent in _from(root, links):
-                    found[i] = (0 if parent is None else found[parent][0] + 1, parent)
-        return found
+                    parents[i] = (0 if parent is None else parents[parent][0] + 1, parent)
+        return parents
 
     def _top(self, name: str) -> int:
         """The clique nearest to the root that determines a variable."""

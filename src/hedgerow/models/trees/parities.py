@@ -65,9 +65,9 @@ class _Frame:
         rooms = _from_zero(separator_maps(starts, members, slots, shared, forest.sizes, firsts, places, flat))
         owners = np.repeat(np.arange(len(cells)), np.diff(starts))
         order = np.lexsort((cells[owners], members))
-        found, first = np.unique(members[order], return_index=True)
+        distinct, first = np.unique(members[order], return_index=True)
         homes, strides = np.full(len(domain), -1), np.ones(len(domain), dtype=np.int64)
-        homes[found], strides[found] = owners[order][first], forest.strides[order][first]
+        homes[distinct], strides[distinct] = owners[order][first], forest.strides[order][first]
         _, _, roots = forest.rooted
         lasts = np.searchsorted(roots, np.arange(len(cells)), side="right")
         maps = firsts, slots, other, back, flat, places, rooms, lasts

@@ -130,8 +130,8 @@ class Placing:
         if group is not None and self._cost(group, clique)[0] > _LONG:
             nearest = np.flatnonzero(distance == distance[node]).tolist()
             groups = (self._group(clique, each) for each in nearest)
-            orders = (each for found in groups if found is not None for each in _orders(found))
-            group = min(orders, key=lambda each: self._cost(each, clique))
+            orders = (order for group in groups if group is not None for order in _orders(group))
+            group = min(orders, key=lambda order: self._cost(order, clique))
         return group
 
     def _needed(self, group: Group | None, clique: Clique, known: Container[Conditional]) -> dict[Conditional, int]:
@@ -243,7 +243,7 @@ class Placing:
             level: Clique = ()
             here = next(iter(homes)) if len(homes) == 1 else -1
             while here >= 0:
-                ahead = [each for each in self._tree.neighbours[here] if each not in inside]
+                ahead = [neighbour for neighbour in self._tree.neighbours[here] if neighbour not in inside]
                 shared = self._tree.stored_separator(here, ahead[0]) if len(ahead) == 1 else ()
                 follows = shared and all(self._domain.lookup(name, each) is not None for each in shared)
                 if not follows or self.cells(shared) >= self.cells(level or (name,)):

@@ -221,10 +221,10 @@ class Present:
 
     def _holds(self, finer: str, allowed: Mapping[str, Allowed]) -> Floats:
         """1 for each code of a variable that has allowed codes of others that it determines, else 0."""
-        found = np.ones(self._domain[finer].size)
+        holds = np.ones(self._domain[finer].size)
         for name, codes in allowed.items():
-            found *= indicator(self._domain, name, codes)[self._domain.lookup(finer, name)]
-        return found
+            holds *= indicator(self._domain, name, codes)[self._domain.lookup(finer, name)]
+        return holds
 
     def _share(self, attribute: str, allowed: Mapping[str, Allowed]) -> float:
         """The fraction of the codes of an attribute that is allowed."""
@@ -242,9 +242,9 @@ def indicator(domain: Domain, name: str, codes: Allowed) -> Floats:
         >>> indicator(Domain((IntegerRange("a", 0, 3),)), "a", [1, 2])
         array([0., 1., 1., 0.])
     """
-    found = np.zeros(domain[name].size)
-    found[where((name,), found.shape, {name: codes})] = 1.0
-    return found
+    mask = np.zeros(domain[name].size)
+    mask[where((name,), mask.shape, {name: codes})] = 1.0
+    return mask
 
 
 def _codes(domain: Domain, name: str) -> Places:

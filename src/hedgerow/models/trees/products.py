@@ -131,7 +131,7 @@ def _alignment(domain: Domain, names: Clique, others: Clique, needed: frozenset[
     union = domain.clique((*names, *others))
     tied = set(union).difference(domain.reduced(union))
     for name in tuple(tied):
-        sources = carriers(domain, name, tuple(each for each in union if each != name))
+        sources = carriers(domain, name, tuple(other for other in union if other != name))
         tied.update(sources if len(sources) > 1 else ())
     first = left_of(names, needed.union(others, tied), domain)
     second = left_of(others, needed.union(names, tied), domain)
@@ -159,18 +159,18 @@ def _alignment(domain: Domain, names: Clique, others: Clique, needed: frozenset[
 
 def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], domain: Domain) -> Labelled:
     """The same where variables of one table may determine variables of the other."""
-    found = _alignment(domain, first[0], second[0], needed)
-    one = found.first, summed(domain, first[1], first[0], found.first)
-    two = found.second, summed(domain, second[1], second[0], found.second)
-    if found.coarse is not None:
+    alignment = _alignment(domain, first[0], second[0], needed)
+    one = alignment.first, summed(domain, first[1], first[0], alignment.first)
+    two = alignment.second, summed(domain, second[1], second[0], alignment.second)
+    if alignment.coarse is not None:
         shapes = one[1].shape, two[1].shape
-        if shapes not in found.layouts:
-            found.layouts[shapes] = _layout(shapes, found, found.coarse, domain)
-        names, values = _stacked_product((one[1], two[1]), found.layouts[shapes], domain)
+        if shapes not in alignment.layouts:
+            alignment.layouts[shapes] = _layout(shapes, alignment, alignment.coarse, domain)
+        names, values = _stacked_product((one[1], two[1]), alignment.layouts[shapes], domain)
     else:
-        finer = [_refined(table, found.together, domain) for table in (one, two)]
-        names, values = product(finer[0], finer[1], found.carried)
-    return summed_to(names, values, needed, domain) if found.carried != set(found.wanted) else (names, values)
+        finer = [_refined(table, alignment.together, domain) for table in (one, two)]
+        names, values = product(finer[0], finer[1], alignment.carried)
+    return summed_to(names, values, needed, domain) if alignment.carried != set(alignment.wanted) else (names, values)
 
 
 @dataclass(frozen=True)

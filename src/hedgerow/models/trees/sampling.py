@@ -133,21 +133,21 @@ def completing(parts: Sequence[Beliefs], domain: Domain, names: Clique) -> Compl
 
 def _blocks(columns: Sequence[_FromTable | _Wide], domain: Domain, n: int) -> Iterator[Codes]:
     """Blocks; inside, derived variables that were drawn have columns after those of the attributes."""
-    variables = {*domain.names, *(name for each in columns for name in each.drawn)}
+    variables = {*domain.names, *(name for column in columns for name in column.drawn)}
     height = 1 + max(domain.axes([*variables]))
     kind = np.result_type(*(np.min_scalar_type(size - 1) for size in domain.shape_of([*variables])))
-    rows = block_rows(domain, sum(each.passed_over for each in columns))
+    rows = block_rows(domain, sum(column.passed_over for column in columns))
     for start in range(0, n, rows):
         codes: Codes = np.empty((height, min(rows, n - start)), dtype=kind)
-        for each in columns:
-            each.fill(codes)
+        for column in columns:
+            column.fill(codes)
         yield codes[: len(domain)].T.astype(code_type(domain), copy=False)
 
 
 def _free(parts: Sequence[Beliefs], domain: Domain) -> list[str]:
     """Attributes that no part knows anything of."""
-    held = {name for part in parts for clique in part.tree.cliques for name in clique}
-    known = {*held, *domain.base(held)} if held - {*domain.names} else held
+    drawn = {name for part in parts for clique in part.tree.cliques for name in clique}
+    known = {*drawn, *domain.base(drawn)} if drawn - {*domain.names} else drawn
     return [name for name in domain.names if name not in known]
 
 
@@ -182,15 +182,15 @@ def conditionals(parts: Sequence[Beliefs], domain: Domain) -> list[Conditional]:
 
 def _finest(parts: Sequence[Beliefs], domain: Domain) -> dict[str, str]:
     """For each attribute of which no clique holds more than a coarser variable the one that says most."""
-    held = {name for part in parts for clique in part.tree.cliques for name in clique}
-    found: dict[str, str] = {}
-    for name in sorted(held - {*domain.names}, key=domain.index):
+    in_trees = {name for part in parts for clique in part.tree.cliques for name in clique}
+    finest: dict[str, str] = {}
+    for name in sorted(in_trees - {*domain.names}, key=domain.index):
         function = domain.function(name)
-        if function is not None and len(function.sources) == 1 and function.sources[0] not in held:
+        if function is not None and len(function.sources) == 1 and function.sources[0] not in in_trees:
             (source,) = function.sources
-            if source not in found or domain.lookup(name, found[source]) is not None:
-                found[source] = name
-    return found
+            if source not in finest or domain.lookup(name, finest[source]) is not None:
+                finest[source] = name
+    return finest
 
 
 def _lifted(part: Beliefs, node: int, given: Clique) -> Floats:
@@ -204,9 +204,9 @@ def _lifted(part: Beliefs, node: int, given: Clique) -> Floats:
     inside = (groups >= 0) & tiny[groups] & (logs > -np.inf)
     tops = np.full(tiny.size, -np.inf)
     np.maximum.at(tops, groups[inside], logs[inside])
-    found = cells.copy()
-    found[inside] = np.exp(logs[inside] - tops[groups[inside]])
-    return found
+    lifted = cells.copy()
+    lifted[inside] = np.exp(logs[inside] - tops[groups[inside]])
+    return lifted
 
 
 class _FromTable(ABC):

@@ -156,10 +156,10 @@ class SharedElimination:
             group: self._placing.scope(node, (group.inside, *(given for _, given in group.edges))) for group in groups
         }
         for batch in self._batches(list(dict.fromkeys(scopes.values()))):
-            found = self._sums(node, batch)
+            sums = self._sums(node, batch)
             for group, scope in scopes.items():
-                if scope in found:
-                    yield from self._joined(group, (scope, found[scope]), groups[group])
+                if scope in sums:
+                    yield from self._joined(group, (scope, sums[scope]), groups[group])
 
     def _joined(self, group: Group, table: Labelled, cliques: Sequence[Clique]) -> Iterator[tuple[Clique, Floats]]:
         chosen = {}
@@ -366,4 +366,4 @@ class _Columns:
 def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
     """Few enough columns at once."""
     names = list(conditionals)
-    return (names[run] for run in runs_within([rows * each.shape[-1] for each in conditionals.values()], _ROOM))
+    return (names[run] for run in runs_within([rows * c.shape[-1] for c in conditionals.values()], _ROOM))

@@ -9,7 +9,7 @@ since they may be more than any integer of the machine holds.
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Places
-from hedgerow.system import inlined, kernel, part
+from hedgerow.system import device_function, inlined, kernel
 
 Tree = tuple[Ints, Places, Ints, Places, Ints, Ints, Floats]
 """Starts, members, slots, other, back, shared; and the cells of each clique."""
@@ -23,7 +23,7 @@ MOST_MEMBERS = 62
 _FORKED = 1 << MOST_MEMBERS
 
 
-@part()
+@device_function()
 def holds(members: Places, scope: Places) -> bool:
     """Whether one ascending list holds another."""
     at = 0
@@ -50,9 +50,9 @@ def holders(
         ends: The scope m is ``scopes[ends[m]:ends[m + 1]]``.
         scopes: Attributes, ascending in each scope.
     """
-    found = np.empty(ends.size - 1, np.int64)
-    for m in range(found.size):
-        found[m] = -1
+    nodes = np.empty(ends.size - 1, np.int64)
+    for m in range(nodes.size):
+        nodes[m] = -1
         scope = scopes[ends[m] : ends[m + 1]]
         if scope.size == 0:
             continue
@@ -62,10 +62,10 @@ def holders(
                 rarest = a
         for at in range(homes[rarest], homes[rarest + 1]):
             i = cliques[at]
-            smaller = found[m] < 0 or cells[i] < cells[found[m]]
+            smaller = nodes[m] < 0 or cells[i] < cells[nodes[m]]
             if smaller and holds(members[starts[i] : starts[i + 1]], scope):
-                found[m] = i
-    return found
+                nodes[m] = i
+    return nodes
 
 
 @kernel()
@@ -87,7 +87,7 @@ def separators(starts: Ints, members: Places, slots: Ints, other: Places) -> tup
     return back, shared
 
 
-@part()
+@device_function()
 def _cells_of(mask: int, members: Places, sizes: Floats) -> float:
     cells, place = 1.0, 0
     while mask:
@@ -98,7 +98,7 @@ def _cells_of(mask: int, members: Places, sizes: Floats) -> float:
     return cells
 
 
-@part()
+@device_function()
 def _widened(tree: Tree, sizes: Floats, i: int, mask: int, factor: float) -> float:
     """Cells of a new clique beside clique i, of some of its attributes and others; less its own if it is inside."""
     starts, members, _, _, _, _, cells = tree
@@ -200,11 +200,11 @@ def tops_of(homes: Ints, cliques: Places, depths: Ints) -> Ints:
 
 @inlined()
 def _deepest(cliques: Ints, depths: Ints) -> int:
-    found = 0
+    deepest = 0
     for x in range(1, cliques.size):
-        if depths[cliques[x]] > depths[cliques[found]]:
-            found = x
-    return found
+        if depths[cliques[x]] > depths[cliques[deepest]]:
+            deepest = x
+    return deepest
 
 
 @inlined()

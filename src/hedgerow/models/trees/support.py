@@ -57,17 +57,17 @@ class Support:
         if tree.plain and not tree.domain.constraints:
             return cls(True, (), tuple(cells), {})
         counts = dict(_counts(tree))
-        told = [((name,), sizes > 0) for name, sizes in counts.items() if (sizes == 0).any()]
-        for scope, allowed in (*told, *tree.domain.zeros):
+        possible = [((name,), sizes > 0) for name, sizes in counts.items() if (sizes == 0).any()]
+        for scope, allowed in (*possible, *tree.domain.zeros):
             home = tree.find(scope)
             if home is not None:
                 spread = spread_over(tree.domain, allowed, scope, tree.stored[home])
                 cells[home] = _both(cells[home], spread, tree.shapes[home])
         shared = _propagate(tree, cells)
-        if any(each is not None and not each.any() for each in cells):
+        if any(cell is not None and not cell.any() for cell in cells):
             raise DomainError("the constraints leave no record", remedy="leave out one of them")
         logs = tuple(((name,), np.log(np.maximum(sizes, 1.0))) for name, sizes in counts.items())
-        even = tree.plain and all(each is None for each in cells)
+        even = tree.plain and all(cell is None for cell in cells)
         return cls(even, logs, tuple(cells), shared | {(j, i): seen for (i, j), seen in shared.items()})
 
 
@@ -114,7 +114,7 @@ def _counts(tree: JunctionTree) -> Iterator[tuple[str, Floats]]:
         source = domain.base((name,))
         if len(source) > 1 or source[0] in members:
             continue
-        finer = (each for each in members if each != name and domain.lookup(each, name) is not None)
+        finer = (member for member in members if member != name and domain.lookup(member, name) is not None)
         if all(domain.lookup(name, each) is not None and domain.index(each) > domain.index(name) for each in finer):
             yield name, codes_of(domain, name)
 

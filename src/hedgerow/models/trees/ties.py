@@ -71,11 +71,11 @@ class Ties:
         return {}
 
     def _closed(self, names: Iterable[str]) -> Clique:
-        found = {each for name in names for each in self.coarser[name]}
+        closed = {each for name in names for each in self.coarser[name]}
         for name, sources in self.joint.items():
-            if name not in found and found.issuperset(sources):
-                found.update(self.coarser[name])
-        return self.domain.clique(found)
+            if name not in closed and closed.issuperset(sources):
+                closed.update(self.coarser[name])
+        return self.domain.clique(closed)
 
     def scopes(self, scopes: Iterable[Clique]) -> Iterator[Clique]:
         """The scopes, closed, and those that tie variables to what they determine."""
@@ -91,7 +91,7 @@ class Ties:
         one; the finest, where it determines all, is divided by the finest of each chain. What a level and the classes
         say together takes back what they count twice.
         """
-        found: dict[str, float] = {}
+        size_of: dict[str, float] = {}
         for group in self._groups():
             top = [name for name in group[:1] if len(self.coarser[name]) == len(group)]
             below_top = group[len(top) :]
@@ -105,14 +105,14 @@ class Ties:
                 heads.pop(following or "", None)
                 below[name] = self.domain[following].size if following else 1
             for name in rest:
-                found[name] = self._upwards(self.domain[name].size / below[name])
+                size_of[name] = self._upwards(self.domain[name].size / below[name])
             for name in reversed(meets):
-                others = (found[each] for each in self.coarser[name] if each in found)
-                found[name] = self._upwards(self.domain[name].size / math.prod(others))
+                others = (size_of[each] for each in self.coarser[name] if each in size_of)
+                size_of[name] = self._upwards(self.domain[name].size / math.prod(others))
             for name in top:
-                above = math.prod(self.domain[each].size for each in heads) * math.prod(found[each] for each in meets)
-                found[name] = self._upwards(self.domain[name].size / above)
-        return found
+                above = math.prod(self.domain[head].size for head in heads) * math.prod(size_of[meet] for meet in meets)
+                size_of[name] = self._upwards(self.domain[name].size / above)
+        return size_of
 
     @staticmethod
     def _upwards(size: float) -> float:
@@ -137,18 +137,16 @@ def _ties(domain: Domain, named: Clique) -> Ties:
         alike.setdefault(domain.base((name,)), []).append(name)
     coarser: dict[str, Clique] = {}
     for sources, names in alike.items():
-        found = _determined(domain, names)
-        if len(sources) == 1 and all(len(each) < len(names) for each in found.values()):
-            found = _determined(domain, [*sources, *names])
-        meets = {meet.name: pair for meet, pair in domain.meets if found.keys() >= {*pair}}
+        determined = _determined(domain, names)
+        if len(sources) == 1 and all(len(each) < len(names) for each in determined.values()):
+            determined = _determined(domain, [*sources, *names])
+        meets = {meet.name: pair for meet, pair in domain.meets if determined.keys() >= {*pair}}
         if meets:
-            found = _determined(domain, [*found, *meets])
-        coarser.update(found)
+            determined = _determined(domain, [*determined, *meets])
+        coarser.update(determined)
         joint.update(meets)
     return Ties(domain, coarser, joint)
 
 
 def _determined(domain: Domain, names: Sequence[str]) -> dict[str, Clique]:
-    return {
-        name: tuple(each for each in names if each == name or domain.lookup(name, each) is not None) for name in names
-    }
+    return {name: tuple(o for o in names if o == name or domain.lookup(name, o) is not None) for name in names}

@@ -113,21 +113,21 @@ def weaknesses(budget: Budget, total: float) -> tuple[str, ...]:
     curve = isinstance(budget, ZCDP | GDP)
     epsilon, delta = budget.approximate(_USUAL_DELTA if curve else None)
     delta = 0.0 if curve else delta
-    found = []
+    weak = []
     if epsilon > WEAK_EPSILON:
         at = f" (at delta = {_USUAL_DELTA:g})" if curve else ""
         who = "one person's record" if budget.neighbours.unfiltered.persons is None else "one person"
         figure = at_most(epsilon, 4)
-        found.append(
+        weak.append(
             f"epsilon = {figure}{at} is above {WEAK_EPSILON:g}: {who} may change probabilities by a "
             f"factor of e^{figure}. Give a smaller epsilon: 1, or a few."
         )
     if delta * total >= 1.0:
-        found.append(
+        weak.append(
             f"delta = {at_most(delta, 3)} is not below 1 / (number of records), about {1.0 / max(total, 1.0):.1g}: "
             "such a guarantee allows some people's records to be published as they are. Give a far smaller delta."
         )
-    return tuple(found)
+    return tuple(weak)
 
 
 def budget_from_dict(mapping: Mapping[str, Any]) -> Budget:

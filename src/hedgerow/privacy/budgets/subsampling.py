@@ -188,11 +188,11 @@ def secret_positions(population: int, sampled: int, random_bytes: RandomBytes) -
     if 2 * sampled > population:
         rest = secret_positions(population, population - sampled, random_bytes)
         return np.delete(np.arange(population, dtype=np.int64), rest)
-    found: dict[int, None] = {}
-    while len(found) < sampled:
+    positions: dict[int, None] = {}
+    while len(positions) < sampled:
         drawn = uniform_below(np.full(sampled, population), random_bytes)
         for position in drawn.tolist():
-            found.setdefault(position)
-            if len(found) == sampled:
+            positions.setdefault(position)
+            if len(positions) == sampled:
                 break
-    return np.array(sorted(found), dtype=np.int64)
+    return np.array(sorted(positions), dtype=np.int64)

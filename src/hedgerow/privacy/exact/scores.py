@@ -258,10 +258,10 @@ def _largest_error(workload: Workload, answers: Floats) -> float:
 
 
 def _in_pieces(length: int, values: Callable[[slice], Floats]) -> Floats:
-    found = np.empty(length)
+    scores = np.empty(length)
     for piece in pieces(length):
-        found[piece] = values(piece)
-    return found
+        scores[piece] = values(piece)
+    return scores
 
 
 def public_databases(workload: Workload, answers: Floats) -> Floats:

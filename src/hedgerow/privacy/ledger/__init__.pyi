@@ -6,7 +6,7 @@ from .questions import (
     BestDatabase as BestDatabase,
     ErrorFigure as ErrorFigure,
     FrequentLabels as FrequentLabels,
-    InterruptedLook as InterruptedLook,
+    InterruptedDraw as InterruptedDraw,
     MeasuredQuery as MeasuredQuery,
     Purpose as Purpose,
     QuantileCuts as QuantileCuts,

@@ -198,10 +198,10 @@ class Event:
             BudgetError: A field is missing, unknown or out of its range.
         """
         if "target" in mapping:
-            found = cls(**fields_of(mapping), format=2)
-            if found.target != mapping["target"]:
+            event = cls(**fields_of(mapping), format=2)
+            if event.target != mapping["target"]:
                 raise BudgetError(f"an event tells {mapping['target']!r}, and its numbers are others")
-            return found
+            return event
         if set(mapping) != _FIELDS:
             raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
         return cls(**{**mapping, "question": Question.from_dict(mapping["question"])})
@@ -213,4 +213,4 @@ class Event:
         )
 
 
-_FIELDS = {each.name for each in fields(Event)} - {"format"}
+_FIELDS = {field.name for field in fields(Event)} - {"format"}

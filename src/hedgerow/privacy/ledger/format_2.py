@@ -14,7 +14,7 @@ from hedgerow.privacy.ledger.questions import (
     ErrorFigure,
     Figure,
     FrequentLabels,
-    InterruptedLook,
+    InterruptedDraw,
     MeasuredQuery,
     Purpose,
     QuantileCuts,
@@ -41,7 +41,7 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], Question]], ...] = (
     ("whether answers pass a threshold with noise of scale .*, up to .*", lambda _: ThresholdTests()),
     (
         "the most that an interrupted (opening|question) can have cost",
-        lambda m: InterruptedLook(cast("Purpose", m[1])),
+        lambda m: InterruptedDraw(cast("Purpose", m[1])),
     ),
 )
 
@@ -66,14 +66,14 @@ def fields_of(mapping: Mapping[str, Any]) -> dict[str, Any]:
         raise BudgetError("an event of a version of hedgerow before 0.2, which are read no more")
     if set(mapping) != _FIELDS:
         raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
-    found = dict(mapping)
-    text, label = found.pop("target"), found["label"]
+    fields = dict(mapping)
+    text, label = fields.pop("target"), fields["label"]
     if not isinstance(text, str) or not isinstance(label, str):
         raise BudgetError("the target and the label of a ledger event are texts")
     earlier = label.startswith(_EARLIER)
-    question = _question(text, str(found["mechanism"]))
-    found |= {"question": question, "earlier": earlier, "label": label.removeprefix(_EARLIER) if earlier else label}
-    return found
+    question = _question(text, str(fields["mechanism"]))
+    fields |= {"question": question, "earlier": earlier, "label": label.removeprefix(_EARLIER) if earlier else label}
+    return fields
 
 
 def _question(text: str, mechanism: str) -> Question:

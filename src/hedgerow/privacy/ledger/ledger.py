@@ -170,12 +170,12 @@ class Ledger:
         """
         try:
             events = [Event.from_dict(event) for event in mapping["events"]]
-            found = cls(mapping["limit"], mapping["unit"], events, thresholds=mapping.get("thresholds", 0.0))
-            if mapping["head"] != found.head:
+            ledger = cls(mapping["limit"], mapping["unit"], events, thresholds=mapping.get("thresholds", 0.0))
+            if mapping["head"] != ledger.head:
                 raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error
-        return found
+        return ledger
 
     def __str__(self) -> str:
         """A line for the sum and one for each event."""

@@ -128,13 +128,13 @@ class PaidNoise:
                 raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
             # seeded noise is the same, however many answers are asked for at once
             alike[(event.mechanism, event.scale / step) if self.secure else place].append(place)
-        found = dict[int, Ints]()
+        answers = dict[int, Ints]()
         for places in alike.values():
             first, each = places[0], [values[place] for place in places]
             draw = self.__source.laplace if events[first].mechanism == LAPLACE else self.__source.gaussian
             noisy = draw(np.concatenate(each), events[first].scale / steps[first])
-            found.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
-        return [found[place] for place in range(len(values))]
+            answers.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
+        return [answers[place] for place in range(len(values))]
 
     def told(self, counts: Ints, event: Event) -> tuple[Ints, Ints]:
         """Counts that pass a threshold with their noise.
@@ -185,7 +185,7 @@ class PaidNoise:
         self._use(event, EXPONENTIAL)
         if len(scores) != event.values:
             raise UnpaidNoiseError(f"choices in {event.values} disjoint parts were paid for")
-        return [self.__source.choose(each, event.scale) for each in scores]
+        return [self.__source.choose(score, event.scale) for score in scores]
 
     def draws(self, scores: Floats, event: Event) -> Ints:
         """Independent indices, as many as were charged.
@@ -243,10 +243,10 @@ class PaidNoise:
 
     def _use(self, event: Event, *mechanisms: str) -> None:
         """Take an event that was paid off the list; two equal ones pay for two draws."""
-        held = next((i for i, each in enumerate(self.__unused) if each is event), None)
-        if held is None or event.mechanism not in mechanisms:
+        unused = next((i for i, each in enumerate(self.__unused) if each is event), None)
+        if unused is None or event.mechanism not in mechanisms:
             raise _unpaid()
-        del self.__unused[held]
+        del self.__unused[unused]
 
     def __repr__(self) -> str:
         """Public facts only."""

@@ -71,11 +71,11 @@ class Question(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
-        return {"kind": self.kind, **dict(told)}
+        fields_told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
+        return {"kind": self.kind, **dict(fields_told)}
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
-        return ((each.name, getattr(self, each.name)) for each in fields(self))
+        return ((field.name, getattr(self, field.name)) for field in fields(self))
 
     @staticmethod
     def from_dict(mapping: Mapping[str, Any]) -> Question:
@@ -90,7 +90,7 @@ class Question(ABC):
         """
         parts = {name: tuple(part) if isinstance(part, list) else part for name, part in mapping.items()}
         of_kind = _QUESTIONS.get(str(parts.pop("kind", "")))
-        if of_kind is None or {each.name for each in fields(of_kind)} != set(parts):
+        if of_kind is None or {field.name for field in fields(of_kind)} != set(parts):
             raise BudgetError(f"a ledger has no question {dict(mapping)!r}")
         return of_kind(**parts)
 
@@ -281,7 +281,7 @@ class ThresholdTests(Question):
 
 
 @dataclass(frozen=True)
-class InterruptedLook(Question):
+class InterruptedDraw(Question):
     """Something that was paid for when its process died; it may have been drawn or not.
 
     Attributes:
@@ -308,6 +308,6 @@ _QUESTIONS: Mapping[str, type[Question]] = {
         FrequentLabels,
         QueryDraws,
         ThresholdTests,
-        InterruptedLook,
+        InterruptedDraw,
     )
 }

@@ -85,16 +85,16 @@ def _weighted_draws(weights: Floats, size: int, random_bytes: RandomBytes) -> In
     least = int(groups[0])
     masses = [count << group - least for count, group in zip(counts[groups].tolist(), groups.tolist(), strict=True)]
     ends = list(accumulate(masses))
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < size:
-        wanted = size - len(found)
+    draws = np.empty(0, dtype=np.int64)
+    while len(draws) < size:
+        wanted = size - len(draws)
         which = groups[[bisect_right(ends, draw) for draw in _below(ends[-1], wanted, random_bytes)]]
         ranks = uniform_below(counts[which], random_bytes)
         members = _scanned(exponents, which, ranks) if order is None else order[starts[which] + ranks]
         thresholds = (np.frexp(weights[members])[0] * 2.0**_MANTISSA).astype(np.int64)
         accepted = _bits(wanted, _MANTISSA, random_bytes) < thresholds
-        found = np.concatenate([found, members[accepted]])
-    return found
+        draws = np.concatenate([draws, members[accepted]])
+    return draws
 
 
 def _exponents(weights: Floats) -> tuple[NDArray[np.int16], NDArray[np.intp]]:
@@ -109,8 +109,8 @@ def _exponents(weights: Floats) -> tuple[NDArray[np.int16], NDArray[np.intp]]:
 
 def _scanned(exponents: NDArray[np.int16], groups: Ints, ranks: Ints) -> Ints:
     """The members of groups that stand at some ranks in them, in order of index, without sorting all members."""
-    found = [np.flatnonzero(exponents == group)[rank] for group, rank in zip(groups, ranks, strict=True)]
-    return np.array(found, dtype=np.int64)
+    places = [np.flatnonzero(exponents == group)[rank] for group, rank in zip(groups, ranks, strict=True)]
+    return np.array(places, dtype=np.int64)
 
 
 def _below(limit: int, size: int, random_bytes: RandomBytes) -> list[int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy.randomness.draws import softmax_draws
-from hedgerow.system import Seed, generator, in_parts, usable_cores
+from hedgerow.system import Seed, generator, in_slices, usable_cores
 
 _LARGEST = 2.0**62
 _VALUES_PER_THREAD = 1 << 13
@@ -146,7 +146,7 @@ def _added(make: Callable[[float], Any], values: Ints, scale: float) -> Ints:
     def part(start: int, stop: int) -> Ints:
         return np.asarray(make(scale)(values[start:stop].tolist()), dtype=np.int64)
 
-    return np.concatenate(in_parts(part, len(values), threads))
+    return np.concatenate(in_slices(part, len(values), threads))
 
 
 class OpenDPNoise:

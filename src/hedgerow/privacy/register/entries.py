@@ -243,10 +243,10 @@ class Contents:
                 entry = entries[len(entries) + 1] = _entry(row, limit)
                 if entry.number != len(entries):
                     raise ValueError(f"line {place} has the number of another one")
-        found = cls(str(fixed["table"]), str(fixed["mark"]), limit, amount, tuple(entries.values()), len(rows), head)
-        if not found.covers():
+        contents = cls(str(fixed["table"]), str(fixed["mark"]), limit, amount, tuple(entries.values()), len(rows), head)
+        if not contents.covers():
             raise ValueError("the entries add up to more than the limit")
-        return found
+        return contents
 
     @property
     def unit(self) -> str:

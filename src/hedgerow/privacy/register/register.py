@@ -69,8 +69,8 @@ class Register:
         wanted = None if limit is None else checked_limit(limit)
         if wanted is not None and not self._file.exists():
             self._file.create(fixed_of(table or self.path.stem, wanted, secrets.token_hex(16)))
-        found = self._file.read()
-        self._table, self._limit, self._mark = found.table, found.limit, found.mark
+        contents = self._file.read()
+        self._table, self._limit, self._mark = contents.table, contents.limit, contents.mark
         self._check_same(wanted, table)
 
     @property

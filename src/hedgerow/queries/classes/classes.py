@@ -61,9 +61,9 @@ class Classes:
     @cached_property
     def sizes(self) -> Ints:
         """Number of codes of each class."""
-        found = np.zeros(int(self.label.max()) + 1, dtype=np.int64)
-        np.add.at(found, self.label, self.lengths)
-        return found
+        counts = np.zeros(int(self.label.max()) + 1, dtype=np.int64)
+        np.add.at(counts, self.label, self.lengths)
+        return counts
 
     def split(self, sets: Iterable[CodeSet] = (), labels: Sequence[NDArray[Any]] = ()) -> Classes:
         """The classes refined: codes of one class then lie in the same sets.
@@ -78,13 +78,13 @@ class Classes:
         """
         different = list(dict.fromkeys(sets))
         cuts = {cut for each in different for cut in each.cuts}
-        changes = [np.flatnonzero(np.diff(each)) + 1 for each in labels]
+        changes = [np.flatnonzero(np.diff(label)) + 1 for label in labels]
         low = np.unique(np.concatenate([self.low, np.array(sorted(cuts), dtype=np.int64), *changes]))
         low = low[low < self.size]
-        columns = [self.holding(low)[:, None], *(np.asarray(each)[low][:, None] for each in labels)]
+        columns = [self.holding(low)[:, None], *(np.asarray(label)[low][:, None] for label in labels)]
         columns.append(_signatures(low, self.size, different))
         label = np.zeros(len(low), dtype=np.int64)
-        for column in np.concatenate([each.astype(np.int64) for each in columns], axis=1).T:
+        for column in np.concatenate([column.astype(np.int64) for column in columns], axis=1).T:
             _, column_label = np.unique(column, return_inverse=True)
             _, label = np.unique(label * (int(column_label.max()) + 1) + column_label, return_inverse=True)
         return Classes(self.size, low, _in_order(label))
@@ -110,9 +110,9 @@ class Classes:
             >>> Classes.whole(9).split([CodeSet((2, 5))]).shares([CodeSet((0, 5))])
             array([[0.33333333, 1.        ]])
         """
-        found: Floats = np.zeros((len(sets), self.count), dtype=np.float64)
-        owner = np.repeat(np.arange(len(sets)), [len(each.cuts) // 2 for each in sets])
-        ends = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64).reshape(-1, 2)
+        fractions: Floats = np.zeros((len(sets), self.count), dtype=np.float64)
+        owner = np.repeat(np.arange(len(sets)), [len(code_set.cuts) // 2 for code_set in sets])
+        ends = np.array([cut for code_set in sets for cut in code_set.cuts], dtype=np.int64).reshape(-1, 2)
         rows = max(1, _COMPARED // len(self.low))
         order = np.argsort(self.label, kind="stable")
         starts = np.searchsorted(self.label[order], np.arange(self.count))
@@ -122,8 +122,8 @@ class Classes:
             np.maximum(inside, 0, out=inside)
             by_class = np.add.reduceat(inside[:, order], starts, axis=1)
             owners, firsts = np.unique(owner[first : first + rows], return_index=True)
-            found[owners] += np.add.reduceat(by_class, firsts, axis=0)
-        return found / self.sizes
+            fractions[owners] += np.add.reduceat(by_class, firsts, axis=0)
+        return fractions / self.sizes
 
     def classes_of(self, sets: Sequence[CodeSet]) -> list[CodeSet]:
         """The classes that lie in each set, of sets that are classes put together.
@@ -132,9 +132,9 @@ class Classes:
             >>> Classes.whole(9).split([CodeSet((2, 5))]).classes_of([CodeSet((0, 2, 5, 9))])
             [CodeSet(0)]
         """
-        cuts = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64)
+        cuts = np.array([cut for code_set in sets for cut in code_set.cuts], dtype=np.int64)
         pieces = iter(np.searchsorted(self.low, cuts).reshape(-1, 2).tolist())
-        return [self._of_pieces([next(pieces) for _ in each.runs]) for each in sets]
+        return [self._of_pieces([next(pieces) for _ in code_set.runs]) for code_set in sets]
 
     def _of_pieces(self, runs: Sequence[Sequence[int]]) -> CodeSet:
         """The classes of runs of pieces; quickly where they are consecutive numbers."""
@@ -157,12 +157,12 @@ class Classes:
         Args:
             ends: First code of each run and the code after it, shape ``(runs, 2)``.
         """
-        found = []
+        listed = []
         for sign, places in ((-1.0, ends[:, 0]), (1.0, ends[:, 1])):
             piece = np.minimum(np.searchsorted(self.low, places, side="right") - 1, len(self.low) - 1)
             share = (places - self.low[piece]) / self.lengths[piece]
-            found += [(piece, sign * (1.0 - share)), (piece + 1, sign * share)]
-        return found
+            listed += [(piece, sign * (1.0 - share)), (piece + 1, sign * share)]
+        return listed
 
     def codes_of(self, classes: CodeSet) -> CodeSet:
         """The codes of some classes together.
@@ -218,14 +218,16 @@ def box_sums(table: Floats, classes: Sequence[Classes], sets: Sequence[Sequence[
         array([ 7., 12.])
     """
     area = table
-    for axis, each in enumerate(classes):
-        density = each.lengths / each.sizes[each.label]
-        area = area.take(each.label, axis=axis) * density.reshape([-1 if i == axis else 1 for i in range(area.ndim)])
+    for axis, value_class in enumerate(classes):
+        density = value_class.lengths / value_class.sizes[value_class.label]
+        area = area.take(value_class.label, axis=axis) * density.reshape(
+            [-1 if i == axis else 1 for i in range(area.ndim)]
+        )
         area = np.concatenate([np.zeros_like(area.take([0], axis=axis)), area.cumsum(axis=axis)], axis=axis)
     strides = [math.prod(area.shape[axis + 1 :]) for axis in range(area.ndim)]
     corners = [(np.zeros(1, dtype=np.int64), np.ones(1))]
-    for each, runs, stride in zip(classes, sets, strides, strict=True):
-        ends = each.corners(np.array([codes.cuts for codes in runs], dtype=np.int64).reshape(-1, 2))
+    for value_class, runs, stride in zip(classes, sets, strides, strict=True):
+        ends = value_class.corners(np.array([codes.cuts for codes in runs], dtype=np.int64).reshape(-1, 2))
         corners = [(at + stride * place, w * weight) for at, w in corners for place, weight in ends]
     flat = area.reshape(-1)
     return np.asarray(sum(flat[place] * weight for place, weight in corners))
@@ -240,8 +242,8 @@ def _signatures(low: Ints, size: int, sets: Sequence[CodeSet]) -> Ints:
     """
     keys = _keys(len(sets))
     marks = np.zeros((len(low) + 1, 2), dtype=np.int64)
-    owner = np.repeat(np.arange(len(sets)), [len(each.cuts) for each in sets])
-    cuts = np.array([cut for each in sets for cut in each.cuts], dtype=np.int64)
+    owner = np.repeat(np.arange(len(sets)), [len(code_set.cuts) for code_set in sets])
+    cuts = np.array([cut for code_set in sets for cut in code_set.cuts], dtype=np.int64)
     np.bitwise_xor.at(marks, np.searchsorted(np.append(low, size), cuts), keys[owner])
     return np.bitwise_xor.accumulate(marks[:-1], axis=0)
 

@@ -55,13 +55,13 @@ class Coarsening:
         if not (constrained and domain.constraints):
             return cls(domain, least, _coarse(domain, least), told=False).split(queries)
         pairs = [pair for rule in domain.constraints for pair in zip(rule.scope, rule.classes, strict=True)]
-        found = _split(domain, {}, {}, {name: [each for n, each in pairs if n == name] for name, _ in pairs})
-        return cls(domain, found, _coarse(domain, found, constrained=True), constrained=True).split(queries)
+        split = _split(domain, {}, {}, {name: [each for n, each in pairs if n == name] for name, _ in pairs})
+        return cls(domain, split, _coarse(domain, split, constrained=True), constrained=True).split(queries)
 
     @cached_property
     def functions(self) -> frozenset[str]:
         """Derived attributes that tables are over."""
-        return frozenset(each.name for each in self.coarse.declared)
+        return frozenset(function.name for function in self.coarse.declared)
 
     def classes_in_order(self) -> list[tuple[str, Classes]]:
         """Attributes that are told apart and their classes, in the order of the coarse domain."""
@@ -112,8 +112,8 @@ class Coarsening:
         kept: dict[str, CodeSet] = {}
         if self.functions and len(self.fine.base(query.scope)) == len(query.scope):
             kept = {n: codes for n, codes in zip(query.scope, query.codes, strict=True) if n in self.functions}
-        found, _ = attribute_codes(self.fine, _without(query, kept) if kept else query)
-        return found | kept
+        code_sets, _ = attribute_codes(self.fine, _without(query, kept) if kept else query)
+        return code_sets | kept
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> list[Conjunction]:
         """The same conjunctions over classes.
@@ -123,13 +123,17 @@ class Coarsening:
                 they come down to are unions of classes. Sets of all codes are left out.
         """
         conditions = [self.conditions(query) for query in queries]
-        found = {name: self._over_classes(name, list(each)) for name, each in _sets(conditions).items()}
+        over_classes = {name: self._over_classes(name, list(code_set)) for name, code_set in _sets(conditions).items()}
         return [
             Conjunction.where(
                 self.coarse,
-                {name: found[name][codes] for name, codes in each.items() if len(codes) < self.fine[name].size},
+                {
+                    name: over_classes[name][codes]
+                    for name, codes in condition.items()
+                    if len(codes) < self.fine[name].size
+                },
             )
-            for each in conditions
+            for condition in conditions
         ]
 
     def over_levels(self, table: Floats, attribute: str, levels: Clique) -> Floats:
@@ -151,10 +155,10 @@ class Coarsening:
         """
         shape = self.fine.shape_of(levels)
         classes, cells, shares = self._overlaps(attribute, levels)
-        found = np.zeros((*table.shape[:-1], math.prod(shape)))
+        sums = np.zeros((*table.shape[:-1], math.prod(shape)))
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
-        found[..., cells[starts]] = np.add.reduceat(table[..., classes] * shares, starts, axis=-1)
-        return found.reshape(*table.shape[:-1], *shape)
+        sums[..., cells[starts]] = np.add.reduceat(table[..., classes] * shares, starts, axis=-1)
+        return sums.reshape(*table.shape[:-1], *shape)
 
     def _overlaps(self, attribute: str, levels: Clique) -> tuple[Ints, Ints, Floats]:
         """Classes and cells of levels that share values, by cells, and the share that the class has there."""
@@ -213,8 +217,8 @@ def _without(query: Conjunction, names: Collection[str]) -> Conjunction:
 def _sets(conditions: Iterable[Mapping[str, CodeSet]]) -> dict[str, dict[CodeSet, None]]:
     """The distinct sets of codes that conditions name, by variable, in their order."""
     sets: dict[str, dict[CodeSet, None]] = {}
-    for each in conditions:
-        for name, codes in each.items():
+    for condition in conditions:
+        for name, codes in condition.items():
             sets.setdefault(name, {})[codes] = None
     return sets
 
@@ -250,14 +254,14 @@ def _split(
     sets: Mapping[str, Iterable[CodeSet]],
     labels: Mapping[str, Sequence[NDArray[Any]]],
 ) -> dict[str, Classes]:
-    found = dict(classes)
+    split = dict(classes)
     for name in {**sets, **labels}:
         if name in domain.names:
             before = classes.get(name) or Classes.whole(domain[name].size)
             after = before.split(sets.get(name, ()), labels.get(name, ()))
             if after.count > 1:
-                found[name] = after
-    return found
+                split[name] = after
+    return split
 
 
 def _first_codes(classes: Mapping[str, Classes], name: str) -> Ints:
@@ -269,9 +273,9 @@ def _coarse(
     domain: Domain, classes: Mapping[str, Classes], functions: Collection[str] = (), *, constrained: bool = False
 ) -> Domain:
     derived = [
-        Derived(each.attribute, each.sources, each.codes[np.ix_(*(_first_codes(classes, n) for n in each.sources))])
-        for each in (domain.derived if functions else ())
-        if each.name in functions
+        Derived(f.attribute, f.sources, f.codes[np.ix_(*(_first_codes(classes, n) for n in f.sources))])
+        for f in (domain.derived if functions else ())
+        if f.name in functions
     ]
     rules = [
         Constraint(

@@ -85,7 +85,7 @@ class Selection:
     def scopes(self) -> tuple[Clique, ...]:
         """The attributes that its questions are about, each set by itself."""
         groups = self.groups
-        names = dict.fromkeys(each.name for each in self.columns)
+        names = dict.fromkeys(column.name for column in self.columns)
         about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
         return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
 
@@ -187,9 +187,9 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
 
 def _check_headings(names: Sequence[str], columns: Sequence[Aggregate]) -> None:
     """Refuse columns of one name: in a mapping, or a data frame, one would take the other's place."""
-    told = columns_of(names, [each.heading for each in columns])
-    for place, name in enumerate(told):
-        if name in told[:place]:
+    headings = columns_of(names, [column.heading for column in columns])
+    for place, name in enumerate(headings):
+        if name in headings[:place]:
             raise QueryError(
                 f"two columns of the answer are named {shown(name)}", remedy="name one of them by AS, or leave it out"
             )

@@ -24,7 +24,7 @@ def attribute_codes(domain: Domain, query: Conjunction) -> tuple[dict[str, CodeS
         >>> attribute_codes(domain, Conjunction.where(domain, {"age.10": [2, 3]}))
         ({'age': CodeSet(20..39)}, {})
     """
-    found: dict[str, CodeSet] = {}
+    code_sets: dict[str, CodeSet] = {}
     others: dict[str, CodeSet] = {}
     for name, codes in zip(query.scope, query.codes, strict=True):
         function = domain.function(name)
@@ -36,5 +36,5 @@ def attribute_codes(domain: Domain, query: Conjunction) -> tuple[dict[str, CodeS
         else:
             others[name] = codes
             continue
-        found[attribute] = found[attribute] & chosen if attribute in found else chosen
-    return found, others
+        code_sets[attribute] = code_sets[attribute] & chosen if attribute in code_sets else chosen
+    return code_sets, others

@@ -82,8 +82,8 @@ class Blocks(Measurable):
 
     def of_table(self, table: Floats) -> Floats:
         """The sums of the table over the blocks."""
-        found = np.bincount(self.places.reshape(-1), np.asarray(table, dtype=np.float64).reshape(-1))
-        return np.asarray(found, dtype=np.float64)
+        sums = np.bincount(self.places.reshape(-1), np.asarray(table, dtype=np.float64).reshape(-1))
+        return np.asarray(sums, dtype=np.float64)
 
     def to_table(self, values: Floats) -> Floats:
         """The number of its block for each cell.

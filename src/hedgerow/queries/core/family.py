@@ -257,17 +257,17 @@ def distinct_cliques(domain: Domain, cliques: Iterable[Iterable[str]]) -> tuple[
         >>> distinct_cliques(Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2))), [("b", "a"), ("a",)])
         (('a', 'b'), ('a',))
     """
-    found: dict[Clique, None] = {}
+    distinct: dict[Clique, None] = {}
     for names in cliques:
         clique = query_scope(domain, names)
         if not clique:
             raise QueryError("a clique needs at least one attribute", remedy="name the attributes, as in 'sex*age'")
-        if clique in found:
+        if clique in distinct:
             raise QueryError(f"the clique {'*'.join(clique)} is there twice", remedy="name each clique once")
-        found[clique] = None
-    if not found:
+        distinct[clique] = None
+    if not distinct:
         raise QueryError("a family needs at least one clique", remedy="name some, as in 'marginals:sex*age'")
-    return tuple(found)
+    return tuple(distinct)
 
 
 def filled_axes(sets: Iterable[Sequence[int]]) -> Ints:

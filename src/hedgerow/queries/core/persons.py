@@ -117,10 +117,10 @@ class Persons:
         """The persons in words, without a doubt about where the name of a column ends."""
         if self.column is None:
             return f"records {self.weight.text}" if self.weight is not None else "records"
-        found = f"persons ({self.column})"
+        words = f"persons ({self.column})"
         if self.at_most is not None:
-            found += f", at most {self.at_most} record{'s' if self.at_most > 1 else ''}"
-        return found if self.weight is None else f"{found}, each {self.weight.text}"
+            words += f", at most {self.at_most} record{'s' if self.at_most > 1 else ''}"
+        return words if self.weight is None else f"{words}, each {self.weight.text}"
 
 
 def _is_bound(most: object) -> bool:

@@ -169,13 +169,13 @@ class Marginal(Measurable):
     @cached_property
     def _kept(self) -> Mapping[str, CodeSet]:
         """The codes that the cells have, of attributes of the scope where these are not all."""
-        found: dict[str, CodeSet] = {}
+        code_sets: dict[str, CodeSet] = {}
         if self.within is not None:
             for name, codes in zip(self.within.scope, self.within.codes, strict=True):
                 finer = carrier(self.domain, self.scope, name) or name
                 kept = pulled_back(self.domain, codes, name, finer)
-                found[finer] = found[finer] & kept if finer in found else kept
-        return found
+                code_sets[finer] = code_sets[finer] & kept if finer in code_sets else kept
+        return code_sets
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -218,7 +218,7 @@ class Marginal(Measurable):
             return values.reshape(self.shape)
         table = np.zeros(self.domain.shape_of(self.scope))
         codes = (self._kept.get(name, range(size)) for name, size in zip(self.scope, table.shape, strict=True))
-        table[np.ix_(*(np.asarray(each, dtype=np.intp) for each in codes))] = values.reshape(self.shape)
+        table[np.ix_(*(np.asarray(code, dtype=np.intp) for code in codes))] = values.reshape(self.shape)
         return table
 
     @property
@@ -285,10 +285,10 @@ class Conjunction(LinearQuery):
 
     @staticmethod
     def _of_list(codes: Sequence[int]) -> CodeSet:
-        found = CodeSet.of(codes)
-        if not isinstance(codes, CodeSet) and list(codes) != list(found):
+        code_set = CodeSet.of(codes)
+        if not isinstance(codes, CodeSet) and list(codes) != list(code_set):
             raise QueryError("the codes of a conjunction must be sorted, each once", remedy="use Conjunction.where")
-        return found
+        return code_set
 
     @classmethod
     def where(cls, domain: Domain, codes: Mapping[str, Iterable[int]]) -> Conjunction:
@@ -523,14 +523,14 @@ def answered(targets: Sequence[Measurable], tables: Tables) -> list[Floats]:
         >>> [each.tolist() for each in answered([Marginal(domain, ("a",)), Parity(domain, "ab")], Histogram(domain, 6))]
         [[3.0, 3.0], [0.0]]
     """
-    found: dict[int, Floats] = {}
-    parities = {place: each.scope for place, each in enumerate(targets) if isinstance(each, Parity)}
+    answers: dict[int, Floats] = {}
+    parities = {place: target.scope for place, target in enumerate(targets) if isinstance(target, Parity)}
     if parities and isinstance(tables, AnswersParities):
-        found.update(zip(parities, tables.parities(list(parities.values())).reshape(-1, 1), strict=True))
-    conjunctions = {place: each for place, each in enumerate(targets) if isinstance(each, Conjunction)}
+        answers.update(zip(parities, tables.parities(list(parities.values())).reshape(-1, 1), strict=True))
+    conjunctions = {place: target for place, target in enumerate(targets) if isinstance(target, Conjunction)}
     if conjunctions:  # without tables of their scopes, which may be large
-        found.update(zip(conjunctions, tables.conjunctions(list(conjunctions.values())).reshape(-1, 1), strict=True))
-    left = [place for place in range(len(targets)) if place not in found]
+        answers.update(zip(conjunctions, tables.conjunctions(list(conjunctions.values())).reshape(-1, 1), strict=True))
+    left = [place for place in range(len(targets)) if place not in answers]
     tables_left = tables.marginals([targets[place].scope for place in left]) if left else []
-    found.update((place, targets[place].of_table(table)) for place, table in zip(left, tables_left, strict=True))
-    return [found[place] for place in range(len(targets))]
+    answers.update((place, targets[place].of_table(table)) for place, table in zip(left, tables_left, strict=True))
+    return [answers[place] for place in range(len(targets))]

@@ -47,7 +47,7 @@ def carrier(domain: Domain, scope: Clique, name: str) -> str | None:
     """
     if name in scope:
         return name
-    return next((each for each in scope if domain.lookup(each, name) is not None), None)
+    return next((other for other in scope if domain.lookup(other, name) is not None), None)
 
 
 def pulled_back(domain: Domain, codes: CodeSet, name: str, finer: str) -> CodeSet:

@@ -93,18 +93,18 @@ class Neighbours:
         if matched is None or matched[1] not in list(Relation):
             raise ValueError(f"there is no neighbouring relation {text!r}")
         change, column, most = matched.groups()
-        found = _OF_RECORDS[Relation(change)]
+        neighbours = _OF_RECORDS[Relation(change)]
         try:
             weight = None if weighted is None else Weight(weighted[2], int(weighted[3]))
             if column is not None:
-                found = found.between(Persons(column, None if most is None else int(most), weight))
+                neighbours = neighbours.between(Persons(column, None if most is None else int(most), weight))
             elif weight is not None:
-                found = found.between(Persons(None, 1, weight))
+                neighbours = neighbours.between(Persons(None, 1, weight))
         except ConfigError as error:
             raise ValueError(str(error)) from error
-        if found.value != text:
+        if neighbours.value != text:
             raise ValueError(f"{text!r} is not how a neighbouring relation is written")
-        return found
+        return neighbours
 
     @property
     def value(self) -> str:

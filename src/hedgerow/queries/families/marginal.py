@@ -58,12 +58,12 @@ def cliques_of_order(
     if largest is None:
         every = combinations(domain.names, order)
         return tuple(with_levels(domain, every)) if levels else tuple(every)
-    found = tuple(_small_cliques(domain, order, largest, levels=levels))
-    if not found:
+    cliques = tuple(_small_cliques(domain, order, largest, levels=levels))
+    if not cliques:
         least = math.prod(sorted(min(domain.shape_of(_levels(domain, name, levels))) for name in domain.names)[:order])
         text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
         raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
-    return found
+    return cliques
 
 
 def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
@@ -76,21 +76,21 @@ def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
         [('age',), ('age.10',), ('sex', 'age'), ('sex', 'age.10')]
     """
     levels: dict[str, Clique] = {}
-    found: dict[Clique, None] = {}
+    distinct: dict[Clique, None] = {}
     for clique in cliques:
         for name in clique:
             if name not in levels:
                 levels[name] = _levels(domain, name, levels=True)
         for mix in product(*(levels[name] for name in clique)):
             scope = query_scope(domain, mix)
-            if scope not in found:
-                found[scope] = None
+            if scope not in distinct:
+                distinct[scope] = None
                 yield scope
 
 
 def _levels(domain: Domain, name: str, levels: bool) -> Clique:
     """An attribute or level, and where wanted the levels that are coarser."""
-    coarser = (each for each in domain.derived if levels and len(each.sources) == 1 and not each.column)
+    coarser = (function for function in domain.derived if levels and len(function.sources) == 1 and not function.column)
     return name, *(each.name for each in coarser if each.name != name and domain.lookup(name, each.name) is not None)
 
 

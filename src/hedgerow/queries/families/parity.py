@@ -63,11 +63,11 @@ def parity_scopes(domain: Domain, order: int) -> Ints:
             f"there are {sum(counts):,} parities of up to {order} attributes; {MAX_PARITIES:,} are the most",
             remedy="ask for parities of fewer attributes, or name the sets that matter, as in 'parities:a*b,c'",
         )
-    found = np.full((sum(counts), order), -1, dtype=np.int64)
+    scopes = np.full((sum(counts), order), -1, dtype=np.int64)
     for k, start in zip(range(1, order + 1), np.cumsum([0, *counts]).tolist(), strict=False):
         sets = np.fromiter(chain.from_iterable(combinations(range(len(domain)), k)), np.int64, k * counts[k - 1])
-        found[start : start + counts[k - 1], :k] = sets.reshape(-1, k)
-    return found
+        scopes[start : start + counts[k - 1], :k] = sets.reshape(-1, k)
+    return scopes
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -144,13 +144,13 @@ class Parities(Family):
     def scopes(self) -> tuple[Clique, ...]:
         """The sets of attributes by name: an object each."""
         names, lengths = np.array(self.domain.names, dtype=object), np.count_nonzero(self.axes >= 0, axis=1)
-        found: list[Clique] = [()] * len(self.axes)
+        listed: list[Clique] = [()] * len(self.axes)
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             columns = names[self.axes[rows, :length]].T.tolist()
             for row, scope in zip(rows.tolist(), zip(*columns, strict=True), strict=True):
-                found[row] = scope
-        return tuple(found)
+                listed[row] = scope
+        return tuple(listed)
 
     @property
     def scope_of(self) -> Ints:

@@ -45,13 +45,13 @@ def shared_marginals(table: NDArray[Number], axes: Sequence[str], cliques: Seque
     masks = [sum(bit[name] for name in clique) for clique in cliques]
     whole = (1 << table.ndim) - 1
     dense = np.ascontiguousarray(table)
-    found = {whole: dense}
+    tables = {whole: dense}
     given = {whole}
     for part in _plan(table.shape, whole, frozenset(masks) - {whole}):
-        _fill(part, dense, found)
+        _fill(part, dense, tables)
     results: list[NDArray[Number]] = []
     for mask, clique in zip(masks, cliques, strict=True):
-        marginal = found[mask].reshape([size[name] for name in clique])
+        marginal = tables[mask].reshape([size[name] for name in clique])
         results.append(marginal.copy() if mask in given else marginal)
         given.add(mask)
     return results

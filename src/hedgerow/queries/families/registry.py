@@ -33,15 +33,15 @@ def known_families() -> Mapping[str, type[Family]]:
 @cache
 def _plugged() -> Mapping[str, type[Family]]:
     """Families of installed packages: entry points of the group ``hedgerow.families``, each under its kind."""
-    group, found = "hedgerow.families", dict[str, type[Family]]()
+    group, families = "hedgerow.families", dict[str, type[Family]]()
     for name in plug_in_names(group, ("text", *_KNOWN)):
         family: type[Family] = load_plug_in(group, name, Family)
-        others = {form for each in (*_KNOWN.values(), *found.values()) for form in each.forms}
+        others = {form for each in (*_KNOWN.values(), *families.values()) for form in each.forms}
         if family.kind != name or others & set(family.forms):
             message = f"the plug-in {name!r} has the kind {family.kind!r} and the forms {list(family.forms)}"
             raise PlugInError(message, remedy="give it the kind of its entry point, and forms that are not taken")
-        found[name] = family
-    return found
+        families[name] = family
+    return families
 
 
 def text_forms() -> dict[str, type[Family]]:

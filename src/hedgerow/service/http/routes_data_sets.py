@@ -22,7 +22,7 @@ from hedgerow.domain import (
     parsed_text,
 )
 from hedgerow.errors import DataError, DomainError, ReleaseError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, parts_of
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, budget_of_persons, split_budget
 from hedgerow.queries import Neighbours
 from hedgerow.release import LEFT_OUT
 from hedgerow.service.http import problems
@@ -104,7 +104,7 @@ def plan_data_set(asked: PlanRequest) -> PlanResponse:
     first, left = _first_share(asked.options, domain, budget), budget
     if first:
         check_share(first, domain, budget)
-        left = parts_of(budget, first)[1]
+        left = split_budget(budget, first)[1]
     plan = _config(asked.options).plan(domain, left, float(asked.records), warm=first > 0.0)
     lines = [line for line in plan.lines(asked.records) if line[0] != MEMORY]  # free memory is not public
     if first:

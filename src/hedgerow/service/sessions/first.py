@@ -10,7 +10,7 @@ from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import LARGE_ATTRIBUTE, may_be_dense
-from hedgerow.privacy import Budget, Curator, parts_of
+from hedgerow.privacy import Budget, Curator, split_budget
 from hedgerow.queries import Workload
 from hedgerow.release import Release
 
@@ -83,7 +83,7 @@ def first_part(budget: Budget, share: float, left: float) -> Budget:
     """
     if not 0.0 < share < 1.0:
         raise ConfigError(f"a first release cannot have a share of {share!r}", remedy="give a number between 0 and 1")
-    return parts_of(budget, share * left / budget.limit)[0]
+    return split_budget(budget, share * left / budget.limit)[0]
 
 
 def first_release(curator: Curator) -> Release:

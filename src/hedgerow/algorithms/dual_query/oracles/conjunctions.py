@@ -70,9 +70,9 @@ class Pieces:
     def of(cls, shape: Sequence[int], cuts: Sequence[set[int]]) -> Pieces:
         """Cut the codes of each attribute."""
         ends = [sorted({0, size} | places) for size, places in zip(shape, cuts, strict=True)]
-        low = np.array([place for each in ends for place in each[:-1]], dtype=np.int64)
-        sizes = np.array([b - a for each in ends for a, b in pairwise(each)], dtype=np.int64)
-        return cls(starts_of([len(each) - 1 for each in ends]), low, sizes)
+        low = np.array([place for axis_ends in ends for place in axis_ends[:-1]], dtype=np.int64)
+        sizes = np.array([b - a for axis_ends in ends for a, b in pairwise(axis_ends)], dtype=np.int64)
+        return cls(starts_of([len(axis_ends) - 1 for axis_ends in ends]), low, sizes)
 
     def holding(self, record: Ints) -> Ints:
         """The piece of each code of a record, numbered within its attribute."""
@@ -180,5 +180,7 @@ def starts_of(lengths: ArrayLike) -> Ints:
 
 def _flat(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     """Starts and values of lists put end to end."""
-    start = starts_of([len(each) for each in lists])
-    return start, np.fromiter((value for each in lists for value in each), dtype=np.int64, count=int(start[-1]))
+    start = starts_of([len(listed_values) for listed_values in lists])
+    return start, np.fromiter(
+        (value for listed_values in lists for value in listed_values), dtype=np.int64, count=int(start[-1])
+    )

@@ -222,8 +222,8 @@ def _solved(reduced: Reduced, seconds: float) -> tuple[Ints | None, int, int]:
     if result.mip_dual_bound is not None and math.isfinite(result.mip_dual_bound):
         bound = min(bound, math.floor(-result.mip_dual_bound * scale + tolerance))
     parts = itertools.pairwise(reduced.clauses.offset.tolist())
-    found = result.x
-    spots = None if found is None else np.array([first + int(found[first:end].argmax()) for first, end in parts])
+    solution = result.x
+    spots = None if solution is None else np.array([first + int(solution[first:end].argmax()) for first, end in parts])
     return spots, bound, 0 if tolerance < 0.5 else math.ceil(2 * tolerance)
 
 

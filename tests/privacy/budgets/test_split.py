@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Subsampled, parts_of, together
+from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Subsampled, split_budget, together
 from hedgerow.queries import Neighbours, Persons
 
 PERSONS = Neighbours.REPLACE.between(Persons("id", 4))
@@ -23,7 +23,7 @@ def exact(budget: Budget) -> Fraction:
 @given(st.sampled_from([PureDP, ZCDP, GDP]), amounts, st.floats(0.001, 0.999))
 def test_the_parts_are_never_more_than_the_whole_and_nearly_all_of_it(kind: type, amount: float, share: float) -> None:
     whole = kind(amount, PERSONS)
-    parts = parts_of(whole, share)
+    parts = split_budget(whole, share)
     assert sum(map(exact, parts)) <= exact(whole)
     assert sum(map(exact, parts)) >= exact(whole) * (1 - Fraction(1, 10**12))
     assert float(exact(parts[0]) / exact(whole)) == pytest.approx(share, rel=1e-9)
@@ -41,7 +41,7 @@ def test_both_together_promise_no_more_than_their_sum(kind: type, one: float, tw
 @pytest.mark.parametrize("regime", list(Regime))
 def test_an_approximate_budget_is_divided_as_it_is_counted(regime: Regime) -> None:
     whole = ApproxDP(1.0, 1e-6, regime=regime)
-    first, second = parts_of(whole, 0.5)
+    first, second = split_budget(whole, 0.5)
     assert first.regime is second.regime is regime
     assert first.limit + second.limit <= whole.limit
 
@@ -49,10 +49,10 @@ def test_an_approximate_budget_is_divided_as_it_is_counted(regime: Regime) -> No
 def test_what_cannot_be_divided_or_added_is_refused() -> None:
     for share in (0.0, 1.0, -1.0, float("nan")):
         with pytest.raises(ConfigError, match="a share of"):
-            parts_of(PureDP(1.0), share)
+            split_budget(PureDP(1.0), share)
     sample = Subsampled(PureDP(1.0, Neighbours.REPLACE), 10, 100)
     with pytest.raises(ConfigError, match="for a sample"):
-        parts_of(sample, 0.5)
+        split_budget(sample, 0.5)
     with pytest.raises(ConfigError, match="different units"):
         together(PureDP(1.0), ZCDP(1.0))
     for other in (

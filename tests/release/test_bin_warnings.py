@@ -8,7 +8,7 @@ import pytest
 from hedgerow import MWEM, PureDP, SeededNoise, Table, Workload
 from hedgerow.domain import Domain, domain_from_mapping
 from hedgerow.privacy import Curator
-from hedgerow.release import Release, release_doubts
+from hedgerow.release import Release, release_warnings
 
 
 def _released(domain: Domain, codes: list[int]) -> Release:
@@ -26,7 +26,7 @@ def _released(domain: Domain, codes: list[int]) -> Release:
         ({"values": ["a", "b"], "other": "rest"}, [2] * 200 + [0, 1] * 500, None),
     ],
 )
-def test_doubts(entry: dict[str, object], codes: list[int], words: str | None) -> None:
-    found = release_doubts(_released(domain_from_mapping({"x": entry}), np.array(codes).tolist()))
+def test_warnings(entry: dict[str, object], codes: list[int], words: str | None) -> None:
+    found = release_warnings(_released(domain_from_mapping({"x": entry}), np.array(codes).tolist()))
     assert len(found) == (words is not None)
-    assert all(doubt.startswith("x: ") and str(words) in doubt for doubt in found)
+    assert all(warning.startswith("x: ") and str(words) in warning for warning in found)

@@ -146,8 +146,8 @@ class Summary:
     @property
     def missing_text(self) -> str | None:
         """Text of the missing value to declare."""
-        found = [text for text in MISSING_TEXTS if text in self.missing] or sorted(self.missing)
-        return found[0] if found else MISSING_TEXTS[0] if self.empty else None
+        missing = [text for text in MISSING_TEXTS if text in self.missing] or sorted(self.missing)
+        return missing[0] if missing else MISSING_TEXTS[0] if self.empty else None
 
 
 def _texts(values: Any) -> list[str | None]:

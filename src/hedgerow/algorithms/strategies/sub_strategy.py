@@ -1,4 +1,4 @@
-"""Parts of strategies: measurements with their shares of a budget, and what is answered from them."""
+"""Sub-strategies: measurements with their shares of a budget, and what is answered from them."""
 
 from __future__ import annotations
 
@@ -115,19 +115,19 @@ class Measurements:
         order = np.lexsort((self.l2, self.l1, charges))
         ordered = np.stack([charges, self.l1, self.l2], axis=1)[order]
         new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
-        found = np.full((np.count_nonzero(new), 2), math.inf)
+        fitted = np.full((np.count_nonzero(new), 2), math.inf)
         for row, (charge, l1, l2) in enumerate(ordered[new].tolist()):
             if charge > 0.0:
                 noise = additive_noise(budget.regime, charge, l1=l1, l2=l2, step=self.step, kind=None)
-                found[row] = noise.std, noise.expected_abs
+                fitted[row] = noise.std, noise.expected_abs
         each = np.empty((len(order), 2))
-        each[order] = found[np.cumsum(new) - 1]
+        each[order] = fitted[np.cumsum(new) - 1]
         return each[:, 0].copy(), each[:, 1].copy()
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """Candidates of a workload that a part answers, those with equal errors as one question.
+class AnsweredQueries:
+    """Candidates of a workload that a sub-strategy answers, those with equal errors as one question.
 
     Attributes:
         candidates: Positions in the workload.
@@ -145,7 +145,7 @@ class Asked:
     lengths: Ints
 
     @classmethod
-    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> Asked:
+    def of(cls, workload: Workload, families: Sequence[int], question_of: Ints) -> AnsweredQueries:
         """The candidates of some families.
 
         Args:
@@ -154,10 +154,10 @@ class Asked:
             question_of: Question of each of their candidates, in their order.
         """
         starts = np.cumsum([0, *(family.n_candidates for family in workload.families)])
-        candidates = np.concatenate([np.arange(starts[each], starts[each + 1]) for each in families])
-        lengths = np.concatenate([workload.families[each].lengths for each in families])
-        whole = [workload.families[each].whole for each in families]
-        counts = [workload.families[each].n_candidates for each in families]
+        candidates = np.concatenate([np.arange(starts[number], starts[number + 1]) for number in families])
+        lengths = np.concatenate([workload.families[number].lengths for number in families])
+        whole = [workload.families[number].whole for number in families]
+        counts = [workload.families[number].n_candidates for number in families]
         units = np.where(np.repeat(whole, counts), 0.5 * lengths, 1.0)
         return cls(candidates, question_of, units, workload.candidate_weights[candidates], lengths)
 
@@ -185,21 +185,21 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SubStrategy:
     """Measurements with their shares, and candidates that are answered from them.
 
     Attributes:
         name: Word for what is measured.
-        asked: Candidates that it answers.
+        queries: Candidates that it answers.
         measurements: All measurements, those with a share of 0 among them.
-        shares: Share of the charge of the part for each measurement.
+        shares: Share of the charge of the sub-strategy for each measurement.
         estimate: Variances of the questions.
         single: Measurement whose noise is the error of each question; None where errors are sums of many noises, which
             are taken for normal.
     """
 
     name: str
-    asked: Asked
+    queries: AnsweredQueries
     measurements: Measurements
     shares: Floats
     estimate: Variances
@@ -210,53 +210,53 @@ class Part:
         cls,
         name: str,
         goal: Goal,
-        asked: Asked,
+        queries: AnsweredQueries,
         measurements: Measurements,
         estimate: Estimate,
         *,
         single: Ints | None = None,
         starts: Sequence[Floats] = (),
-    ) -> Part:
-        """The part with its best division, without measurements that are hardly worth anything.
+    ) -> SubStrategy:
+        """The sub-strategy with its best division, without measurements that are hardly worth anything.
 
         Args:
             name: Word for what is measured.
             goal: Error that is to be small.
-            asked: Candidates that it answers.
+            queries: Candidates that it answers.
             measurements: All measurements that are allowed.
             estimate: Variances of the questions.
-            single: See `Part`.
+            single: See `SubStrategy`.
             starts: See `divided`.
         """
-        power, weights = asked.division(goal.aim)
+        power, weights = queries.division(goal.aim)
         whole = measurements.precisions(goal)
         shares = divided(estimate, whole, weights, power=power, growth=goal.growth, starts=starts)
         fewer = np.where(shares < _LITTLE / len(shares), 0.0, shares)
         fewer /= fewer.sum()
 
         def aimed(some: Floats) -> float:
-            deviations = np.sqrt(estimate.variances(whole * some**goal.growth))[asked.question_of]
-            return asked.aimed(goal.aim, deviations, deviations)
+            deviations = np.sqrt(estimate.variances(whole * some**goal.growth))[queries.question_of]
+            return queries.aimed(goal.aim, deviations, deviations)
 
         kept = fewer if aimed(fewer) <= _WORSE * aimed(shares) else shares
-        return cls(name, asked, measurements, kept, estimate, single)
+        return cls(name, queries, measurements, kept, estimate, single)
 
     def aimed(self, goal: Goal, charge: float) -> float:
-        """The number that the aim makes small, if the part gets a charge."""
-        return self.asked.aimed(goal.aim, *self.errors(goal.budget, charge))
+        """The number that the aim makes small, if the sub-strategy gets a charge."""
+        return self.queries.aimed(goal.aim, *self.errors(goal.budget, charge))
 
     def errors(self, budget: Budget, charge: float) -> tuple[Floats, Floats]:
         """Expected absolute error of one value of each candidate, and its standard deviation, in counts.
 
         Args:
             budget: Budget of the run.
-            charge: Charge of the part.
+            charge: Charge of the sub-strategy.
         """
         deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
         deviations = np.maximum(deviations, _LEAST)
-        found = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
-        errors = np.asarray(_NORMAL * found)
+        sigmas = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
+        errors = np.asarray(_NORMAL * sigmas)
         if self.single is not None:  # the noise of one measurement, less what was known without it
             alone = deviations[self.single]
             errors = np.where(alone < math.inf, np.minimum(magnitudes[self.single], errors), errors)
-        return errors[self.asked.question_of], found[self.asked.question_of]
+        return errors[self.queries.question_of], sigmas[self.queries.question_of]

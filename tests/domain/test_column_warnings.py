@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.domain import domain_from_mapping, doubts_of
+from hedgerow.domain import domain_from_mapping, domain_warnings
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from hedgerow.domain import domain_from_mapping, doubts_of
         ({"min": 0, "max": 1, "bins": 10}, None),
     ],
 )
-def test_doubts(entry: dict[str, Any], words: str | None) -> None:
-    found = doubts_of(domain_from_mapping({"x": entry}))
+def test_warnings(entry: dict[str, Any], words: str | None) -> None:
+    found = domain_warnings(domain_from_mapping({"x": entry}))
     assert len(found) == (words is not None)
-    assert all(doubt.startswith("x: ") and str(words) in doubt for doubt in found)
+    assert all(warning.startswith("x: ") and str(words) in warning for warning in found)

@@ -10,10 +10,10 @@ from hedgerow.privacy.budgets.regime import Regime
 from hedgerow.privacy.budgets.subsampling import Subsampled
 from hedgerow.queries import Neighbours
 
-Part = PureDP | ZCDP | GDP
+SplitBudget = PureDP | ZCDP | GDP
 
 
-def parts_of(budget: Budget, share: float) -> tuple[Part, Part]:
+def split_budget(budget: Budget, share: float) -> tuple[SplitBudget, SplitBudget]:
     """Two budgets that add up to one, as it is counted.
 
     Args:
@@ -24,7 +24,7 @@ def parts_of(budget: Budget, share: float) -> tuple[Part, Part]:
         ConfigError: The share is not between 0 and 1, or the budget is for a sample of the records.
 
     Example:
-        >>> [part.limit for part in parts_of(PureDP(1.0), 0.25)]
+        >>> [part.limit for part in split_budget(PureDP(1.0), 0.25)]
         [0.25, 0.75]
     """
     if not 0.0 < share < 1.0:
@@ -40,7 +40,7 @@ def parts_of(budget: Budget, share: float) -> tuple[Part, Part]:
     return _of_amount(budget.regime, first, budget.neighbours), _of_amount(budget.regime, second, budget.neighbours)
 
 
-def together(first: Budget, second: Budget) -> Part:
+def together(first: Budget, second: Budget) -> SplitBudget:
     """The guarantee of two releases, rounded up: what they promise adds up as it is counted.
 
     Args:
@@ -69,7 +69,7 @@ def together(first: Budget, second: Budget) -> Part:
     return _of_amount(first.regime, amount, second.neighbours, rounding=math.inf)
 
 
-def _of_amount(regime: Regime, amount: float, neighbours: Neighbours, *, rounding: float = 0.0) -> Part:
+def _of_amount(regime: Regime, amount: float, neighbours: Neighbours, *, rounding: float = 0.0) -> SplitBudget:
     match regime:
         case Regime.PURE:
             return PureDP(amount, neighbours)

@@ -31,8 +31,8 @@ def summary_of(release: Release) -> dict[str, Any]:
         "constraints": [rule.text for rule in release.domain.constraints],
         "ignored": list(release.domain.ignored),
         "draft": release.domain.draft,
-        "derived_columns": [each.name for each in release.domain.derived_columns],
-        "levels": {each.name: each.measurements for each in level_uses(release)},
+        "derived_columns": [derived_column.name for derived_column in release.domain.derived_columns],
+        "levels": {level_use.name: level_use.measurements for level_use in level_uses(release)},
         "tables_over_tree": tables_over_tree(release),
         "workload": release.workload.spec,
         "algorithm": release.provenance.algorithm,
@@ -80,17 +80,17 @@ def level_uses(release: Release) -> list[LevelUse]:
         release: The release.
     """
     domain = release.domain
-    counts = Counter(name for each in release.measurements for name in each.target.scope)
+    counts = Counter(name for measurement in release.measurements for name in measurement.target.scope)
     return [
         LevelUse(
-            each.name,
-            each.sources,
-            each.attribute.size,
-            counts[each.name],
-            counts[each.sources[0]] if len(each.sources) == 1 else None,
+            function.name,
+            function.sources,
+            function.attribute.size,
+            counts[function.name],
+            counts[function.sources[0]] if len(function.sources) == 1 else None,
         )
-        for each in domain.derived
-        if counts[each.name] or (each in domain.declared and not each.column)
+        for function in domain.derived
+        if counts[function.name] or (function in domain.declared and not function.column)
     ]
 
 
@@ -103,7 +103,7 @@ def levels_sentence(release: Release) -> str:
     domain, measured = release.domain, len(release.measurements)
     if not measured or not level_uses(release):
         return ""
-    scopes = (each.target.scope for each in release.measurements)
+    scopes = (measurement.target.scope for measurement in release.measurements)
     mixes = Counter(sum(domain.function(name) is not None for name in scope) for scope in scopes)
     parts = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
     parts += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
@@ -178,10 +178,10 @@ def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: floa
         drawn: Their distance from the answers.
         confidence: Confidence of the interval.
     """
-    told = drawn.to_dict(release, confidence)
-    if told is None or release.error is None or release.error.unit is None:
+    fields = drawn.to_dict(release, confidence)
+    if fields is None or release.error is None or release.error.unit is None:
         return ""
-    low, high, added = (release.error.unit * told[key] / release.total for key in ("mean_low", "mean_high", "added"))
+    low, high, added = (release.error.unit * fields[key] / release.total for key in ("mean_low", "mean_high", "added"))
     return (
         f"In a file of {n:,} records the mean error lies between {_percent(low)} and {_percent(high)} of the records, "
         f"with {100.0 * confidence:.4g}% confidence: answers of {drawn.records:,} records that were drawn alike differ "

@@ -60,7 +60,7 @@ def understood(given: Given, domain: Domain) -> LinearQuery | dict[str, Ints]:
     if isinstance(given, Records):
         return _same_codes(given, domain)
     table = _arrow(given)
-    known = [*(each.name for each in domain.columns), *(each.name for each in domain.derived)]
+    known = [*(column.name for column in domain.columns), *(function.name for function in domain.derived)]
     for name in table.column_names:
         if name not in known:
             remedy = f"give columns among {', '.join(dict.fromkeys(known))}"
@@ -117,12 +117,12 @@ def _arrow(given: Any) -> pa.Table:
 def _codes(domain: Domain, name: str, column: pa.ChunkedArray[Any]) -> Ints:
     cells: Any = column.combine_chunks()
     try:
-        found = encoder(domain[name]).codes(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
+        codes = encoder(domain[name]).codes(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
     except UnsupportedTypeError as error:
         raise ConfigError(f"the values of {name!r} are neither texts nor numbers", remedy="convert them") from error
-    wrong = np.flatnonzero(found < 0)
+    wrong = np.flatnonzero(codes < 0)
     if len(wrong):
         row = int(wrong[0])
-        said = _SAID.get(Fault(int(found[row])), "is not among its values")
+        said = _SAID.get(Fault(int(codes[row])), "is not among its values")
         raise ConfigError(f"row {row + 1:,}, {name!r}: {column[row].as_py()!r} {said}", remedy="give declared values")
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(codes, dtype=np.int64)

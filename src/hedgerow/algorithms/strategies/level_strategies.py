@@ -7,7 +7,7 @@ from itertools import islice, product
 import numpy as np
 
 from hedgerow.algorithms.strategies.division import divided
-from hedgerow.algorithms.strategies.parts import Asked, Goal, Measurements, Part
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
@@ -23,7 +23,7 @@ _TURNS = 3
 """Times that the levels of two attributes are divided in turn."""
 
 
-def from_levels(goal: Goal, number: int, family: Boxes) -> Part:
+def from_levels(goal: Goal, number: int, family: Boxes) -> SubStrategy:
     """Ranges of an attribute from its levels.
 
     Args:
@@ -32,15 +32,15 @@ def from_levels(goal: Goal, number: int, family: Boxes) -> Part:
         family: Ranges of one attribute.
     """
     levels, tree = _tree(family, 0, public_total=goal.public_total)
-    asked = Asked.of(goal.workload, [number], np.arange(family.n_queries))
-    power, weights = asked.division(goal.aim)
+    queries = AnsweredQueries.of(goal.workload, [number], np.arange(family.n_queries))
+    power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     shares = _divided(tree.taken(some), weights[some], power, goal.growth)
     measured = Measurements.of_marginals(family.domain, [(name,) for name in levels], goal.budget)
-    return Part("levels", asked, measured, shares, tree)
+    return SubStrategy("levels", queries, measured, shares, tree)
 
 
-def from_mixes(goal: Goal, number: int, family: Boxes) -> Part:
+def from_mixes(goal: Goal, number: int, family: Boxes) -> SubStrategy:
     """Boxes of two attributes from all mixes of their levels, with shares that are products.
 
     Args:
@@ -49,8 +49,8 @@ def from_mixes(goal: Goal, number: int, family: Boxes) -> Part:
         family: Boxes of two attributes.
     """
     names, trees = zip(*(_tree(family, axis, public_total=False) for axis in (0, 1)), strict=True)
-    asked = Asked.of(goal.workload, [number], np.arange(family.n_queries))
-    power, weights = asked.division(goal.aim)
+    queries = AnsweredQueries.of(goal.workload, [number], np.arange(family.n_queries))
+    power, weights = queries.division(goal.aim)
     some = _tuned(family.n_queries)
     tuned, wanted = [tree.taken(some) for tree in trees], weights[some]
     shares: list[Floats] = [np.full(len(levels), 1.0 / len(levels)) for levels in names]
@@ -58,7 +58,7 @@ def from_mixes(goal: Goal, number: int, family: Boxes) -> Part:
         fixed = wanted * tuned[1 - this].variances(shares[1 - this] ** goal.growth)
         shares[this] = _divided(tuned[this], fixed, power, goal.growth)
     measured = Measurements.of_marginals(family.domain, list(product(*names)), goal.budget)
-    return Part("levels", asked, measured, np.outer(*shares).reshape(-1), LevelProduct(*trees))
+    return SubStrategy("levels", queries, measured, np.outer(*shares).reshape(-1), LevelProduct(*trees))
 
 
 def _divided(tree: LevelTree, weights: Floats, power: float, growth: float) -> Floats:

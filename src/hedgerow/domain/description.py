@@ -35,8 +35,8 @@ def caveats_in_words(domain: Domain) -> str:
         >>> caveats_in_words(Domain([IntegerRange("age", 0, 99)], trusted_types=True))
         ' The types of its columns were trusted to be public: ...
     """
-    told = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
-    return "".join(f" {sentence}" for holds, sentence in told if holds)
+    caveats = ((domain.draft, DRAFT_ACCEPTED), (domain.trusted_types, TYPES_TRUSTED))
+    return "".join(f" {sentence}" for holds, sentence in caveats if holds)
 
 
 def cells_in_words(domain: Domain) -> str:
@@ -76,12 +76,14 @@ def levels_in_words(domain: Domain, used: Collection[str] = ()) -> str:
         ('age: age.10 (10)', '')
     """
     shown = [
-        each
-        for each in domain.derived
-        if not each.column and (each in domain.declared or each.name in used) and len(each.sources) == 1
+        function
+        for function in domain.derived
+        if not function.column and (function in domain.declared or function.name in used) and len(function.sources) == 1
     ]
     groups = groupby(sorted(shown, key=lambda each: domain.index(each.sources[0])), key=lambda each: each.sources[0])
-    listed = ((name, ", ".join(f"{each.name} ({each.attribute.size:,})" for each in levels)) for name, levels in groups)
+    listed = (
+        (name, ", ".join(f"{level.name} ({level.attribute.size:,})" for level in levels)) for name, levels in groups
+    )
     return "; ".join(f"{name}: {levels}" for name, levels in listed)
 
 
@@ -97,7 +99,7 @@ def columns_in_words(domain: Domain) -> str:
         >>> columns_in_words(Domain((IntegerRange("area", 0, 2),), (dense,)))
         'dense (from area)'
     """
-    return ", ".join(f"{each.name} (from {', '.join(each.sources)})" for each in domain.derived_columns)
+    return ", ".join(f"{d.name} (from {', '.join(d.sources)})" for d in domain.derived_columns)
 
 
 def ignored_in_words(domain: Domain) -> str:
@@ -125,8 +127,10 @@ def spellings_in_words(domain: Domain) -> str:
         >>> spellings_in_words(Domain((Categorical("sex", ("f", "m"), spelling=Spelling(trim=True, fold=True)),)))
         'sex (trimmed, case folded)'
     """
-    found = [(each.name, each.spelling.in_words()) for each in domain.columns if isinstance(each, Categorical)]
-    return ", ".join(f"{name} ({rules})" for name, rules in found if rules)
+    spellings = [
+        (column.name, column.spelling.in_words()) for column in domain.columns if isinstance(column, Categorical)
+    ]
+    return ", ".join(f"{name} ({rules})" for name, rules in spellings if rules)
 
 
 def attribute_in_words(attribute: Attribute) -> str:

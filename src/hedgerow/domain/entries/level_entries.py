@@ -47,11 +47,11 @@ def levels_of(attribute: Attribute, entry: object, folder: Path | None) -> list[
     if entry == NONE:
         return []
     items = entry if isinstance(entry, list | tuple) else [entry]
-    found = [level for item in items for level in _levels(attribute, item, folder)]
-    if not found:
+    levels = [level for item in items for level in _levels(attribute, item, folder)]
+    if not levels:
         raise attribute_error(attribute.name, "'levels' is empty", _REMEDY)
-    check_nested(attribute, found)
-    return found
+    check_nested(attribute, levels)
+    return levels
 
 
 def levels_entry(attribute: Attribute, levels: Sequence[Derived]) -> list[Any]:
@@ -101,15 +101,15 @@ def _written(attribute: Attribute, codes: Sequence[int]) -> list[Any]:
     """Values, runs of whole numbers in short."""
     if not isinstance(attribute, IntegerRange):
         return [attribute.label(code) for code in codes]
-    found: list[Any] = []
+    written: list[Any] = []
     start = 0
     for place, code in enumerate(codes):
         last = place + 1 == len(codes) or codes[place + 1] != code + 1 or code + 1 >= attribute.ordinary
         if last:
             low, high = attribute.label(codes[start]), attribute.label(code)
-            found.append(f"{low}..{high}" if low != high else low)
+            written.append(f"{low}..{high}" if low != high else low)
             start = place + 1
-    return found
+    return written
 
 
 def _levels(attribute: Attribute, item: object, folder: Path | None) -> list[Derived]:

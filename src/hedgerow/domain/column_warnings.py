@@ -1,4 +1,4 @@
-"""Doubts about a domain, by what is public about it alone: bins and labels that will hardly be of use."""
+"""Warnings about a domain, by what is public about it alone: bins and labels that will hardly be of use."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _SPANNED = 1000
 _ALIKE = Spelling(trim=True, fold=True)
 
 
-def doubts_of(domain: Domain) -> list[str]:
+def domain_warnings(domain: Domain) -> list[str]:
     """Sentences about columns whose bins or labels look useless; each begins with the name of the column.
 
     Args:
         domain: The domain; nothing else is looked at.
 
     Example:
-        >>> doubts_of(Domain([Categorical("sex", ("male", "Male"))]))[0].partition(";")[0]
+        >>> domain_warnings(Domain([Categorical("sex", ("male", "Male"))]))[0].partition(";")[0]
         "sex: the labels 'male' and 'Male' differ in case or blanks only"
     """
-    return [f"{each.name}: {doubt}" for each in domain.columns for doubt in [_doubt(each)] if doubt]
+    return [f"{column.name}: {warning}" for column in domain.columns for warning in [_warning(column)] if warning]
 
 
-def _doubt(attribute: Attribute) -> str:
+def _warning(attribute: Attribute) -> str:
     if isinstance(attribute, Categorical):
         return _alike(attribute)
     return _coarse(attribute) if isinstance(attribute, Binned) else ""
@@ -45,7 +45,7 @@ def _alike(attribute: Categorical) -> str:
 
 
 def _coarse(attribute: Binned) -> str:
-    """A doubt about bins of equal width whose first one holds numbers of very different sizes."""
+    """A warning about bins of equal width whose first one holds numbers of very different sizes."""
     edges = np.array(attribute.edges)
     widths = np.diff(edges)
     if len(widths) < 2 or edges[0] < 0 or (attribute.scale is not None and attribute.scale.quoted):

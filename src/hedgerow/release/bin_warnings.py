@@ -1,4 +1,4 @@
-"""Doubts about the columns of a release, by its noisy values alone."""
+"""Warnings about the columns of a release, by its noisy values alone."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MANY = 0.5
 """Share of the records with the other value that is worth a word."""
 
 
-def release_doubts(release: Release) -> list[str]:
+def release_warnings(release: Release) -> list[str]:
     """Sentences about columns that nearly all records share one bin of, or that many have the other value of.
 
     Args:
         release: The release; only its hypothesis is looked at, so they cost no budget.
     """
-    columns = [each for each in release.domain.columns if isinstance(each, Binned) or each.other is not None]
-    tables = release.model.marginals([(each.name,) for each in columns]) if columns else []
-    found = ((each.name, _doubt(each, table)) for each, table in zip(columns, tables, strict=True))
-    return [f"{name}: {doubt}" for name, doubt in found if doubt]
+    columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
+    tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
+    warnings = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
+    return [f"{name}: {warning}" for name, warning in warnings if warning]
 
 
-def _doubt(attribute: Attribute, counts: Floats) -> str:
+def _warning(attribute: Attribute, counts: Floats) -> str:
     total = float(counts.sum())
     if total <= 0:
         return ""

@@ -29,13 +29,13 @@ def checked_columns(domain: Domain, given: Mapping[str, ArrayLike]) -> Columns:
         >>> checked_columns(Domain((IntegerRange("a", 0, 1),)), {"a": [1, 0]})
         {'a': array([1, 0])}
     """
-    found = {name: np.asarray(given[name]) for name in domain.clique(given)}
-    if len({codes.shape for codes in found.values()}) != 1 or any(codes.ndim != 1 for codes in found.values()):
+    columns = {name: np.asarray(given[name]) for name in domain.clique(given)}
+    if len({codes.shape for codes in columns.values()}) != 1 or any(codes.ndim != 1 for codes in columns.values()):
         raise ConfigError("given values are columns of one length", remedy="give at least one column of codes")
-    for name, codes in found.items():
+    for name, codes in columns.items():
         if codes.dtype.kind not in "iu" or (len(codes) and not 0 <= codes.min() <= codes.max() < domain[name].size):
             raise ConfigError(f"a given code of {name!r} is out of its range, 0 to {domain[name].size - 1}")
-    return {name: codes.astype(np.int64) for name, codes in found.items()}
+    return {name: codes.astype(np.int64) for name, codes in columns.items()}
 
 
 def completed_rows(domain: Domain) -> int:
