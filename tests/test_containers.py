@@ -14,9 +14,9 @@ import pytest
 import typer.main
 import yaml
 
-from hedgerow.cli.app import app
 from hedgerow.service import running
 from hedgerow.service.http.app import OPERATIONS
+from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = (ROOT / "docs" / "server.md").read_text(encoding="utf-8")

@@ -19,8 +19,8 @@ import yaml
 
 import hedgerow
 import hedgerow.extending
-from hedgerow.cli.app import app
 from hedgerow.domain import arrow_schema, domain_schema
+from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = runpy.run_path(str(ROOT / "docs" / "site_reference.py"))

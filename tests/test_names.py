@@ -24,9 +24,8 @@ from hypothesis import given, settings, strategies as st
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.algorithms.learning import workload_before
+from hedgerow.algorithms import workload_before
 from hedgerow.audit import audit_files
-from hedgerow.cli.app import app
 from hedgerow.cli.options import joined_names, split_bounds, split_names
 from hedgerow.comparison import compare
 from hedgerow.data import automatic_domain
@@ -44,6 +43,7 @@ from hedgerow.evaluation import evaluate
 from hedgerow.queries import Conjunction, Workload, parse_predicate, workload_from_dict, workload_to_dict
 from hedgerow.release import LinkedRelease, Release, select_from
 from hedgerow.report import render_report
+from tests.cli.command_line import app
 from tests.data.sources import duckdb_file, many_csv, many_parquet, one_csv, one_parquet
 from tests.service.api import Api, api, registration
 

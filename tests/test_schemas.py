@@ -16,12 +16,11 @@ from hypothesis import given
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.cli.app import app
-from hedgerow.domain import Domain, OpenDomain, domain_from_mapping, domain_schema, domain_to_mapping
-from hedgerow.domain.entries import parsed
+from hedgerow.domain import Domain, OpenDomain, domain_from_mapping, domain_schema, domain_to_mapping, parsed
 from hedgerow.domain.entries.attributes import _OPTIONS
 from hedgerow.errors import DomainError
 from hedgerow.privacy import Event, Question
+from tests.cli.command_line import app
 from tests.domain.strategies import rich_domains
 
 ROOT = Path(__file__).resolve().parent.parent

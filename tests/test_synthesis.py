@@ -15,8 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.cli.app import app
 from hedgerow.errors import ConfigError, DomainError, RegisterExceededError, UndeclaredColumnError
+from tests.cli.command_line import app
 
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 20, "max": 23}, "smokes": ["no", "yes"]}
 COLUMNS: dict[str, list[Any]] = {

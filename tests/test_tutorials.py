@@ -21,7 +21,7 @@ import pytest
 import typer.main
 
 import hedgerow
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

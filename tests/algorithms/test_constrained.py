@@ -12,8 +12,7 @@ import pytest
 
 import hedgerow
 from hedgerow import FourierMeasurement, IndependentNoise, OfflinePMW, SmallDB
-from hedgerow.algorithms.dual_query import Game
-from hedgerow.algorithms.registry import ENTRIES, Entry
+from hedgerow.algorithms import ENTRIES, Entry, Game
 from hedgerow.audit import Severity, audit_files
 from hedgerow.data import Table
 from hedgerow.domain import Categorical, Derived, Domain, IntegerRange, impossible, possible_records

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, SmallDB, Workload
-from hedgerow.algorithms.dual_query import BruteForce
+from hedgerow.algorithms import BruteForce
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Budget, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import Neighbours, Persons, Weight

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.registry import ENTRIES, Entry, entry, names, parse
+from hedgerow.algorithms import ENTRIES, Entry, entry, names
+from hedgerow.algorithms.registry import parse
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
 from hedgerow.queries import Workload

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hedgerow.errors import BudgetError
-from hedgerow.privacy import cost_of
-from hedgerow.privacy.mechanisms import mechanism_of
+from hedgerow.privacy import cost_of, mechanism_of
 from tests.audit.changed import chained
 
 Content = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import MWEM, DualQuery, FourierMeasurement, IndependentNoise, OfflinePMW, SmallDB
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms import Algorithm
 from hedgerow.data import Table
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, Subsampled

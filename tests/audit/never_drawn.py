@@ -15,11 +15,11 @@ from typing import Any
 import typer.main
 
 from hedgerow import GDP, ZCDP, ApproxDP, Linked, OnlinePMW, PureDP, Subsampled, read_linked, release_linked, scan_table
-from hedgerow.algorithms.registry import ENTRIES
-from hedgerow.cli.app import app
+from hedgerow.algorithms import ENTRIES
 from hedgerow.data import automatic_domain
 from tests.audit.random_pairs import LinkedRun, SeriesRun
 from tests.audit.random_runs import Run
+from tests.cli.command_line import app
 
 COMMANDS = ("synth", "synth-linked", "ask")
 """Those that look at a private table and spend a budget on it."""

@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from hedgerow import MWEM, IndependentNoise, Linked, OnlinePMW, SeededNoise, read_linked, release_linked
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms import Algorithm
 from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import Budget
 from hedgerow.queries import LinearQuery, Relation, Workload
-from hedgerow.service.sessions import SessionWorkers, answer_of, joined, open_series
-from hedgerow.service.store import Registration, Store
+from hedgerow.service import Registration, SessionWorkers, Store, answer_of, joined, open_series
 from tests.audit.places import People, Places, with_filter
 from tests.audit.random_runs import NEIGHBOURS, AnyRun, Run, Whims, drawn, drawn_budget, question, rows_of_person, shown
 from tests.privacy.accountant import Witness

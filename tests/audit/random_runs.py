@@ -23,9 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, OnlineSession, Prior, read_public
-from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain
-from hedgerow.algorithms.registry import ENTRIES
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms import ENTRIES, Algorithm, budget_with_thresholds, learn_domain
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
 from hedgerow.domain import Domain, IntegerRange, OpenDomain

@@ -15,10 +15,19 @@ from hedgerow.audit.costs import Entry, cost
 from hedgerow.audit.exact import exp_of_minus, tanh_of_half
 from hedgerow.audit.sentences import of_a_sample
 from hedgerow.errors import BudgetError
-from hedgerow.privacy import ExponentialMechanism, Regime, SparseVector, cost_of, epsilon_of, rho_of
-from hedgerow.privacy.budgets.subsampling import amplified as amplified_by_library
-from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip
+from hedgerow.privacy import (
+    ExponentialMechanism,
+    GaussianNoise,
+    IndependentDraws,
+    LaplaceNoise,
+    PermuteAndFlip,
+    Regime,
+    SparseVector,
+    amplified as amplified_by_library,
+    cost_of,
+    epsilon_of,
+    rho_of,
+)
 from tests.audit.mutants import QUESTIONS, event, marginal_of
 from tests.examples import examples
 

@@ -18,8 +18,7 @@ from hedgerow.data import scan_table
 from hedgerow.errors import AuditError, DamagedReleaseError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
 from hedgerow.queries import Blocks, Workload
-from hedgerow.release import Release
-from hedgerow.release.container import write_container
+from hedgerow.release import Release, write_container
 from hedgerow.system import SigningKey
 from tests.audit.changed import chained, rewritten
 from tests.audit.made import ALGORITHMS, BINARY, BUDGETS, MIXED, WORKLOADS, run, sampled, saved, table_of

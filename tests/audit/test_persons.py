@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.learning import learn_domain
+from hedgerow.algorithms import learn_domain
 from hedgerow.audit import Severity
 from hedgerow.data import Table
 from hedgerow.domain import Domain, OpenDomain

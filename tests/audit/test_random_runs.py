@@ -21,7 +21,7 @@ import pytest
 
 import hedgerow.data.table as table_module
 from hedgerow import MWEM, OnlinePMW
-from hedgerow.algorithms.registry import ENTRIES
+from hedgerow.algorithms import ENTRIES
 from hedgerow.privacy import ThresholdedCounts
 from hedgerow.queries import Neighbours
 from tests.audit.never_drawn import NEVER, drawn_of, rows, there_is

@@ -15,7 +15,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 HEADER = "sex,age,job"
 PROGRAM = """

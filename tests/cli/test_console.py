@@ -11,7 +11,7 @@ import time
 import pytest
 from rich.console import Console
 
-from hedgerow.algorithms.shared import RoundReport
+from hedgerow.algorithms import RoundReport
 from hedgerow.cli.console import Output, expected_rounds, quiet_interrupts, showing_progress, showing_records
 from hedgerow.cli.spending import spent_sentence
 from tests.cli.conftest import Place

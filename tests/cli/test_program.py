@@ -43,7 +43,7 @@ def loaded(words: list[object], libraries: set[str]) -> str:
     """Which of some libraries a call loads, as a list."""
     code = (
         "import sys\n"
-        "from hedgerow.cli.app import app\n"
+        "from tests.cli.command_line import app\n"
         f"try:\n    app({[str(word) for word in words]})\nexcept SystemExit: pass\n"
         f"print(sorted({libraries} & set(sys.modules)))"
     )

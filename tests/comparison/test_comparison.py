@@ -14,8 +14,10 @@ import pytest
 
 from hedgerow import MWEM, svd_bound
 from hedgerow.comparison import (
+    METRICS,
     Comparison,
     Outcome,
+    ProductTables,
     Step,
     Yardstick,
     compare,
@@ -25,9 +27,7 @@ from hedgerow.comparison import (
     rows_of,
     title_of,
 )
-from hedgerow.comparison.exact import ProductTables
 from hedgerow.comparison.journal import COLUMNS
-from hedgerow.comparison.outcome import METRICS
 from hedgerow.comparison.presentation import significant
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError

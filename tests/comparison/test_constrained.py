@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.algorithms.registry import NAMES
-from hedgerow.comparison import Yardstick, compare
-from hedgerow.comparison.exact import ProductTables
+from hedgerow.comparison import ProductTables, Yardstick, compare
 from hedgerow.domain import listed_records
-from hedgerow.models.records.empirical import values_at
+from hedgerow.models import values_at
 from hedgerow.privacy import ZCDP
 from hedgerow.queries import Marginal, Workload
 from tests.algorithms.test_constrained import DOMAIN, LEVELED, RECORDS, table

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hedgerow.algorithms.registry import names
-from hedgerow.comparison import Comparison, Outcome
-from hedgerow.comparison.outcome import Setting
+from hedgerow.algorithms import names
+from hedgerow.comparison import Comparison, Outcome, Setting
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.privacy import PureDP
 from hedgerow.report.curves import CURVE_STYLES, curve_styles

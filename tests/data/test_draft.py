@@ -16,8 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data import draft_domain, read_table
-from hedgerow.data.reading import COUNT_NAMES
+from hedgerow.data import COUNT_NAMES, draft_domain, read_table
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
 from hedgerow.errors import ColumnError, UnreadableTableError
 

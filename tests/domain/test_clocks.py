@@ -25,13 +25,13 @@ from hedgerow.domain import (
     IntegerRange,
     Scale,
     TimesOfDay,
+    calendar_level,
     domain_from_mapping,
     domain_to_mapping,
     encoder,
+    parse_condition,
 )
-from hedgerow.domain.calendar import calendar_level
 from hedgerow.domain.clocks import SECONDS
-from hedgerow.domain.conditions import parse_condition
 from hedgerow.errors import DomainError, OutOfRangeError, UnknownValueError
 from hedgerow.release import Records
 

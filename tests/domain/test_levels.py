@@ -7,8 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from hedgerow.domain import Attribute, Binned, Categorical, Derived, IntegerRange, edge_level, group_level, width_level
-from hedgerow.domain.calendar import calendar_level
+from hedgerow.domain import (
+    Attribute,
+    Binned,
+    Categorical,
+    Derived,
+    IntegerRange,
+    calendar_level,
+    edge_level,
+    group_level,
+    width_level,
+)
 from hedgerow.domain.levels import check_nested, parent_levels, prefix_level, table_levels
 from hedgerow.errors import DomainError
 

@@ -16,6 +16,7 @@ from hedgerow.domain import (
     Derived,
     Domain,
     IntegerRange,
+    as_condition,
     check_domain,
     determines,
     domain_from_mapping,
@@ -25,7 +26,6 @@ from hedgerow.domain import (
     if_then,
     impossible,
 )
-from hedgerow.domain.conditions import as_condition
 from hedgerow.domain.rules import by_cases, check_feasible
 from hedgerow.errors import DomainError
 from tests.domain.strategies import conditions, feasible, records, rich_domains

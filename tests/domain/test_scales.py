@@ -31,12 +31,14 @@ from hedgerow.domain import (
     IntegerRange,
     Moments,
     Scale,
+    calendar_level,
+    condition,
     domain_from_mapping,
     domain_to_mapping,
     encoder,
+    parse_condition,
 )
-from hedgerow.domain.calendar import CALENDAR, Unit, calendar_level
-from hedgerow.domain.conditions import condition, parse_condition
+from hedgerow.domain.calendar import CALENDAR, Unit
 from hedgerow.domain.scales import UNITS
 from hedgerow.errors import DomainError, OutOfRangeError, QueryError, UnknownValueError
 from hedgerow.release import Records

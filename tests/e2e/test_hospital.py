@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 HOSPITAL = Path(__file__).parents[2] / "examples" / "hospital"
 NUMERIC = ("age", "stay_days", "cost", "copay", "temperature", "weight_kg", "crp", "visits_before")

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "examples" / "data"

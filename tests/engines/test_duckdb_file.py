@@ -15,8 +15,7 @@ from hedgerow.data import read_table, scan_table
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.engines import DuckDBTable, duckdb_table, table_exists
 from hedgerow.errors import ConfigError, RecordsError
-from hedgerow.release import Records, write_batches
-from hedgerow.release.records import writer_for
+from hedgerow.release import Records, write_batches, writer_for
 
 DOMAIN = Domain(
     [

@@ -27,7 +27,7 @@ from experiments.experiment import Claim, Measured, Size
 from experiments.results import Results
 
 from hedgerow import ApproxDP, Domain, DualQuery, IntegerRange, SeededNoise
-from hedgerow.algorithms.dual_query import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP, Game, Parameters
+from hedgerow.algorithms import ANY_ZCDP, HETEROGENEOUS, PAPER, TIGHT_ZCDP, Game, Parameters
 from hedgerow.data import Table
 from hedgerow.privacy import exact_answers
 

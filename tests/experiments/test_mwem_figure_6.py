@@ -13,7 +13,7 @@ from experiments.results import Results
 from numpy.typing import NDArray
 
 from hedgerow import MWEM
-from hedgerow.algorithms.shared import RoundReport
+from hedgerow.algorithms import RoundReport
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.privacy import PureDP, SeededNoise

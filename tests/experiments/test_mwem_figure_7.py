@@ -20,7 +20,7 @@ from experiments.mwem.bits import (
     candidates,
 )
 
-from hedgerow.algorithms.shared import RoundReport
+from hedgerow.algorithms import RoundReport
 from hedgerow.models import Markov, hypothesis
 from hedgerow.privacy import exact_errors
 from hedgerow.queries import Parity

@@ -15,7 +15,7 @@ from experiments.online_pmw.stream_findings import PURE, THEOREM, VARIANTS, budg
 from experiments.online_pmw.threshold import CORRECTED, RULES, SETTINGS, SMALLEST, SOURCE, numbers_of
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import Stream, two_sided_rules
+from hedgerow.algorithms import Stream, two_sided_rules
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import PureDP, SeededNoise, exact_answers

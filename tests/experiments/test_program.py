@@ -12,7 +12,7 @@ from experiments.results import Average, Results
 from typer.testing import CliRunner
 
 from experiments import pinned
-from hedgerow.cli.app import app as hedgerow
+from tests.cli.command_line import app as hedgerow
 
 NAME = "dual-query-accounting"
 

@@ -20,7 +20,7 @@ from experiments.theory.sheets import MOST_FAILURE, PASSED, bound_on, held
 from experiments.theory.study import ERROR, UPDATES, Ceiling, Reading
 
 from hedgerow import OfflinePMW
-from hedgerow.algorithms.dual_query import Game, cost, theorem
+from hedgerow.algorithms import Game, cost, theorem
 from hedgerow.models import Histogram
 
 

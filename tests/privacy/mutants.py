@@ -38,31 +38,33 @@ from hedgerow.privacy import (
     ZCDP,
     Curator,
     ExponentialMechanism,
+    GaussianNoise,
+    LaplaceNoise,
     Ledger,
     MeasuredQuery,
     NoiseSource,
     OpenDPNoise,
+    PaidNoise,
+    PermuteAndFlip,
     PureDP,
     RecordCount,
     Regime,
     SeededNoise,
+    Selection,
+    charge_of,
 )
-from hedgerow.privacy.ledger import PaidNoise
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
-from hedgerow.privacy.register.entries import charge_of
 from hedgerow.queries import (
     Marginal,
     Measurement,
     Neighbours,
     Persons,
     Relation,
+    Sensitivity,
     Weight,
     Workload,
     of_marginal,
     of_query,
 )
-from hedgerow.queries.core.sensitivity import Sensitivity
 from tests.privacy.randomness.laws import exponential_log_law, laplace_log_pmf
 from tests.privacy.replay import ExplodingNoise, ReplayNoise, log_likelihood, record
 from tests.privacy.tables import DenseCounts, binary, neighbours_of

@@ -40,6 +40,9 @@ ALLOWED = {
     ("hedgerow.cli", "imports gc"): "says how often cycles are searched for; it shows no object",
     ("hedgerow.cli.options", "imports inspect"): "the docstring of a command, for its help, and its parameters",
     ("hedgerow.cli.options", "reads cast('Any', called).__signature__"): "sets what typer makes options of",
+    ("hedgerow.service.http.models", "imports inspect"): "docstrings of requests and responses, for OpenAPI",
+    ("hedgerow.service.http.models", "reads kind.__mro__"): "the same, of the classes that one extends",
+    ("hedgerow.service.http.models", "reads each.__dict__"): "the same",
     ("hedgerow.cli.commands.ask", "asks getattr(kept.config, name)"): "fields of a configuration, which is public",
     (
         "hedgerow.data.reading.readers",

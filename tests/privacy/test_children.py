@@ -13,8 +13,7 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
-from hedgerow.queries import Blocks, Conjunction, Marginal, Measurable, Neighbours
-from hedgerow.queries.core.sensitivity import Sensitivity
+from hedgerow.queries import Blocks, Conjunction, Marginal, Measurable, Neighbours, Sensitivity
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of

@@ -20,6 +20,8 @@ from hedgerow.privacy import (
     ApproxDP,
     Budget,
     Curator,
+    GaussianNoise,
+    LaplaceNoise,
     Ledger,
     NoiseSource,
     OpenDPNoise,
@@ -31,7 +33,6 @@ from hedgerow.privacy import (
     step_of,
 )
 from hedgerow.privacy.exact.lattice import exact_answers, exact_units
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from hedgerow.queries import (
     AnswersParities,
     Blocks,

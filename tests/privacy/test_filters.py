@@ -18,7 +18,6 @@ import hedgerow
 import hedgerow.data.table as table_module
 from hedgerow import Domain
 from hedgerow.arrays import Floats
-from hedgerow.cli.app import app
 from hedgerow.data import check_apart
 from hedgerow.domain import Clique, Constraint, Derived
 from hedgerow.errors import BudgetError, ConfigError
@@ -36,9 +35,10 @@ from hedgerow.privacy import (
     budget_of_filtered,
 )
 from hedgerow.queries import Conjunction, Family, LinearQuery, Marginal, Neighbours, Parity, Workload
+from hedgerow.service import Registration, read_private
 from hedgerow.service.sessions.registering import within_filter
-from hedgerow.service.sessions.tables import is_filtered, read_private
-from hedgerow.service.store import Registration
+from hedgerow.service.sessions.tables import is_filtered
+from tests.cli.command_line import app
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import Run, privacy_loss, record
 from tests.privacy.tables import DenseCounts, binary, histograms, neighbours_of

@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 
 import hedgerow
 from hedgerow.audit import audit_files, sentences
-from hedgerow.cli.app import app
 from hedgerow.data import automatic, automatic_domain, open_table, read_labels, read_table, scan_table
 from hedgerow.data.reading import databases, persons, readers
 from hedgerow.domain import (
@@ -39,6 +38,7 @@ from hedgerow.domain import (
     plain,
 )
 from hedgerow.errors import ColumnError, HedgerowError, UnreadableTableError
+from tests.cli.command_line import app
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.neighbouring import (
     BOUNDS,

@@ -21,10 +21,22 @@ from hypothesis import given, settings, strategies as st
 
 import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.thresholds as thresholds_module
-from hedgerow.privacy import GRID, ApproxDP, ExponentialMechanism, Regime, SparseVector, ThresholdedCounts, epsilon_of
-from hedgerow.privacy.budgets import epsilon_of_half_square, limits
-from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
+from hedgerow.privacy import (
+    GRID,
+    ApproxDP,
+    ExponentialMechanism,
+    GaussianNoise,
+    IndependentDraws,
+    LaplaceNoise,
+    PermuteAndFlip,
+    Regime,
+    Selection,
+    SparseVector,
+    ThresholdedCounts,
+    epsilon_of,
+    epsilon_of_half_square,
+)
+from hedgerow.privacy.budgets import limits
 from tests.examples import examples
 from tests.privacy.mechanisms.watch_law import watch_log_law
 from tests.privacy.mutants import Mutant, killed

@@ -11,15 +11,26 @@ from hypothesis import given, strategies as st
 from scipy.special import logsumexp
 
 import hedgerow.privacy.curator as curator_module
-from hedgerow.algorithms.learning import learn_domain
+from hedgerow.algorithms import learn_domain
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import BudgetExceededError, QueryError, UnpaidNoiseError
-from hedgerow.privacy import GDP, ZCDP, Curator, Event, Ledger, NoiseSource, PureDP, QuantileCuts, Run, SeededNoise
-from hedgerow.privacy.exact import quantile_scores, quantile_sensitivity
-from hedgerow.privacy.ledger import PaidNoise
-from hedgerow.queries import Marginal, Neighbours, Persons
-from hedgerow.queries.core.sensitivity import Sensitivity
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    Curator,
+    Event,
+    Ledger,
+    NoiseSource,
+    PaidNoise,
+    PureDP,
+    QuantileCuts,
+    Run,
+    SeededNoise,
+    quantile_scores,
+    quantile_sensitivity,
+)
+from hedgerow.queries import Marginal, Neighbours, Persons, Sensitivity
 from tests.privacy.mutants import LawNoise, Mutant, killed
 from tests.privacy.replay import log_likelihood, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of

@@ -19,8 +19,7 @@ import pytest
 import hedgerow.data.reading.labels as reading_module
 import hedgerow.privacy.curator as curator_module
 from hedgerow import MWEM, OnlinePMW
-from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, threshold_of
-from hedgerow.algorithms.online_pmw import with_learnt
+from hedgerow.algorithms import budget_with_thresholds, learn_domain, threshold_of, with_learnt
 from hedgerow.arrays import Ints
 from hedgerow.data import Labels, ReadOptions, Table, read_labels
 from hedgerow.domain import Categorical, Domain, OpenDomain
@@ -31,6 +30,8 @@ from hedgerow.privacy import (
     ApproxDP,
     Curator,
     Event,
+    GaussianNoise,
+    LaplaceNoise,
     Ledger,
     PureDP,
     Regime,
@@ -40,7 +41,6 @@ from hedgerow.privacy import (
     budget_from_dict,
     membership_guess,
 )
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from hedgerow.privacy.mechanisms.thresholds import tail_of
 from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours, Persons, Weight, Workload

@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain import Categorical, CodeSet, Constraint, Derived, Domain, IntegerRange
-from hedgerow.domain.conditions import Condition, Join, Leaf, Negation, Truth
+from hedgerow.domain import (
+    Categorical,
+    CodeSet,
+    Condition,
+    Constraint,
+    Derived,
+    Domain,
+    IntegerRange,
+    Join,
+    Leaf,
+    Negation,
+    Truth,
+)
 from hedgerow.errors import QueryError
 from hedgerow.queries import (
     Conjunction,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
-from hedgerow.domain.conditions import did_you_mean
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, did_you_mean
 from hedgerow.errors import QueryError
 from hedgerow.queries import (
     Boxes,

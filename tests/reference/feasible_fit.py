@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.models.core import Phase
-from hedgerow.models.core.steps import marginal_step, query_step
+from hedgerow.models import Phase, marginal_step, query_step
 from hedgerow.queries import LinearQuery, Measurable, Measurement
 from tests.reference.feasible_model import FeasibleModel
 

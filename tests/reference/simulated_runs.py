@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms import Algorithm
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
 from hedgerow.privacy import Curator, SeededNoise

@@ -14,9 +14,8 @@ from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, Budget, PureDP
 from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
-from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Release, evidence
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Release, evidence, sum_bound
 from hedgerow.release.answer import shares
-from hedgerow.release.evidence import sum_bound
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
 RUNS = 200

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import DamagedReleaseError, ReleaseError, ReleaseVersionError
-from hedgerow.release import Container, container as module
-from hedgerow.release.container import write_container
+from hedgerow.release import Container, container as module, write_container
 
 CONTENT = {"text": "a < b & c", "numbers": [1, 2.5, None]}
 ARRAYS = {"small": np.arange(7.0), "table": np.arange(6, dtype=np.int64).reshape(2, 3)}

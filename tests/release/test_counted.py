@@ -10,8 +10,7 @@ import pytest
 import hedgerow
 from hedgerow import MWEM, ZCDP, Domain, IntegerRange, PureDP, Release, SeededNoise, Table, Workload, impossible
 from hedgerow.audit import Severity, audit_files
-from hedgerow.privacy import Budget
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.privacy import Budget, GaussianNoise, LaplaceNoise
 from hedgerow.queries import Conjunction, Neighbours
 
 FREE = Domain((IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)))

@@ -44,8 +44,7 @@ def test_round_trip(release: Release, tmp_path: Path, weighted: bool) -> None:
 
 
 def test_records_that_are_missing_in_the_file_are_named(release: Release, tmp_path: Path) -> None:
-    from hedgerow.release import Container
-    from hedgerow.release.container import write_container
+    from hedgerow.release import Container, write_container
 
     release.save(tmp_path / "r.release")
     whole = Container.open(tmp_path / "r.release")

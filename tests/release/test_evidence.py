@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.privacy import WorkloadError
-from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.privacy import LaplaceNoise, WorkloadError
 from hedgerow.queries import (
     Blocks,
     Conjunction,
@@ -19,7 +18,8 @@ from hedgerow.queries import (
     Parity,
     Workload,
 )
-from hedgerow.release.evidence import from_workload_error, laplace_sum_quantile, laplace_sum_tail, measured, sum_bound
+from hedgerow.release import from_workload_error, measured, sum_bound
+from hedgerow.release.evidence import laplace_sum_quantile, laplace_sum_tail
 
 
 def exact_tail(kind: NoiseKind, scale: float, count: int, threshold: float) -> float:

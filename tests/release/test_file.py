@@ -173,8 +173,7 @@ CHANGES = [
 @pytest.mark.parametrize(("part", "value"), CHANGES)
 def test_contents_that_do_not_fit_together_are_named(tmp_path: Path, part: str, value: object) -> None:
     """Even where the checksums were made anew."""
-    from hedgerow.release import Container
-    from hedgerow.release.container import write_container
+    from hedgerow.release import Container, write_container
 
     path = tmp_path / "r.release"
     with_histogram(make_release(PureDP(1.0), 0, [("sex", "age")])).save(path)

@@ -12,11 +12,9 @@ import pytest
 from hedgerow.audit import audit_files
 from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.models import Histogram
-from hedgerow.privacy import Curator, PureDP, SeededNoise, WorkloadError
-from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.privacy import Curator, LaplaceNoise, PureDP, SeededNoise, WorkloadError
 from hedgerow.queries import Conjunction, Marginal, Measurement, Neighbours, NoiseKind, Workload
-from hedgerow.release import Release, measurements_from_list, measurements_to_list
-from hedgerow.release.evidence import from_workload_error, measured
+from hedgerow.release import Release, from_workload_error, measured, measurements_from_list, measurements_to_list
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables
 from tests.release.made import DOMAIN, TABLE, make_release

@@ -28,8 +28,7 @@ from hedgerow.domain import (
     values as record_values,
 )
 from hedgerow.errors import ConfigError, MissingExtraError
-from hedgerow.release import Records, records as module
-from hedgerow.release.records import writer_for
+from hedgerow.release import Records, records as module, writer_for
 
 DOMAIN = Domain(
     [

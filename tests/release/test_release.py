@@ -13,8 +13,7 @@ import pytest
 from hedgerow.errors import ConfigError, DomainError, QueryError
 from hedgerow.models import Markov
 from hedgerow.models.core import records as sampling
-from hedgerow.privacy import SECURE_SOURCE, PureDP, WorkloadError
-from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.privacy import SECURE_SOURCE, LaplaceNoise, PureDP, WorkloadError
 from hedgerow.release import Provenance, Release, error_sentence, records as records_module, summary_of
 from tests.release.made import DOMAIN, make_release
 from tests.release.test_file import with_histogram

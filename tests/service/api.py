@@ -14,10 +14,8 @@ import numpy as np
 from fastapi import FastAPI
 
 from hedgerow.privacy import SeededNoise
-from hedgerow.service.http import create_app, new_token, tokens
-from hedgerow.service.sessions import SessionWorkers
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Person, Role, Store
+from hedgerow.service import Person, Role, SessionWorkers, Settings, Store, create_app, new_token
+from hedgerow.service.http import tokens
 from tests.service.asgi import Client, client_of
 
 RECORDS = 4000

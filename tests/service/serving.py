@@ -17,11 +17,16 @@ import uvicorn
 from fastapi import FastAPI
 
 from hedgerow.privacy import SeededNoise
-from hedgerow.service.http import ConnectionLimits, create_app, new_token
-from hedgerow.service.running import configured
-from hedgerow.service.sessions import SessionWorkers
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Person, Store
+from hedgerow.service import (
+    ConnectionLimits,
+    Person,
+    SessionWorkers,
+    Settings,
+    Store,
+    configured,
+    create_app,
+    new_token,
+)
 from tests.service.api import quick_tokens
 
 

@@ -14,15 +14,22 @@ from typing import Any
 import numpy as np
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import START, Step, step_since
-from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.algorithms import START, Transcript, step_since
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.domain import Domain, IntegerRange, domain_to_mapping
 from hedgerow.privacy import Budget, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import LinearQuery, Marginal, Neighbours, parse_predicate
-from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.sessions.worker import SessionWorker
-from hedgerow.service.store import Anchor, DataSet, GivenAnswer, Person, Registration, Store
-from hedgerow.service.store.entries import LedgerEntry
+from hedgerow.service import (
+    Anchor,
+    DataSet,
+    GivenAnswer,
+    LedgerEntry,
+    Person,
+    Registration,
+    SessionRepository,
+    SessionWorker,
+    Store,
+)
 from hedgerow.service.store.people import QUOTA
 from tests.privacy.tables import DenseCounts
 

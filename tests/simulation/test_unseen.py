@@ -8,8 +8,7 @@ from scipy import integrate
 
 from hedgerow import Domain, IntegerRange, Workload
 from hedgerow.domain import width_level
-from hedgerow.privacy import WorkloadError
-from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.privacy import LaplaceNoise, WorkloadError
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind, Parity
 from hedgerow.simulation.unseen import _LARGEST, _SMALLEST, _SPREAD, _USUAL, Seen, excess, widened
 

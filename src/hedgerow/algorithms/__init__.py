@@ -10,3 +10,7 @@ configuration, whose ``run_with`` and ``plan`` call the modules below. Those tak
 where these are many, the room's ``settings``: a frozen dataclass with the fields and checks of the configuration, which
 the public class extends by ``check``, ``run_with`` and ``plan``.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,15 +1,24 @@
 from .automatic import automatic_domain as automatic_domain
+from .counting import count_all_parities as count_all_parities, count_parities as count_parities
+from .counting.blocks import covering_blocks as covering_blocks
 from .draft import draft_domain as draft_domain
 from .labels import Labels as Labels, LabelSource as LabelSource, read_labels as read_labels
 from .linked import read_linked as read_linked
 from .options import ReadOptions as ReadOptions
 from .public import read_public as read_public
+from .reading import (
+    COUNT_NAMES as COUNT_NAMES,
+    Coding as Coding,
+    Encoding as Encoding,
+    Reader as Reader,
+    bounded as bounded,
+)
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import open_table as open_table
 from .reading.rules import rules_of as rules_of
 from .scanning.chunks import scan_table as scan_table, scan_with as scan_with
-from .scanning.scan import ScannedTable as ScannedTable
+from .scanning.scan import Counts as Counts, ScannedTable as ScannedTable, Wanted as Wanted
 from .source import (
     CountSource as CountSource,
     PersonSource as PersonSource,

@@ -8,9 +8,22 @@ from .attribute import (
     scale_noun as scale_noun,
     value_text as value_text,
 )
+from .calendar import calendar_level as calendar_level
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
 from .column_warnings import domain_warnings as domain_warnings
+from .conditions import (
+    MAX_DEPTH as MAX_DEPTH,
+    Condition as Condition,
+    Join as Join,
+    Leaf as Leaf,
+    Negation as Negation,
+    Truth as Truth,
+    as_condition as as_condition,
+    condition as condition,
+    did_you_mean as did_you_mean,
+    parse_condition as parse_condition,
+)
 from .conditions.code_set import CodeSet as CodeSet
 from .conditions.text import in_condition as in_condition
 from .constraint import Constraint as Constraint
@@ -42,7 +55,7 @@ from .encoding import (
     plain_durations as plain_durations,
     smallest_unsigned as smallest_unsigned,
 )
-from .entries import attribute_of as attribute_of
+from .entries import attribute_of as attribute_of, parsed as parsed
 from .entries.yaml_text import parsed_text as parsed_text, yaml_text as yaml_text
 from .feasible import (
     MOST_CELLS as MOST_CELLS,

@@ -13,6 +13,14 @@ from .choice import (
     wants_classes as wants_classes,
 )
 from .classes.value_classes import ValueClasses as ValueClasses
+from .core import (
+    KINDS as KINDS,
+    Kind as Kind,
+    Phase as Phase,
+    components as components,
+    positions as positions,
+    required_bytes as required_bytes,
+)
 from .core.memory import (
     check_fits as check_fits,
     has_room as has_room,
@@ -21,13 +29,27 @@ from .core.memory import (
 )
 from .core.model import HasPotentials as HasPotentials, Model as Model
 from .core.records import Codes as Codes, SamplingMethod as SamplingMethod, batches as batches
-from .core.steps import CELL_RATES as CELL_RATES, Step as Step, query_rate as query_rate
+from .core.steps import (
+    CELL_RATES as CELL_RATES,
+    Run as Run,
+    Step as Step,
+    implicit as implicit,
+    marginal_step as marginal_step,
+    query_rate as query_rate,
+    query_step as query_step,
+)
 from .core.terms import Potentials as Potentials
+from .dense import implicit_step as implicit_step, solve_positive as solve_positive
 from .dense.histogram import Histogram as Histogram
-from .fit.chains import estimated as estimated
-from .fit.newton import Newton as Newton
+from .dense.layout import RowLayout as RowLayout
+from .fit.agreement import agreed as agreed
+from .fit.chains import estimated as estimated, nested as nested
+from .fit.consistency import consistent as consistent
+from .fit.nested import Nested as Nested
+from .fit.newton import Newton as Newton, solvable as solvable
 from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resume as resume
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
+from .overlays import can_hold as can_hold
 from .overlays.estimate import overlaid as overlaid
 from .overlays.moves import can_move as can_move
 from .overlays.overlay import Overlay as Overlay, moves_of as moves_of
@@ -37,8 +59,12 @@ from .overlays.parts import (
     can_hold_table as can_hold_table,
     table_cells as table_cells,
 )
-from .records.empirical import Empirical as Empirical
-from .trees.elimination import plan as plan
+from .overlays.projection import nearest as nearest
+from .records.empirical import Empirical as Empirical, values_at as values_at
+from .tree_fit import TreeFit as TreeFit
+from .tree_fit.layout import WalkLayout as WalkLayout
+from .trees import Beliefs as Beliefs, Forest as Forest, markov_bytes as markov_bytes
+from .trees.elimination import plan as plan, width as width
 from .trees.growth import Growth as Growth
 from .trees.junction_tree import JunctionTree as JunctionTree
 from .trees.markov import Markov as Markov

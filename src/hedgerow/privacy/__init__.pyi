@@ -1,3 +1,4 @@
+from .budgets import epsilon_of_half_square as epsilon_of_half_square, epsilon_of_pure_rho as epsilon_of_pure_rho
 from .budgets.budget import (
     Budget as Budget,
     budget_for as budget_for,
@@ -8,12 +9,18 @@ from .budgets.budget import (
 )
 from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amount as check_amount, pure_rho as pure_rho
 from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
+from .budgets.gaussian import (
+    epsilon_of_mu as epsilon_of_mu,
+    half_square as half_square,
+    mu_of as mu_of,
+    pure_gdp as pure_gdp,
+)
 from .budgets.guessing import membership_guess as membership_guess
 from .budgets.limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, Limit as Limit, PureDP as PureDP
 from .budgets.regime import Regime as Regime
 from .budgets.split import split_budget as split_budget, together as together
-from .budgets.subsampling import Subsampled as Subsampled
-from .curator import Curator as Curator
+from .budgets.subsampling import Subsampled as Subsampled, amplified as amplified
+from .curator import Curator as Curator, Mechanism as Mechanism
 from .evaluation import (
     OUTSIDE as OUTSIDE,
     ExactErrors as ExactErrors,
@@ -25,6 +32,12 @@ from .evaluation import (
     exact_total as exact_total,
     relative_entropy as relative_entropy,
 )
+from .exact import (
+    EqualUnits as EqualUnits,
+    public_databases as public_databases,
+    quantile_scores as quantile_scores,
+    quantile_sensitivity as quantile_sensitivity,
+)
 from .exact.lattice import LARGEST_MASS as LARGEST_MASS, prepare as prepare, step_of as step_of
 from .exact.quantiles import Run as Run
 from .exact.scores import (
@@ -33,6 +46,7 @@ from .exact.scores import (
     database_sensitivity as database_sensitivity,
     grid_sensitivity as grid_sensitivity,
 )
+from .ledger import PaidNoise as PaidNoise
 from .ledger.events import FORMAT as FORMAT, Event as Event
 from .ledger.ledger import Ledger as Ledger, LedgerView as LedgerView
 from .ledger.paid import check_answers_paid as check_answers_paid, check_limit as check_limit
@@ -51,12 +65,24 @@ from .ledger.questions import (
     ThresholdTests as ThresholdTests,
     WorstCandidate as WorstCandidate,
 )
+from .mechanisms import (
+    GaussianNoise as GaussianNoise,
+    IndependentDraws as IndependentDraws,
+    LaplaceNoise as LaplaceNoise,
+    mechanism_of as mechanism_of,
+    selection_by as selection_by,
+)
 from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
 from .mechanisms.events import cost_of as cost_of
-from .mechanisms.selection import ExponentialMechanism as ExponentialMechanism, Law as Law
+from .mechanisms.selection import (
+    ExponentialMechanism as ExponentialMechanism,
+    Law as Law,
+    PermuteAndFlip as PermuteAndFlip,
+    Selection as Selection,
+)
 from .mechanisms.sparse_vector import SparseVector as SparseVector
 from .mechanisms.thresholds import ThresholdedCounts as ThresholdedCounts
-from .randomness.draws import SLACK as SLACK
+from .randomness.draws import SLACK as SLACK, softmax_draws as softmax_draws
 from .randomness.source import (
     SECURE_SOURCE as SECURE_SOURCE,
     NoiseSource as NoiseSource,
@@ -69,7 +95,7 @@ from .register.earlier_runs import (
     note_release as note_release,
     warn_of_weakness as warn_of_weakness,
 )
-from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry
+from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry, charge_of as charge_of
 from .register.register import Register as Register
 from .watch import Watch as Watch, WatchState as WatchState
 from .workload_error import WorkloadError as WorkloadError

@@ -1,7 +1,7 @@
 from .classes.classes import Classes as Classes
 from .classes.coarsening import Coarsening as Coarsening
 from .conditions.canonical import canonical as canonical, query_key as query_key
-from .conditions.count_statement import parse_count as parse_count
+from .conditions.count_statement import MAX_LENGTH as MAX_LENGTH, count_sql as count_sql, parse_count as parse_count
 from .conditions.groups import MOST_GROUPS as MOST_GROUPS, Groups as Groups
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
@@ -13,6 +13,7 @@ from .conditions.select_statement import (
     is_select as is_select,
     parse_select as parse_select,
 )
+from .core import Arrays as Arrays
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks
 from .core.family import Family as Family, filled_axes as filled_axes
@@ -36,9 +37,11 @@ from .core.scope import query_scope as query_scope
 from .core.sensitivity import (
     Neighbours as Neighbours,
     Relation as Relation,
+    Sensitivity as Sensitivity,
     of_marginal as of_marginal,
     of_query as of_query,
 )
+from .families import known_families as known_families
 from .families.conjunction import Boxes as Boxes, Conjunctions as Conjunctions
 from .families.explicit import ExplicitMatrix as ExplicitMatrix
 from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_of_order as cliques_of_order

@@ -14,7 +14,7 @@ from .columns import (
     Estimate as Estimate,
     column_summaries as column_summaries,
 )
-from .container import Container as Container
+from .container import Container as Container, write_container as write_container
 from .content import (
     BITS as BITS,
     VALUES as VALUES,
@@ -25,7 +25,12 @@ from .content import (
     model_to_dict as model_to_dict,
 )
 from .drawn_error import DrawnError as DrawnError, as_drawn as as_drawn, drawn_error as drawn_error
-from .evidence import Evidence as Evidence
+from .evidence import (
+    Evidence as Evidence,
+    from_workload_error as from_workload_error,
+    measured as measured,
+    sum_bound as sum_bound,
+)
 from .file import load_release as load_release, save_release as save_release
 from .linked import LinkedRelease as LinkedRelease
 from .pairs import (
@@ -37,7 +42,7 @@ from .pairs import (
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .record_conditions import read_values as read_values, understood as understood
-from .records import Records as Records, write_batches as write_batches
+from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
 from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (
     CountAnswerer as CountAnswerer,

@@ -7,3 +7,7 @@ questions and charges before each look at the data; `store` keeps what must outl
 From top to bottom: running, http and demo, sessions, store, settings; each may import those below it. The service may
 import every room but the command line; of `data`, only `sessions.tables` does. Nothing but the command line imports it.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

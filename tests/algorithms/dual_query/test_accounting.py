@@ -7,7 +7,7 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query import (
+from hedgerow.algorithms import (
     ANY_ZCDP,
     BOUNDED_ZCDP,
     HETEROGENEOUS,
@@ -18,11 +18,10 @@ from hedgerow.algorithms.dual_query import (
     Game,
     Parameters,
     cost,
+    step_for,
 )
-from hedgerow.algorithms.dual_query.parameters import step_for
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import Regime, epsilon_of
-from hedgerow.privacy.mechanisms import IndependentDraws
+from hedgerow.privacy import IndependentDraws, Regime, epsilon_of
 
 plays = st.builds(
     Accounting,

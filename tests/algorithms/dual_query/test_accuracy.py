@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import DualQuery
-from hedgerow.algorithms.dual_query import BruteForce, Game, theorem
+from hedgerow.algorithms import BruteForce, Game, theorem
 from hedgerow.privacy import PureDP, SeededNoise
 from hedgerow.queries import Neighbours, Workload
 from tests.privacy.tables import DenseCounts, binary

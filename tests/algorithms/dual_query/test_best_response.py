@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query.best_response import LARGEST_SCOPE, check_queries, sampled_problem
+from hedgerow.algorithms import check_queries, sampled_problem
+from hedgerow.algorithms.dual_query.best_response import LARGEST_SCOPE
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.records.empirical import values_at
+from hedgerow.models import values_at
 from hedgerow.queries import LinearQuery, Workload
 from tests.queries.strategies import workloads
 

@@ -13,24 +13,23 @@ import pytest
 
 import hedgerow
 from hedgerow import DualQuery
-from hedgerow.algorithms.dual_query import (
+from hedgerow.algorithms import (
     Accounting,
     BestResponseProblem,
     BruteForce,
     Game,
     Oracle,
     Response,
+    RoundReport,
     TabuSearch,
+    sampled_problem,
     theorem,
 )
-from hedgerow.algorithms.dual_query.best_response import sampled_problem
-from hedgerow.algorithms.shared import RoundReport
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.models import Empirical
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise
-from hedgerow.privacy.mechanisms import LaplaceNoise
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, LaplaceNoise, PureDP, Regime, SeededNoise
 from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
 from hedgerow.system import Seed

@@ -10,22 +10,23 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import DualQuery
-from hedgerow.algorithms.dual_query import (
+from hedgerow.algorithms import (
     BestResponseProblem,
     BruteForce,
     MixedInteger,
     Oracle,
     Response,
     TabuSearch,
-    boxes,
+    check_queries,
+    sampled_problem,
 )
-from hedgerow.algorithms.dual_query.best_response import FeasibleOracle, check_queries, sampled_problem
+from hedgerow.algorithms.dual_query import boxes
+from hedgerow.algorithms.dual_query.best_response import FeasibleOracle
 from hedgerow.algorithms.dual_query.boxes import check_boxes, forbidden, over_attributes
 from hedgerow.arrays import Ints
 from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, listed_records
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.models import Empirical
-from hedgerow.models.records.empirical import values_at
+from hedgerow.models import Empirical, values_at
 from hedgerow.privacy import PureDP, SeededNoise
 from hedgerow.queries import Conjunction, Explicit, Workload
 from tests.algorithms.dual_query.test_best_response import scaled_sum

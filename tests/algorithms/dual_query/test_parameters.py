@@ -7,8 +7,8 @@ import math
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.dual_query import Game, Parameters, cost, practical, theorem
-from hedgerow.algorithms.dual_query.parameters import affordable_theorem, predicted_error, smallest_alpha, step_for
+from hedgerow.algorithms import Game, Parameters, cost, practical, step_for, theorem
+from hedgerow.algorithms.dual_query.parameters import affordable_theorem, predicted_error, smallest_alpha
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import PureDP, Regime

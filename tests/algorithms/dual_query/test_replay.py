@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 import hedgerow.privacy.mechanisms.selection as selection_module
 from hedgerow import DualQuery
-from hedgerow.algorithms.dual_query import BruteForce
+from hedgerow.algorithms import BruteForce
 from hedgerow.algorithms.dual_query.run import DualQueryRun
 from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy import ZCDP, Budget, NoiseSource, PureDP, SeededNoise, epsilon_of

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import FourierMeasurement, IndependentNoise
+from hedgerow.algorithms import BETA
 from hedgerow.algorithms.independent.fourier import LARGEST_CLOSURE, as_marginals, coefficients, noisy_answers
-from hedgerow.algorithms.shared import BETA
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
 from hedgerow.models import Sweeps

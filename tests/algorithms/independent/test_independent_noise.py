@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import MWEM, IndependentNoise
+from hedgerow.algorithms import BETA
 from hedgerow.algorithms.independent import noisy_answers
-from hedgerow.algorithms.shared import BETA
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError, QueryError
 from hedgerow.models import Sweeps

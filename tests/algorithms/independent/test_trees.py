@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hedgerow import FourierMeasurement, IndependentNoise
+from hedgerow.algorithms import Algorithm
 from hedgerow.algorithms.independent import noisy_answers as noisy_cells
 from hedgerow.algorithms.independent.fourier import noisy_answers as noisy_coefficients
-from hedgerow.algorithms.shared import Algorithm
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ModelTooLargeError
 from hedgerow.models import Histogram, Markov, Overlay, Sweeps, ValueClasses

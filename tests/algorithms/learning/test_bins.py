@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.learning import budget_after, learn_domain, learning_charges
+from hedgerow.algorithms import budget_after, learn_domain, learning_charges
 from hedgerow.data import Table
 from hedgerow.domain import Binned, OpenDomain
 from hedgerow.errors import ConfigError

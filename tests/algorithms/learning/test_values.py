@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import ApproxDP, Domain, PureDP, SeededNoise
-from hedgerow.algorithms.learning import frequent_noise, learn_domain, learning_charges, learning_share
+from hedgerow.algorithms import frequent_noise, learn_domain, learning_charges, learning_share
 from hedgerow.data import read_table
 from hedgerow.domain import Categorical, OpenDomain, domain_from_mapping, domain_to_mapping, open_domain
 from hedgerow.errors import DomainError

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import MWEM
-from hedgerow.algorithms.shared import BETA, Bound
+from hedgerow.algorithms import BETA, Bound
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise
 from hedgerow.queries import Neighbours, Workload

@@ -12,7 +12,7 @@ import pytest
 
 import hedgerow.algorithms.mwem.run as run_module
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms import MWEMRun
 from hedgerow.algorithms.mwem.strategy_choice import Schedule
 from hedgerow.domain import Domain, IntegerRange, width_level
 from hedgerow.models.fit.stopping import Reached

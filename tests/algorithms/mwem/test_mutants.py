@@ -11,8 +11,7 @@ import pytest
 
 import hedgerow.algorithms.mwem.run as run_module
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.algorithms import MWEMRun, RoundCharge
 from hedgerow.models import Sweeps
 from hedgerow.privacy import Budget, Curator, NoiseSource, PureDP, RecordCount
 from hedgerow.queries import Neighbours, Workload

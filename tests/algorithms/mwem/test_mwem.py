@@ -11,11 +11,19 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
+from hedgerow.algorithms import (
+    MWEMRun,
+    RoundCharge,
+    RoundReport,
+    automatic_rounds,
+    candidates_of,
+    expected_noise,
+    noise_of,
+    planned_rounds,
+)
 from hedgerow.algorithms.mwem.mwem import LARGEST_START
 from hedgerow.algorithms.mwem.plan import caveats
-from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import automatic_rounds, candidates_of, planned_rounds, round_charge
-from hedgerow.algorithms.shared import RoundCharge, RoundReport, expected_noise, noise_of
+from hedgerow.algorithms.mwem.settings import round_charge
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange, impossible

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM, Prior
-from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.registry import entry
-from hedgerow.algorithms.shared import AnchoredLearner
+from hedgerow.algorithms import AnchoredLearner, MWEMRun, entry
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError

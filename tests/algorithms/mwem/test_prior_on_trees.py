@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.strategy_choice import holds
-from hedgerow.algorithms.strategies import predicted
+from hedgerow.algorithms import holds, predicted
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise

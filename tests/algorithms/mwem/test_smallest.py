@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem import Rounds
+from hedgerow.algorithms import Rounds
 from hedgerow.algorithms.mwem.plan import check_drawable
 from hedgerow.algorithms.mwem.strategy_choice import first_charges
 from hedgerow.algorithms.strategies import candidates

@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
+from hedgerow.algorithms import holds, predicted, strategies
 from hedgerow.algorithms.mwem import strategy_choice
 from hedgerow.algorithms.mwem.settings import OptimizeFor
 from hedgerow.algorithms.mwem.strategy_choice import (
     StrategyChoice,
     accounted,
     choose_strategy,
-    holds,
     is_over_tree,
     may_be_fixed,
     sampling_error,
 )
-from hedgerow.algorithms.strategies import predicted, singly, strategies
+from hedgerow.algorithms.strategies import singly
 from hedgerow.arrays import Ints
 from hedgerow.audit import audit_files
 from hedgerow.data import Table

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, Workload
+from hedgerow.algorithms import candidates_of, closure, planned_rounds
 from hedgerow.algorithms.mwem import strategy_choice
-from hedgerow.algorithms.mwem.settings import candidates_of, first_rounds, is_annealed, planned_rounds, tables_below
+from hedgerow.algorithms.mwem.settings import first_rounds, is_annealed, tables_below
 from hedgerow.algorithms.mwem.strategy_choice import annealed_candidates
-from hedgerow.algorithms.strategies.candidates import MOST_BELOW, QueryWeights, attributes_of, closure, tables_of
+from hedgerow.algorithms.strategies.candidates import MOST_BELOW, QueryWeights, attributes_of, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise

@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import automatic_rounds
-from hedgerow.algorithms.shared import RoundCharge, expected_noise
-from hedgerow.algorithms.strategies.candidates import Limit, closure
+from hedgerow.algorithms import Limit, MWEMRun, RoundCharge, automatic_rounds, closure, expected_noise
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, MarginalTooLargeError

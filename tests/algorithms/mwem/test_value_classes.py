@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hedgerow
-from hedgerow.algorithms.strategies.candidates import Limit
+from hedgerow.algorithms import Limit
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError

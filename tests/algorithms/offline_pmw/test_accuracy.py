@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import OfflinePMW
-from hedgerow.algorithms.offline_pmw import step_length
-from hedgerow.algorithms.shared import BETA
+from hedgerow.algorithms import BETA, step_length
 from hedgerow.models import Histogram
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
 from hedgerow.queries import LinearQuery, Neighbours, Workload

@@ -13,7 +13,7 @@ import hedgerow.algorithms.offline_pmw.offline_pmw as pmw_module
 import hedgerow.algorithms.offline_pmw.parameters as parameters_module
 import hedgerow.algorithms.offline_pmw.promise as promise_module
 from hedgerow import OfflinePMW
-from hedgerow.algorithms.shared import RoundCharge
+from hedgerow.algorithms import RoundCharge
 from hedgerow.privacy import ZCDP, Budget, Curator, MeasuredQuery, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release

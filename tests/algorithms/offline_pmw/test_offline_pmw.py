@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from hedgerow import OfflinePMW
+from hedgerow.algorithms import RoundReport
 from hedgerow.algorithms.offline_pmw.parameters import check_budget, round_charge, round_epsilon
 from hedgerow.algorithms.offline_pmw.promise import Scale
-from hedgerow.algorithms.shared import RoundReport
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import OnlineAnswer, Rules, Variant
+from hedgerow.algorithms import OnlineAnswer, Rules, Variant
 from hedgerow.privacy import ApproxDP, Budget, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours
 from tests.privacy.replay import ScriptedNoise

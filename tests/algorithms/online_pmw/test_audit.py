@@ -9,9 +9,7 @@ import pytest
 from scipy import stats
 
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import OnlineAnswer, Stream, Variant
-from hedgerow.algorithms.online_pmw.answer import Known
-from hedgerow.algorithms.online_pmw.parameters import required_records
+from hedgerow.algorithms import Known, OnlineAnswer, Stream, Variant, required_records
 from hedgerow.privacy import ApproxDP, Budget, Curator, PureDP, SeededNoise, SparseVector
 from hedgerow.queries import Conjunction, Explicit, LinearQuery
 from hedgerow.release import FIRST_SHARE

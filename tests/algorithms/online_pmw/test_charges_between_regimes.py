@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms import Hold
 from hedgerow.algorithms.online_pmw.start import _charge_in
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP
-from hedgerow.privacy.mechanisms import GaussianNoise
+from hedgerow.privacy import GDP, ZCDP, GaussianNoise
 from hedgerow.queries import Neighbours
 
 REPLACE = Neighbours.REPLACE

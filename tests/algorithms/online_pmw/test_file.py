@@ -16,9 +16,8 @@ import pytest
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession, SessionFile
+from hedgerow.algorithms import KIND, Hold
 from hedgerow.algorithms.online_pmw import LOST, OnlineAnswer, state as online_state, table_of_session
-from hedgerow.algorithms.online_pmw.hold import Hold
-from hedgerow.algorithms.online_pmw.state import KIND
 from hedgerow.errors import (
     ConfigError,
     DamagedSessionError,
@@ -30,8 +29,7 @@ from hedgerow.errors import (
     WeakGuaranteeWarning,
 )
 from hedgerow.privacy import ZCDP, Budget, Event, Ledger, NoiseSource, PureDP, SeededNoise, WatchState
-from hedgerow.release import Container
-from hedgerow.release.container import write_container
+from hedgerow.release import Container, write_container
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, cells, skewed
 from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise

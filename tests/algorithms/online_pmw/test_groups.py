@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow import OnlinePMW, OnlineSession, SessionFile
-from hedgerow.algorithms.online_pmw import START, step_since
-from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.algorithms import START, Transcript, step_since
 from hedgerow.algorithms.online_pmw.session import MOST_GROUPS
 from hedgerow.audit import Severity, audit_files
 from hedgerow.data import Table

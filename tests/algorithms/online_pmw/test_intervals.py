@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.online_pmw import Rules
-from hedgerow.algorithms.online_pmw.answer import Basis, Known
+from hedgerow.algorithms import Known, Rules
+from hedgerow.algorithms.online_pmw.answer import Basis
 from hedgerow.arrays import Floats
 from hedgerow.privacy import SparseVector
 from tests.algorithms.online_pmw.cases import BUDGETS, cells, skewed, start

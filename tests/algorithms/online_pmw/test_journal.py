@@ -14,17 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow import OnlineSession
-from hedgerow.algorithms.online_pmw import (
-    START,
-    Finding,
-    Mark,
-    Step,
-    Variant,
-    finding_about,
-    journal as online_journal,
-    step_since,
-)
-from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.algorithms import START, Finding, Mark, Transcript, Variant, finding_about, step_since
+from hedgerow.algorithms.online_pmw import Step, journal as online_journal
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import SessionError

@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession
+from hedgerow.algorithms import step_size, warm_factors
 from hedgerow.algorithms.online_pmw import OnlineAnswer, start as starts
-from hedgerow.algorithms.online_pmw.start import warm_factors
-from hedgerow.algorithms.shared import step_size
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Constraint, Domain, IntegerRange, codes_at, feasible_records

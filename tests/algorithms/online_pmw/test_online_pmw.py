@@ -13,8 +13,8 @@ import pytest
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import Variant, answer as online_answer, two_sided_rules
-from hedgerow.algorithms.online_pmw.parameters import best_rules, theorem_rules
+from hedgerow.algorithms import Variant, best_rules, theorem_rules, two_sided_rules
+from hedgerow.algorithms.online_pmw import answer as online_answer
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise, cost_of, pure_rho
@@ -319,7 +319,7 @@ def test_its_threshold_grows_with_the_logarithm_of_the_number_of_queries() -> No
 
 
 def _stream(records: float):  # type: ignore[no-untyped-def]
-    from hedgerow.algorithms.online_pmw import Stream
+    from hedgerow.algorithms import Stream
 
     return Stream(records=records, log_cells=math.log(8), queries=100)
 

@@ -8,21 +8,27 @@ from dataclasses import replace
 import pytest
 
 from hedgerow import MWEM, OnlinePMW
-from hedgerow.algorithms.online_pmw import Rules, Stream, Variant, sparse_error, two_sided_rules
-from hedgerow.algorithms.online_pmw.parameters import (
+from hedgerow.algorithms import (
+    Rules,
+    Stream,
+    Variant,
     best_rules,
+    required_records,
+    rules_from_dict,
+    sparse_error,
+    theorem_rules,
+    two_sided_rules,
+)
+from hedgerow.algorithms.online_pmw.parameters import (
     cheapest_rules,
     distinguishing_error,
     noise_margin,
-    required_records,
-    theorem_rules,
     two_sided_scales,
     two_sided_updates,
 )
-from hedgerow.algorithms.online_pmw.rules import practical_rules, rules_from_dict
+from hedgerow.algorithms.online_pmw.rules import practical_rules
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, Regime, additive_noise, pure_rho
-from hedgerow.privacy.budgets import epsilon_of_pure_rho
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, Regime, additive_noise, epsilon_of_pure_rho, pure_rho
 from hedgerow.queries import Neighbours, NoiseKind, Parity, Workload
 from tests.algorithms.online_pmw.cases import DOMAIN, skewed
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 import pytest
 
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import Variant, two_sided_rules
-from hedgerow.algorithms.online_pmw.answer import Known
+from hedgerow.algorithms import Known, Variant, two_sided_rules
 from hedgerow.privacy import ApproxDP, Budget, Curator, NoiseSource, PureDP, SeededNoise, SparseVector, Watch
 from hedgerow.queries import Explicit, LinearQuery, Neighbours
 from tests.algorithms.online_pmw.cases import DOMAIN, REPLACE, ask_all_kinds, cells, random_queries, with_rules

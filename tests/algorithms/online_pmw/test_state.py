@@ -13,13 +13,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import Variant, table_of_session
+from hedgerow.algorithms import Variant, table_of_session
 from hedgerow.errors import DamagedReleaseError, DamagedSessionError, ModelTooLargeError, SessionError
 from hedgerow.models.core import memory
 from hedgerow.privacy import ApproxDP, Budget, PureDP, SeededNoise
 from hedgerow.queries import Conjunction, LinearQuery, Parity
-from hedgerow.release import Container
-from hedgerow.release.container import write_container
+from hedgerow.release import Container, write_container
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
     DOMAIN,

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw.start import warm_factors
+from hedgerow.algorithms import warm_factors
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError, QuestionTooLargeError
 from hedgerow.models import Histogram, Markov, ValueClasses

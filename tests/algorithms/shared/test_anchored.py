@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared import AnchoredLearner, Learner, Worth
+from hedgerow.algorithms import AnchoredLearner, Learner, Worth
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.models import Histogram, Markov, Proximal, hypothesis

@@ -7,8 +7,8 @@ import math
 import pytest
 from experiments.theory.mwem_theorems import corollary_2_5, theorem_2_3
 
+from hedgerow.algorithms import BETA, Bound, Task, bound_of, hypothesis_error
 from hedgerow.algorithms.mwem.settings import rounds_by_bound
-from hedgerow.algorithms.shared import BETA, Bound, Task, bound_of, hypothesis_error
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Regime
 from hedgerow.queries import Neighbours

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared import Learner, concluded
+from hedgerow.algorithms import Learner, concluded
 from hedgerow.domain import Clique
 from hedgerow.models import Histogram, Markov, Overlay, Proximal, Refit, Sweeps
 from hedgerow.queries import Marginal, Measurement, NoiseKind

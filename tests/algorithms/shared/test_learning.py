@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared import clipped, exponent_of, step_size
+from hedgerow.algorithms import clipped, exponent_of, step_size
 from hedgerow.algorithms.shared.learning import cell_steps, guaranteed_drop, potential_drop
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange

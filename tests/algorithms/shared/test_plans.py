@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hedgerow.algorithms.shared import memory_line
+from hedgerow.algorithms import memory_line
 
 
 @pytest.mark.parametrize(

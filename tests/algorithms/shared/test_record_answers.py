@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.algorithms.shared import RecordAnswers
+from hedgerow.algorithms import RecordAnswers
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.models import Empirical

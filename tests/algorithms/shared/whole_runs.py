@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.shared import Algorithm
+from hedgerow.algorithms import Algorithm
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique
 from hedgerow.models import Model, choice

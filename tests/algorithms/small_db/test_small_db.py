@@ -13,14 +13,21 @@ import pytest
 from scipy.stats import binom
 
 from hedgerow import SmallDB
-from hedgerow.algorithms.shared import BETA
-from hedgerow.algorithms.small_db import answers_of
+from hedgerow.algorithms import BETA, answers_of
 from hedgerow.algorithms.small_db.enumeration import databases, error_of_size, n_databases, size_for
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
 from hedgerow.models import Empirical
-from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise, curator as curator_module, database_sensitivity
-from hedgerow.privacy.exact import public_databases
+from hedgerow.privacy import (
+    ZCDP,
+    Budget,
+    Curator,
+    PureDP,
+    SeededNoise,
+    curator as curator_module,
+    database_sensitivity,
+    public_databases,
+)
 from hedgerow.privacy.exact.lattice import exact_answers
 from hedgerow.privacy.exact.scores import database_scores
 from hedgerow.queries import Neighbours, Workload

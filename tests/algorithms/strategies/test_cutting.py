@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, PureDP, SeededNoise, Table, Workload
-from hedgerow.algorithms.mwem.run import MWEMRun
+from hedgerow.algorithms import MWEMRun, cut_where_counts_are
 from hedgerow.algorithms.mwem.settings import least_of_parts
-from hedgerow.algorithms.strategies import cut_where_counts_are, cutting
+from hedgerow.algorithms.strategies import cutting
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import impossible, width_level
 from hedgerow.privacy import Curator

@@ -12,12 +12,11 @@ import pytest
 from scipy.linalg import null_space
 
 from hedgerow import MWEM
+from hedgerow.algorithms import grid_steps, has_levels, noise_of, table_steps, tree_levels
 from hedgerow.algorithms.mwem.settings import in_grids
 from hedgerow.algorithms.mwem.strategy_choice import schedule_of
-from hedgerow.algorithms.shared import noise_of
-from hedgerow.algorithms.strategies import Step, grid_steps, grids, has_levels, table_steps
+from hedgerow.algorithms.strategies import Step, grids
 from hedgerow.algorithms.strategies.grids import Grids
-from hedgerow.algorithms.strategies.trees import tree_levels
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange, places_in, width_level

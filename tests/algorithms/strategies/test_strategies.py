@@ -10,14 +10,14 @@ import pytest
 from scipy.optimize import minimize
 
 from hedgerow import svd_bound
-from hedgerow.algorithms.strategies import Aim, Strategy, predicted, prediction_lines, residual_error, strategies
+from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, residual_error, strategies, tree_levels
 from hedgerow.algorithms.strategies.components import Closure, Components, single
 from hedgerow.algorithms.strategies.division import Estimate, divided
-from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree, tree_levels
+from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree
 from hedgerow.arrays import Floats
 from hedgerow.domain import Categorical, Clique, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models.fit.consistency import consistent
+from hedgerow.models import consistent
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
 from hedgerow.queries import Boxes, Marginal, Neighbours, Workload
 from tests.privacy.tables import DenseCounts

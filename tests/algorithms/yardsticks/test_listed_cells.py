@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow import MultiplicativeWeights, svd_bound
+from hedgerow.algorithms import nuclear_norm
 from hedgerow.algorithms.yardsticks import listed_cells
 from hedgerow.algorithms.yardsticks.listed_cells import listed_norm, listed_rows
-from hedgerow.algorithms.yardsticks.spectrum import nuclear_norm
 from hedgerow.domain import Domain, IntegerRange, listed_records
 from hedgerow.errors import QueryError
-from hedgerow.models import Empirical, Step
-from hedgerow.models.records.empirical import values_at
+from hedgerow.models import Empirical, Step, values_at
 from hedgerow.privacy import ZCDP
 from hedgerow.queries import LinearQuery, Neighbours, Workload
 from tests.algorithms.yardsticks.test_matrix_bound import dense_bound

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow import IndependentNoise, svd_bound
+from hedgerow.algorithms import nuclear_norm
 from hedgerow.algorithms.independent import noisy_answers
 from hedgerow.algorithms.yardsticks import spectrum as spectrum_module
-from hedgerow.algorithms.yardsticks.spectrum import _Core, nuclear_norm
+from hedgerow.algorithms.yardsticks.spectrum import _Core
 from hedgerow.arrays import Floats
 from hedgerow.domain import Categorical, Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError

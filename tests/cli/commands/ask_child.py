@@ -23,10 +23,10 @@ import typer.rich_utils  # noqa: F401
 from hedgerow import OnlinePMW, SessionFile, privacy
 from hedgerow.algorithms import online_pmw
 from hedgerow.arrays import Ints
-from hedgerow.cli.app import app
 from hedgerow.data.reading import row_filter  # noqa: F401
 from hedgerow.privacy import PureDP, SeededNoise
 from tests.algorithms.online_pmw.cases import skewed
+from tests.cli.command_line import app
 
 
 class Killer:

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 
 from hedgerow import OnlineSession
-from hedgerow.cli.app import app
 from hedgerow.system import alone_with
+from tests.cli.command_line import app
 from tests.cli.conftest import Place
 
 BUDGET = ("--epsilon", 20, "--updates", 4, "--threshold", 0.05, "--seed", 1)

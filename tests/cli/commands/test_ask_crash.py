@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.algorithms.online_pmw import LOST
-from hedgerow.algorithms.online_pmw.state import KIND
+from hedgerow.algorithms import KIND, LOST
 from hedgerow.privacy import Event, Ledger
 from hedgerow.quantities import at_most
 from hedgerow.release import Container

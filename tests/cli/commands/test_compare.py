@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from hedgerow.algorithms.registry import ENTRIES, names
+from hedgerow.algorithms import ENTRIES, names
 from hedgerow.cli.console import showing_runs
 from hedgerow.comparison import Step
 from hedgerow.privacy import PureDP, Regime

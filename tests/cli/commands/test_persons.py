@@ -12,7 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from hedgerow import Release
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 VISITS = "ward: [A, B, C]\nstay: {min: 0, max: 4}\n"
 PERSON = ("--person", "patient", "--at-most", "3")

@@ -26,15 +26,19 @@ from hedgerow.cli import serving
 from hedgerow.errors import ConfigError, NotThereError
 from hedgerow.privacy import ApproxDP, PureDP, Register
 from hedgerow.queries import parse_count
-from hedgerow.service import running
+from hedgerow.service import (
+    ConnectionLimits,
+    Proxies,
+    Registration,
+    Store,
+    Verifier,
+    compile_kernels,
+    domain_of,
+    read_private,
+    running,
+)
 from hedgerow.service.demo import demo
-from hedgerow.service.http import ConnectionLimits, connections
-from hedgerow.service.http.tokens import Verifier
-from hedgerow.service.running import compile_kernels
-from hedgerow.service.sessions import domain_of
-from hedgerow.service.sessions.tables import read_private
-from hedgerow.service.settings import Proxies
-from hedgerow.service.store import Registration, Store
+from hedgerow.service.http import connections
 from tests.cli.conftest import Place
 from tests.service.http.half_open import closed, half_open, mixed
 from tests.service.http.test_over_sockets import answer_of, comes_true, head

@@ -12,7 +12,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from hedgerow import Release
-from hedgerow.cli.app import app
+from tests.cli.command_line import app
 
 SURVEY = "attributes:\n  region: [A, B, C]\n  age: {min: 0, max: 4}\nignore: [household]\n"
 WEIGHT = ("--weight", "PWGTP", "--largest-weight", "300")

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from hedgerow.data import Table
-from hedgerow.data.counting import bits, count_all_parities, count_parities, marginals as counting
+from hedgerow.data import Table, count_all_parities, count_parities
+from hedgerow.data.counting import bits, marginals as counting
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import QueryError
 from hedgerow.queries import filled_axes, parity_scopes

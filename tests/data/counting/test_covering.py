@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.data.counting.blocks import covering_blocks
+from hedgerow.data import covering_blocks
 from hedgerow.domain import Domain, IntegerRange
 from tests.reference.greedy_cover import greedy_cover
 

@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.arrays import Floats
-from hedgerow.data import Table
+from hedgerow.data import Table, covering_blocks
 from hedgerow.data.counting import blocks, marginals as counting, rows
-from hedgerow.data.counting.blocks import covering_blocks
 from hedgerow.domain import Clique, CodeSet, Domain, IntegerRange
 from hedgerow.queries import Conjunction
 

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import hedgerow.data.reading.persons as persons_module
 import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
-from hedgerow.data.reading import bounded
+from hedgerow.data import bounded
 from hedgerow.data.reading.persons import Identities, Keys, _drawn
 from hedgerow.errors import ColumnError, ConfigError, DataError, PersonColumnError
 from hedgerow.queries import Persons, persons_of

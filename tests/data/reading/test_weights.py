@@ -15,8 +15,7 @@ from hypothesis import given, strategies as st
 import hedgerow.data.reading.batches as batches_module
 import hedgerow.data.table as table_module
 from hedgerow import Domain, IntegerRange, PureDP, Table, read_table
-from hedgerow.data import ReadOptions, open_table, select_columns
-from hedgerow.data.reading import bounded
+from hedgerow.data import ReadOptions, bounded, open_table, select_columns
 from hedgerow.data.scanning.chunks import chunks
 from hedgerow.errors import ColumnError, ConfigError, CountColumnError, UndeclaredColumnError
 from hedgerow.privacy import Curator

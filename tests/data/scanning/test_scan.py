@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Workload
-from hedgerow.data import ReadOptions, ScannedTable, Table, scan_table
-from hedgerow.data.reading import Coding, Encoding, Reader
-from hedgerow.data.scanning.scan import Counts, Progress, Wanted, counted
+from hedgerow.data import Coding, Counts, Encoding, Reader, ReadOptions, ScannedTable, Table, Wanted, scan_table
+from hedgerow.data.scanning.scan import Progress, counted
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, CountColumnError, DataError, MarginalTooLargeError
 from hedgerow.privacy import Curator

@@ -12,8 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.data import ReadOptions, ScannedTable, Table, read_labels, read_table, scan_table
-from hedgerow.data.scanning.scan import Counts, Wanted
+from hedgerow.data import Counts, ReadOptions, ScannedTable, Table, Wanted, read_labels, read_table, scan_table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import (
     BrokenRuleError,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain import Binned, Categorical, CodeSet, Domain, IntegerRange
-from hedgerow.domain.conditions import condition
+from hedgerow.domain import Binned, Categorical, CodeSet, Domain, IntegerRange, condition
 from hedgerow.errors import QueryError
 from hedgerow.queries import Conjunction, canonical, parse_predicate, query_key
 

@@ -8,8 +8,8 @@ from hypothesis import given, strategies as st
 from scipy import stats
 
 from hedgerow.errors import ConfigError
-from hedgerow.models import Empirical, Histogram, Model, SamplingMethod, batches
-from hedgerow.models.core import positions, records as sampling
+from hedgerow.models import Empirical, Histogram, Model, SamplingMethod, batches, positions
+from hedgerow.models.core import records as sampling
 from tests.models.strategies import domain_of
 
 

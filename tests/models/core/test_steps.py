@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.models import Histogram, Markov, Model, Proximal, refit
-from hedgerow.models.core.steps import Run, implicit, marginal_step, query_step
-from hedgerow.models.dense import implicit_step
+from hedgerow.models import (
+    Histogram,
+    Markov,
+    Model,
+    Proximal,
+    Run,
+    implicit,
+    implicit_step,
+    marginal_step,
+    query_step,
+    refit,
+)
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 
 lengths = st.floats(-6, 12).map(lambda exponent: 10.0**exponent)

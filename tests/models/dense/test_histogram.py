@@ -14,10 +14,9 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, ModelTooLargeError
-from hedgerow.models import Histogram, Model
-from hedgerow.models.core import KINDS, Kind, memory, required_bytes
+from hedgerow.models import KINDS, Histogram, Kind, Model, RowLayout, required_bytes
+from hedgerow.models.core import memory
 from hedgerow.models.dense import cells, histogram as histograms, layout as layouts
-from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries import Conjunction
 from tests.examples import examples
 from tests.models.contract import LeveledContract, Makes, ModelContract

@@ -9,10 +9,8 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain import Constraint, Derived, Domain, IntegerRange, width_level
 from hedgerow.errors import ConfigError
-from hedgerow.models import Histogram, Potentials
-from hedgerow.models.core import KINDS, Kind
+from hedgerow.models import KINDS, Histogram, Kind, Potentials, RowLayout
 from hedgerow.models.dense.cells import Weights
-from hedgerow.models.dense.layout import RowLayout
 from hedgerow.queries import Conjunction
 from hedgerow.release import StoredModel, model_to_dict
 from tests.examples import examples

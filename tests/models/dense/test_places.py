@@ -9,7 +9,7 @@ import numpy as np
 
 from hedgerow.arrays import Ints
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.models.dense.layout import RowLayout
+from hedgerow.models import RowLayout
 from hedgerow.models.dense.places import Places, Slice
 from hedgerow.queries import Conjunction
 

@@ -9,8 +9,8 @@ import pytest
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange, possible_cells
+from hedgerow.models import agreed
 from hedgerow.models.fit import agreement
-from hedgerow.models.fit.agreement import agreed
 from tests.reference.feasible_records import design, random_domain
 
 

@@ -66,8 +66,8 @@ def test_repeats_of_the_last_step_of_a_lone_table_change_nothing() -> None:
 
 def run_phase(model: Histogram, measured: Measurement, phase: object) -> None:
     """The steps one by one, where a repeated step moves with the last answer in the place of the value."""
-    from hedgerow.models.core import Phase
-    from hedgerow.models.core.steps import Run, implicit, joint
+    from hedgerow.models import Phase, Run, implicit
+    from hedgerow.models.core.steps import joint
 
     assert isinstance(phase, Phase)
     steps = Run([measured.target], [phase.targets], phase.rates.tolist(), [None])

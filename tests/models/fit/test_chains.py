@@ -8,9 +8,8 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange, width_level
-from hedgerow.models import Histogram, Proximal, estimated, refit
-from hedgerow.models.fit.chains import Chain, nested
-from hedgerow.models.fit.nested import Nested
+from hedgerow.models import Histogram, Nested, Proximal, estimated, nested, refit
+from hedgerow.models.fit.chains import Chain
 from hedgerow.queries import Blocks, Marginal, Measurement, NoiseKind
 from tests.reference.nested_fit import optimum
 

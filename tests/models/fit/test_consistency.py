@@ -11,8 +11,8 @@ import pytest
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Constraint, Domain, IntegerRange
+from hedgerow.models import consistent
 from hedgerow.models.fit import consistency
-from hedgerow.models.fit.consistency import consistent
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.reference.dense_model import over_domain

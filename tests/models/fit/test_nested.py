@@ -12,10 +12,19 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Derived, Domain, IntegerRange, impossible, width_level
 from hedgerow.errors import ConfigError
-from hedgerow.models import Histogram, Markov, Model, Proximal, Stretched, Sweeps, ValueClasses, refit
-from hedgerow.models.fit.chains import nested
-from hedgerow.models.fit.consistency import consistent
-from hedgerow.models.fit.nested import Nested
+from hedgerow.models import (
+    Histogram,
+    Markov,
+    Model,
+    Nested,
+    Proximal,
+    Stretched,
+    Sweeps,
+    ValueClasses,
+    consistent,
+    nested,
+    refit,
+)
 from hedgerow.queries import Conjunction, Marginal, Measurable, Measurement, NoiseKind
 from tests.reference.feasible_model import FeasibleModel
 from tests.reference.nested_fit import optimum

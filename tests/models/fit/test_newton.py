@@ -14,10 +14,9 @@ import hedgerow.models.fit.refit as refit_module
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
-from hedgerow.models import Histogram, Markov, Newton, Proximal, refit
-from hedgerow.models.dense import solve_positive
+from hedgerow.models import Histogram, Markov, Newton, Proximal, refit, solvable, solve_positive
 from hedgerow.models.fit import newton
-from hedgerow.models.fit.newton import covariances, solvable
+from hedgerow.models.fit.newton import covariances
 from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity, walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed

@@ -11,11 +11,10 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
-from hedgerow.models import Histogram, Markov, Proximal, Refit, Sweeps, refit
-from hedgerow.models.core import components, required_bytes, steps as steps_module
+from hedgerow.models import Histogram, Markov, Proximal, Refit, Sweeps, components, consistent, refit, required_bytes
+from hedgerow.models.core import steps as steps_module
 from hedgerow.models.dense import layout
 from hedgerow.models.fit import grouping
-from hedgerow.models.fit.consistency import consistent
 from hedgerow.queries import (
     Blocks,
     Conjunction,

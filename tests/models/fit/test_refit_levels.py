@@ -7,9 +7,8 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from hedgerow.domain import Constraint, Derived, Domain, IntegerRange
-from hedgerow.models import Histogram, Newton, Proximal, Refit, Sweeps, refit
+from hedgerow.models import Histogram, Newton, Proximal, Refit, Sweeps, refit, solvable
 from hedgerow.models.fit import grouping
-from hedgerow.models.fit.newton import solvable
 from hedgerow.queries import Conjunction, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
 from tests.models.strategies import leveled_domains

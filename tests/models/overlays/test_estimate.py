@@ -11,11 +11,9 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, impossible
 from hedgerow.errors import ModelTooLargeError
-from hedgerow.models import Parts, Proximal, overlaid
-from hedgerow.models.fit.agreement import agreed
+from hedgerow.models import Parts, Proximal, agreed, nearest, overlaid
 from hedgerow.models.overlays import estimate, shared
 from hedgerow.models.overlays.estimate import averaged
-from hedgerow.models.overlays.projection import nearest
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed

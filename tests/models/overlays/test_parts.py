@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.domain import Domain, IntegerRange
-from hedgerow.models import Parts, can_hold_table, table_cells
-from hedgerow.models.overlays import can_hold
+from hedgerow.models import Parts, can_hold, can_hold_table, table_cells
 from hedgerow.models.overlays.parts import basis, largest
 from hedgerow.queries import Conjunction, Marginal, Parity
 from tests.models.strategies import domain_of

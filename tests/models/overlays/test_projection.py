@@ -10,9 +10,8 @@ import pytest
 
 from hedgerow.data import read_table
 from hedgerow.domain import read_domain
-from hedgerow.models import Parts, Proximal, overlaid
+from hedgerow.models import Parts, Proximal, nearest, overlaid
 from hedgerow.models.overlays import projection
-from hedgerow.models.overlays.projection import nearest
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of
 

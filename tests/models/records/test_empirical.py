@@ -12,9 +12,9 @@ from hypothesis import given, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Constraint, Domain, IntegerRange
 from hedgerow.errors import ConfigError, DamagedReleaseError, MarginalTooLargeError, QueryError
-from hedgerow.models import Empirical, Model
+from hedgerow.models import Empirical, Model, values_at
 from hedgerow.models.records import empirical
-from hedgerow.models.records.empirical import cells_of, holding, values_at
+from hedgerow.models.records.empirical import cells_of, holding
 from hedgerow.queries import Workload
 from hedgerow.release import StoredModel, model_to_dict
 from tests.models.contract import LeveledContract, Makes, ModelContract

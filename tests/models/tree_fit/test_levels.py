@@ -10,10 +10,19 @@ from hypothesis import assume, given, settings, strategies as st
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Constraint, Domain, IntegerRange, width_level
-from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, Refit, Sweeps, refit
-from hedgerow.models.tree_fit import TreeFit, layout as layout_module
-from hedgerow.models.tree_fit.layout import WalkLayout
-from hedgerow.models.trees import Beliefs
+from hedgerow.models import (
+    Beliefs,
+    Histogram,
+    JunctionTree,
+    Markov,
+    Proximal,
+    Refit,
+    Sweeps,
+    TreeFit,
+    WalkLayout,
+    refit,
+)
+from hedgerow.models.tree_fit import layout as layout_module
 from hedgerow.queries import LinearQuery, Marginal, Measurable, Measurement, NoiseKind
 from tests.examples import examples
 from tests.models.strategies import domain_of, leveled_cliques, leveled_domains, leveled_queries

@@ -14,14 +14,23 @@ from scipy.special import wrightomega
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.models import Histogram, JunctionTree, Markov, Proximal, Refit, Sweeps, refit
-from hedgerow.models.core.steps import marginal_step
+from hedgerow.models import (
+    Beliefs,
+    Histogram,
+    JunctionTree,
+    Markov,
+    Proximal,
+    Refit,
+    Sweeps,
+    TreeFit,
+    WalkLayout,
+    marginal_step,
+    refit,
+)
 from hedgerow.models.fit import refit as refit_module
-from hedgerow.models.tree_fit import TreeFit, hosts as tree_hosts, layout as layout_module
-from hedgerow.models.tree_fit.layout import WalkLayout
+from hedgerow.models.tree_fit import hosts as tree_hosts, layout as layout_module
 from hedgerow.models.tree_fit.omega_kernels import exps, logs, omega, omegas
 from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
-from hedgerow.models.trees import Beliefs
 from hedgerow.queries import Conjunction, Explicit, Marginal, Measurable, Measurement, NoiseKind, Parity
 from tests.examples import examples
 from tests.models.fit.test_refit import HARD, KINDS, answers, kl, measured, targets_of, truth

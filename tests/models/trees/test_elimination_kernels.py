@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.models import JunctionTree
-from hedgerow.models.trees import Forest
+from hedgerow.models import Forest, JunctionTree
 from hedgerow.models.trees.elimination_kernels import _add_products, products, separator_maps
 from tests.models.strategies import domain_of
 

@@ -11,9 +11,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, DomainError
-from hedgerow.models import JunctionTree, plan
-from hedgerow.models.core import components
-from hedgerow.models.trees.elimination import width
+from hedgerow.models import JunctionTree, components, plan, width
 from tests.models.strategies import domain_of
 
 

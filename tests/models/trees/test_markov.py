@@ -13,9 +13,20 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, MarginalTooLargeError, ModelTooLargeError, QueryError
-from hedgerow.models import Histogram, JunctionTree, Markov, Model, Potentials, Proximal, Sweeps, refit
+from hedgerow.models import (
+    Beliefs,
+    Histogram,
+    JunctionTree,
+    Markov,
+    Model,
+    Potentials,
+    Proximal,
+    Sweeps,
+    markov_bytes,
+    refit,
+)
 from hedgerow.models.core import memory
-from hedgerow.models.trees import Beliefs, answers as tree_answers, markov, markov_bytes
+from hedgerow.models.trees import answers as tree_answers, markov
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
 from hedgerow.release import model_to_dict
 from tests.examples import examples

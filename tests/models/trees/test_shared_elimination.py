@@ -11,10 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import MarginalTooLargeError
-from hedgerow.models import JunctionTree, Markov, plan
+from hedgerow.models import Beliefs, JunctionTree, Markov, plan, width
 from hedgerow.models.core import memory
-from hedgerow.models.trees import Beliefs, placing, shared_elimination
-from hedgerow.models.trees.elimination import width
+from hedgerow.models.trees import placing, shared_elimination
 from hedgerow.models.trees.shared_elimination import SharedElimination
 from tests.examples import examples
 from tests.models.strategies import domain_of

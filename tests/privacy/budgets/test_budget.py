@@ -8,8 +8,17 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, Regime, budget_from_dict, epsilon_of
-from hedgerow.privacy.budgets import epsilon_of_half_square
+from hedgerow.privacy import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Budget,
+    PureDP,
+    Regime,
+    budget_from_dict,
+    epsilon_of,
+    epsilon_of_half_square,
+)
 from hedgerow.queries import Neighbours
 
 BUDGETS: tuple[Budget, ...] = (

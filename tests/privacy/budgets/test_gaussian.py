@@ -16,18 +16,8 @@ from scipy.stats import norm
 
 import hedgerow.privacy.budgets.gaussian as gaussian_module
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import epsilon_of, rho_of
-from hedgerow.privacy.budgets import epsilon_of_half_square
-from hedgerow.privacy.budgets.gaussian import (
-    bounded_range_gdp,
-    delta_of_mu,
-    discrete_gdp,
-    epsilon_of_mu,
-    half_square,
-    mu_of,
-    pure_gdp,
-    sigma_of_discrete_gdp,
-)
+from hedgerow.privacy import epsilon_of, epsilon_of_half_square, epsilon_of_mu, half_square, mu_of, pure_gdp, rho_of
+from hedgerow.privacy.budgets.gaussian import bounded_range_gdp, delta_of_mu, discrete_gdp, sigma_of_discrete_gdp
 from hedgerow.privacy.budgets.normal import tail
 from tests.examples import examples
 from tests.privacy.mutants import Mutant, killed

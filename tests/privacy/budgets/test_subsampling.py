@@ -32,10 +32,11 @@ from hedgerow.privacy import (
     SeededNoise,
     SparseVector,
     Subsampled,
+    amplified,
     budget_from_dict,
     epsilon_of,
 )
-from hedgerow.privacy.budgets.subsampling import amplified, secret_positions
+from hedgerow.privacy.budgets.subsampling import secret_positions
 from hedgerow.quantities import at_most
 from hedgerow.queries import Marginal, Workload
 from hedgerow.release import Release

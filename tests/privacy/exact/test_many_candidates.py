@@ -31,15 +31,16 @@ from hedgerow.privacy import (
     Curator,
     Event,
     ExponentialMechanism,
+    IndependentDraws,
     NoiseSource,
     OpenDPNoise,
     PureDP,
     Regime,
     SeededNoise,
+    selection_by,
+    softmax_draws,
 )
-from hedgerow.privacy.mechanisms import IndependentDraws, selection_by
 from hedgerow.privacy.mechanisms.selection import MANY
-from hedgerow.privacy.randomness.draws import softmax_draws
 from hedgerow.queries import Neighbours, Workload
 from tests.algorithms.shared.whole_runs import losses_stay_below_the_charge
 from tests.privacy.mechanisms import exact_costs

@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy import GRID
-from hedgerow.privacy.exact import EqualUnits
+from hedgerow.privacy import GRID, EqualUnits
 from hedgerow.privacy.exact.scores import grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.queries import Neighbours, Persons, Weight, Workload
 from tests.examples import examples

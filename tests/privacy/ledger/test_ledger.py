@@ -11,8 +11,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy import Event, Ledger, LedgerView, MeasuredQuery, RecordCount, WorstCandidate
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+from hedgerow.privacy import (
+    Event,
+    GaussianNoise,
+    LaplaceNoise,
+    Ledger,
+    LedgerView,
+    MeasuredQuery,
+    RecordCount,
+    WorstCandidate,
+)
 
 
 def event(charge: float = 0.25, **changes: Any) -> Event:

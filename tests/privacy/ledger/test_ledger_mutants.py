@@ -12,8 +12,7 @@ from hedgerow.errors import BudgetError
 from hedgerow.privacy import ErrorFigure, Event, FrequentLabels, Ledger, MeasuredQuery, PureDP
 from hedgerow.privacy.ledger import paid
 from hedgerow.privacy.mechanisms import events as mechanisms
-from hedgerow.queries import ExplicitMatrix, Marginal, Measurement, Neighbours, NoiseKind
-from hedgerow.queries.core.sensitivity import Sensitivity
+from hedgerow.queries import ExplicitMatrix, Marginal, Measurement, Neighbours, NoiseKind, Sensitivity
 from hedgerow.queries.families import explicit
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.tables import DenseCounts, binary

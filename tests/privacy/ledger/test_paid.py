@@ -23,6 +23,7 @@ from hedgerow.privacy import (
     Ledger,
     MeasuredQuery,
     OpenDPNoise,
+    PaidNoise,
     PureDP,
     QuantileCuts,
     QueryDraws,
@@ -32,7 +33,6 @@ from hedgerow.privacy import (
     ThresholdTests,
     WorstCandidate,
 )
-from hedgerow.privacy.ledger import PaidNoise
 from hedgerow.queries import Conjunction, Explicit, Family, Marginal, Workload
 from tests.privacy.tables import DenseCounts, binary
 

@@ -13,10 +13,19 @@ import hedgerow.privacy.budgets.regime as regime_module
 import hedgerow.privacy.mechanisms.additive_noise as additive_module
 import hedgerow.privacy.mechanisms.selection as selection_module
 import hedgerow.privacy.mechanisms.sparse_vector as sparse_module
-from hedgerow.privacy import ExponentialMechanism, Regime, SparseVector, bounded_range_rho, pure_rho
-from hedgerow.privacy.curator import Mechanism
-from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip, Selection
+from hedgerow.privacy import (
+    ExponentialMechanism,
+    GaussianNoise,
+    IndependentDraws,
+    LaplaceNoise,
+    Mechanism,
+    PermuteAndFlip,
+    Regime,
+    Selection,
+    SparseVector,
+    bounded_range_rho,
+    pure_rho,
+)
 from tests.privacy.mechanisms.exact_costs import cost
 from tests.privacy.mutants import Mutant, Patch
 

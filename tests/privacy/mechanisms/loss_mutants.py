@@ -17,8 +17,18 @@ import pytest
 import hedgerow.privacy.exact.scores as scores_module
 import hedgerow.privacy.watch as watch_module
 from hedgerow.errors import BudgetError, QueryError
-from hedgerow.privacy import GRID, ZCDP, Budget, Curator, EqualWidths, NoiseSource, PureDP, SeededNoise, SparseVector
-from hedgerow.privacy.exact import EqualUnits
+from hedgerow.privacy import (
+    GRID,
+    ZCDP,
+    Budget,
+    Curator,
+    EqualUnits,
+    EqualWidths,
+    NoiseSource,
+    PureDP,
+    SeededNoise,
+    SparseVector,
+)
 from hedgerow.queries import Explicit, Neighbours, Parity, Workload
 from tests.privacy.accountant import Witness, check_run, listening, moved_within, settle
 from tests.privacy.mechanisms.sparse_vector_mutants import events_of_any_relation

@@ -23,6 +23,7 @@ from hedgerow.privacy import (
     GRID,
     Curator,
     EqualWidths,
+    IndependentDraws,
     NoiseSource,
     PureDP,
     Regime,
@@ -31,7 +32,6 @@ from hedgerow.privacy import (
     Watch,
     WatchState,
 )
-from hedgerow.privacy.mechanisms import IndependentDraws
 from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Neighbours, Workload, of_query
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, drawing, unpaid
 from tests.privacy.replay import ExplodingNoise, Output, ReplayNoise, ScriptedNoise, log_likelihood, record_answers

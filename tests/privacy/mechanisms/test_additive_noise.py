@@ -11,9 +11,16 @@ from hypothesis import given, strategies as st
 from scipy.special import logsumexp
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import AdditiveNoise, ExponentialMechanism, Regime, bounded_range_rho, pure_rho
-from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip
+from hedgerow.privacy import (
+    AdditiveNoise,
+    ExponentialMechanism,
+    GaussianNoise,
+    LaplaceNoise,
+    PermuteAndFlip,
+    Regime,
+    bounded_range_rho,
+    pure_rho,
+)
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 
 ORDERS = (1.0001, 1.01, 1.1, 1.5, 2.0, 3.0, 8.0, 32.0, 128.0)

@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from hedgerow.privacy import GRID, SLACK, AdditiveNoise, ExponentialMechanism, Regime, SparseVector
-from hedgerow.privacy.curator import Mechanism
-from hedgerow.privacy.mechanisms import GaussianNoise, IndependentDraws, LaplaceNoise
-from hedgerow.privacy.mechanisms.selection import PermuteAndFlip
+from hedgerow.privacy import (
+    GRID,
+    SLACK,
+    AdditiveNoise,
+    ExponentialMechanism,
+    GaussianNoise,
+    IndependentDraws,
+    LaplaceNoise,
+    Mechanism,
+    PermuteAndFlip,
+    Regime,
+    SparseVector,
+)
 from tests.privacy.mechanisms import exact_costs
 from tests.privacy.mechanisms.charge_mutants import MUTANTS, charge_covers_the_cost, every_charge_covers_its_cost
 from tests.privacy.mechanisms.exact_costs import cost, pure_rho

@@ -14,9 +14,19 @@ from scipy.special import logsumexp
 import hedgerow.privacy.randomness.draws as draws_module
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import BudgetExceededError, ConfigError, QueryError
-from hedgerow.privacy import SLACK, ZCDP, Budget, Curator, NoiseSource, OpenDPNoise, PureDP, Regime, SeededNoise
-from hedgerow.privacy.mechanisms import IndependentDraws
-from hedgerow.privacy.randomness.draws import softmax_draws
+from hedgerow.privacy import (
+    SLACK,
+    ZCDP,
+    Budget,
+    Curator,
+    IndependentDraws,
+    NoiseSource,
+    OpenDPNoise,
+    PureDP,
+    Regime,
+    SeededNoise,
+    softmax_draws,
+)
 from hedgerow.queries import Neighbours, Workload
 from tests.privacy.randomness.laws import exponential_log_law
 from tests.privacy.randomness.test_laws import pairs

@@ -203,8 +203,7 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
     """Its own privacy maps, from the scale it samples with, never pass our charges."""
     import opendp.prelude as dp
 
-    from hedgerow.privacy import ExponentialMechanism, Regime
-    from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
+    from hedgerow.privacy import ExponentialMechanism, GaussianNoise, LaplaceNoise, Regime
 
     dp.enable_features("contrib")
     integers = dp.vector_domain(dp.atom_domain(T="i64"))

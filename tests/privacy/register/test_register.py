@@ -44,12 +44,16 @@ from hedgerow.privacy import (
     Register,
     SeededNoise,
     Subsampled,
+    amplified,
+    charge_of,
     epsilon_of,
+    epsilon_of_mu,
+    half_square,
+    mu_of,
+    pure_gdp,
     rho_of,
 )
-from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of, pure_gdp
-from hedgerow.privacy.budgets.subsampling import amplified
-from hedgerow.privacy.register.entries import charge_of, fixed_of
+from hedgerow.privacy.register.entries import fixed_of
 from hedgerow.queries import Neighbours, Workload
 from hedgerow.system import link, start_of
 from tests.privacy.tables import DenseCounts, binary

@@ -7,8 +7,17 @@ from hypothesis import given, strategies as st
 
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import Conjunction, Explicit, Parity, canonical, parse_count, parse_predicate, query_key
-from hedgerow.queries.conditions.count_statement import MAX_LENGTH, count_sql
+from hedgerow.queries import (
+    MAX_LENGTH,
+    Conjunction,
+    Explicit,
+    Parity,
+    canonical,
+    count_sql,
+    parse_count,
+    parse_predicate,
+    query_key,
+)
 from tests.queries.strategies import conjunctions, domains
 
 PEOPLE = Domain(

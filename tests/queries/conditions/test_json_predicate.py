@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.domain.conditions import MAX_DEPTH
+from hedgerow.domain import MAX_DEPTH
 from hedgerow.errors import QueryError
 from hedgerow.queries import Conjunction, Explicit, parse_json_predicate, parse_predicate
 from hedgerow.queries.conditions.json_predicate import MAX_PARTS

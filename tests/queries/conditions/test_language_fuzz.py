@@ -20,8 +20,15 @@ from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
 from hedgerow.domain.attribute import Value
 from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
-from hedgerow.queries import LinearQuery, canonical, parse_count, parse_json_predicate, parse_predicate, query_key
-from hedgerow.queries.conditions.count_statement import count_sql
+from hedgerow.queries import (
+    LinearQuery,
+    canonical,
+    count_sql,
+    parse_count,
+    parse_json_predicate,
+    parse_predicate,
+    query_key,
+)
 from tests.examples import examples
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.domain import Binned, Calendar, Categorical, Decimals, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import Blocks, Groups, Marginal, is_select, parse_predicate, parse_select
-from hedgerow.queries.conditions.count_statement import MAX_LENGTH
+from hedgerow.queries import MAX_LENGTH, Blocks, Groups, Marginal, is_select, parse_predicate, parse_select
 from tests.privacy.tables import DenseCounts
 
 PEOPLE = Domain(

@@ -12,9 +12,18 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import Conjunction, Family, Measurable, Workload, add_family, workload_from_dict, workload_to_dict
-from hedgerow.queries.core import Arrays
-from hedgerow.queries.families import known_families, registry
+from hedgerow.queries import (
+    Arrays,
+    Conjunction,
+    Family,
+    Measurable,
+    Workload,
+    add_family,
+    known_families,
+    workload_from_dict,
+    workload_to_dict,
+)
+from hedgerow.queries.families import registry
 
 DOMAIN = Domain((IntegerRange("a", 0, 2), IntegerRange("b", 0, 1)))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-from hedgerow.service.demo import FILE, registration
+from hedgerow.service import FILE, registration
 from tests.chromium import CHROMIUM
 from tests.service.browser.browsing import KEY
 from tests.service.serving import Server, serving

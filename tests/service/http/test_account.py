@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.sessions import spending_of
+from hedgerow.service import Charge, Hold, spending_of
 from hedgerow.service.sessions.spending import MOST_INTERVALS
-from hedgerow.service.store import Charge, Hold
 from tests.service.api import Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"

@@ -20,9 +20,8 @@ import pytest
 from hedgerow import OnlinePMW
 from hedgerow.errors import TableError
 from hedgerow.privacy import ApproxDP
+from hedgerow.service import SessionWorker, domain_of
 from hedgerow.service.http import app, problems, routes_questions
-from hedgerow.service.sessions import domain_of
-from hedgerow.service.sessions.worker import SessionWorker
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -480,7 +479,7 @@ def test_many_ask_at_once(here: Api, ada: str) -> None:
 
 
 def test_those_who_wait_leave_threads_for_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.service.sessions import SessionWorkers
+    from hedgerow.service import SessionWorkers
 
     go_on, begun = threading.Event(), threading.Semaphore(0)
     real = SessionWorkers.ask

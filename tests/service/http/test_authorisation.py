@@ -10,8 +10,9 @@ from typing import Any, Literal
 import pytest
 from fastapi.routing import APIRoute
 
-from hedgerow.service.http import new_token, web
-from hedgerow.service.http.admission import ForAnyone, ForCustodians, ForTokens, GatedRoute
+from hedgerow.service import ForCustodians, new_token
+from hedgerow.service.http import web
+from hedgerow.service.http.admission import ForAnyone, ForTokens, GatedRoute
 from tests.service.api import Api, api, registration
 
 Who = Literal["anyone", "token", "custodian"]

@@ -18,8 +18,8 @@ from hedgerow.errors import (
     StoreError,
     TableError,
 )
+from hedgerow.service import SessionWorkers
 from hedgerow.service.http.request_parsing import DEEPEST, Cursors, Place, parse_json
-from hedgerow.service.sessions import SessionWorkers
 from tests.service.api import Api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -444,7 +444,7 @@ def test_what_goes_wrong_below_is_said_plainly(here: Api, ada: str, monkeypatch:
 def test_a_table_that_is_gone_tells_analysts_nothing_of_it(
     here: Api, ada: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hedgerow.service.sessions.worker import SessionWorker
+    from hedgerow.service import SessionWorker
 
     def broken(*_: object, **__: object) -> None:
         raise DataError("4711 rows", file="survey.csv", rows=(1,), n_rows=4711)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError
-from hedgerow.service.http import ConnectionLimits, Connections, connections
+from hedgerow.service import ConnectionLimits, Connections
+from hedgerow.service.http import connections
 
 
 @dataclass(eq=False)

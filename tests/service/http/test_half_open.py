@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.http import ConnectionLimits, routes_data_sets
+from hedgerow.service import ConnectionLimits
+from hedgerow.service.http import routes_data_sets
 from tests.service.api import Api, api
 from tests.service.http.half_open import KINDS, closed, half_open, mixed
 from tests.service.http.test_over_sockets import answer_of, comes_true, head

@@ -13,7 +13,7 @@ import pytest
 
 import hedgerow
 from hedgerow import OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import OnlineAnswer
+from hedgerow.algorithms import OnlineAnswer
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.domain import domain_to_mapping
 from hedgerow.errors import (
@@ -28,13 +28,12 @@ from hedgerow.errors import (
     TooMuchError,
 )
 from hedgerow.queries import LinearQuery
-from hedgerow.service.http import new_token
+from hedgerow.service import MOST_CONFIDENCE, Caller, domain_of, ledger_of, new_token, read_private, summary_of
 from hedgerow.service.http.problems import problem_of
 from hedgerow.service.http.requests import QuestionRequest
 from hedgerow.service.http.routes_questions import _drawn, parsed_questions
-from hedgerow.service.http.tokens import Caller
-from hedgerow.service.sessions import MOST_CONFIDENCE, domain_of, group, ledger_of, summary_of
-from hedgerow.service.sessions.tables import checked_place, read_private
+from hedgerow.service.sessions import group
+from hedgerow.service.sessions.tables import checked_place
 from tests.service.api import DOMAIN, api, registration
 from tests.service.stack import AtWorker, Lens, at_worker, question, skewed
 

@@ -15,11 +15,9 @@ from typing import Any
 import pytest
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import LOST
+from hedgerow.algorithms import LOST
 from hedgerow.privacy import Budget, PureDP, SeededNoise
-from hedgerow.service.http import new_token
-from hedgerow.service.sessions import summary_of
-from hedgerow.service.store import Store
+from hedgerow.service import Store, new_token, summary_of
 from tests.service.sessions.crash import Zygote, random_condition, zygote
 from tests.service.sessions.test_replay import served
 from tests.service.stack import DOMAIN, REPLACE, charges, ledger, registration, skewed, transcript, write_table

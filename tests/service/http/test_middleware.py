@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from hedgerow.errors import ConfigError, RateError, StoreError
-from hedgerow.service.http import new_token, problems, routes_data_sets
+from hedgerow.service import Settings, new_token
+from hedgerow.service.http import problems, routes_data_sets
 from hedgerow.service.http.middleware import BodyLimit, Rates, address_of
-from hedgerow.service.settings import Settings
 from tests.service.api import Api, api
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from hedgerow.client import SeriesSum, ServerAnswer
-from hedgerow.service.http import description, requests, responses
+from hedgerow.service import description
+from hedgerow.service.http import requests, responses
 from hedgerow.service.http.models import ApiModel, explained
 
 SHARED = (ServerAnswer, SeriesSum, responses.EarlierAnswerResponse)

@@ -12,9 +12,8 @@ import anyio
 import pytest
 
 from hedgerow.errors import ConfigError
-from hedgerow.service.http import ConnectionLimits, new_token
+from hedgerow.service import ConnectionLimits, Proxies, new_token
 from hedgerow.service.http.middleware import Forwarded
-from hedgerow.service.settings import Proxies
 from tests.service.api import Api, api
 from tests.service.http.half_open import closed, half_open
 from tests.service.http.test_over_sockets import Served, head

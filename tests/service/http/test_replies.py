@@ -11,8 +11,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from hedgerow.service import Store
 from hedgerow.service.http.replies import Replies
-from hedgerow.service.store import Store
 from tests.service.api import Api, api
 
 QUERIES = "/v1/datasets/survey/queries"

@@ -17,8 +17,9 @@ from schemathesis.generation import GenerationMode
 from schemathesis.python.asgi import shutdown_lifespans
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from hedgerow.service import ForCustodians
 from hedgerow.service.http import app
-from hedgerow.service.http.admission import ForCustodians, Operation
+from hedgerow.service.http.admission import Operation
 from tests.service.api import Api, api, registration
 
 ROLES = ("analyst", "custodian")

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import hedgerow.service
-from hedgerow.service.store import Token, lists as store_lists
+from hedgerow.service import Token
+from hedgerow.service.store import lists as store_lists
 from tests.service.api import Api, api, registration
 
 HIDDEN = ("elsewhere", "olga", "otto", "ortrud", "osman", "secret")

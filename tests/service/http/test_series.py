@@ -18,17 +18,18 @@ from hedgerow.client import RemoteSeries, connect
 from hedgerow.client.sending import Sending
 from hedgerow.errors import ConfigError, ConflictError, HedgerowError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP, SeededNoise
-from hedgerow.service.sessions import (
+from hedgerow.service import (
+    DataSet,
+    Registration,
     Series,
     SessionWorkers,
+    Store,
     confidence_of_each,
     open_series,
-    series as series_module,
-    workers,
+    read_private,
 )
+from hedgerow.service.sessions import series as series_module, workers
 from hedgerow.service.sessions.series import all_series, check_partition
-from hedgerow.service.sessions.tables import read_private
-from hedgerow.service.store import DataSet, Registration, Store
 from tests.privacy.mutants import Mutant, killed
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 from tests.service.serving import in_a_thread

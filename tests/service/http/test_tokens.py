@@ -10,9 +10,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from hedgerow.errors import NotSignedInError, RateError
-from hedgerow.service.http import new_token, tokens
-from hedgerow.service.http.tokens import Caller, NewToken, Verifier, WrongTokenError, bearer, parse
-from hedgerow.service.store import Person, Token
+from hedgerow.service import Caller, Person, Token, Verifier, new_token
+from hedgerow.service.http import tokens
+from hedgerow.service.http.tokens import NewToken, WrongTokenError, bearer, parse
 
 ADA = Person(1, "ada", "analyst", datetime.now(UTC))
 

@@ -9,10 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from hedgerow.service.http import create_app, uploads
-from hedgerow.service.sessions import SessionWorkers
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Store
+from hedgerow.service import SessionWorkers, Settings, Store, create_app
+from hedgerow.service.http import uploads
 from tests.privacy.mutants import Mutant, killed
 
 

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import LOST, Step
+from hedgerow.algorithms import LOST
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.privacy import ZCDP, Budget, PureDP
-from hedgerow.service.http import new_token
-from hedgerow.service.store import Anchor, Hold, Store
+from hedgerow.service import Anchor, Hold, Store, new_token
 from hedgerow.service.store.restored import departures
 from tests.engines.postgresql import database_of
 from tests.service.sessions.crash_child import digest_of_rows, digest_of_session

@@ -21,15 +21,21 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import START, Mark, Step, step_since
+from hedgerow.algorithms import START, Mark, step_since
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.privacy import Curator, SeededNoise
-from hedgerow.service.http import create_app
-from hedgerow.service.sessions import SessionWorkers
+from hedgerow.service import (
+    Anchor,
+    Progress,
+    SessionRepository,
+    SessionWorker,
+    SessionWorkers,
+    Settings,
+    Store,
+    create_app,
+    hold_to,
+)
 from hedgerow.service.sessions.first import first_release
-from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.sessions.worker import SessionWorker
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Anchor, Progress, Store, hold_to
 from tests.privacy.tables import DenseCounts
 from tests.service.stack import DOMAIN, ENOUGH, condition, question, skewed
 

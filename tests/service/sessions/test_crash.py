@@ -16,8 +16,7 @@ import pytest
 
 from hedgerow import OnlinePMW
 from hedgerow.privacy import ZCDP, Budget, PureDP, SeededNoise
-from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.store import Store
+from hedgerow.service import SessionRepository, Store
 from tests.privacy.tables import DenseCounts
 from tests.service.sessions.crash import STEPS, Zygote, run_episodes, zygote
 from tests.service.stack import CONFIG, DOMAIN, REPLACE, at_worker, registration, without_times

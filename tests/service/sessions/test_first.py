@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from hedgerow import MWEM, OnlinePMW, OnlineSession
-from hedgerow.algorithms.online_pmw import LOST, start
-from hedgerow.algorithms.online_pmw.hold import Hold
+from hedgerow.algorithms import LOST, Hold
+from hedgerow.algorithms.online_pmw import start
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
 from hedgerow.queries import Workload
 from hedgerow.release import Release
-from hedgerow.service.sessions import check_share, repository, summary_of, usual_share
+from hedgerow.service import SessionRepository, check_share, summary_of, usual_share
+from hedgerow.service.sessions import repository
 from hedgerow.service.sessions.first import USUAL_SHARE, first_part
 from hedgerow.service.sessions.registering import check_registration
-from hedgerow.service.sessions.repository import SessionRepository
 from tests.privacy.mutants import Mutant, killed
 from tests.service.stack import (
     DOMAIN,

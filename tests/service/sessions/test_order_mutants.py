@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
+from hedgerow.algorithms import Transcript
 from hedgerow.algorithms.online_pmw import Step
-from hedgerow.algorithms.online_pmw.journal import Transcript
 from hedgerow.errors import StoreError
+from hedgerow.service import Anchor, GivenAnswer, SessionRepository
 from hedgerow.service.sessions import group
-from hedgerow.service.sessions.repository import SessionRepository
-from hedgerow.service.store import Anchor, GivenAnswer
 from tests.privacy.mutants import Check, Mutant, Patch, killed
 from tests.service.sessions import test_worker
 from tests.service.stack import at_worker

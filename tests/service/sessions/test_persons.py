@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hedgerow.privacy import PureDP, Register
-from hedgerow.service.sessions import SessionWorkers
+from hedgerow.service import SessionWorkers
 from tests.service.api import BUDGET, Api, api, registration
 
 VISITS: dict[str, Any] = {"place": "visits.csv", "person": "patient", "at_most": 4}

@@ -12,15 +12,14 @@ import pytest
 from sqlalchemy import select
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw.journal import Transcript
+from hedgerow.algorithms import Transcript
 from hedgerow.data import Table
 from hedgerow.domain import Categorical, Domain, IntegerRange
 from hedgerow.errors import QuotaError
 from hedgerow.queries import canonical, parse_predicate, query_key
+from hedgerow.service import ANSWERS, EVENTS, FINDINGS, Store, to_json
 from hedgerow.service.sessions import group
 from hedgerow.service.sessions.group import most_bytes
-from hedgerow.service.store import Store, to_json
-from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS
 from tests.service.api import Api, api
 from tests.service.sessions.crash import random_condition
 from tests.service.sessions.test_worker import FIRES, PAY, scripted

@@ -11,10 +11,8 @@ import pytest
 
 from hedgerow.privacy import PureDP, Register
 from hedgerow.queries import Neighbours
-from hedgerow.service.http import create_app
-from hedgerow.service.sessions import SessionWorkers, workers as desks_module
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Store
+from hedgerow.service import SessionWorkers, Settings, Store, create_app
+from hedgerow.service.sessions import workers as desks_module
 from tests.service.api import Api, quick_tokens, registration, write_table
 from tests.service.asgi import client_of
 

@@ -15,15 +15,12 @@ import numpy as np
 import pytest
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import START, OnlineAnswer, Step, step_since
+from hedgerow.algorithms import START, OnlineAnswer, step_since
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, PureDP, SeededNoise
-from hedgerow.service.http import create_app
-from hedgerow.service.sessions import SessionWorkers
-from hedgerow.service.sessions.tables import read_private
-from hedgerow.service.settings import Settings
-from hedgerow.service.store import Store
+from hedgerow.service import SessionWorkers, Settings, Store, create_app, read_private
 from tests.service.api import quick_tokens
 from tests.service.serving import in_a_thread, token_of
 from tests.service.stack import DOMAIN, REPLACE, ledger, registration, skewed, whole, write_table

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from hedgerow.service.sessions import spending, spending_of, summaries, summary_of
+from hedgerow.service import spending_of, summary_of
+from hedgerow.service.sessions import spending, summaries
 from tests.privacy.mutants import Mutant, killed
 from tests.service.sessions.test_order_mutants import by, instead
 from tests.service.stack import AtWorker, at_worker

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from hedgerow.service import SessionWorker
 from hedgerow.service.sessions import worker
-from hedgerow.service.sessions.worker import SessionWorker
 from tests.privacy.mutants import Mutant, killed
 from tests.service.sessions.test_order_mutants import by, instead
 from tests.service.sessions.test_worker import scripted

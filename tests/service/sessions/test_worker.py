@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow import OnlinePMW
-from hedgerow.algorithms.online_pmw import LOST
+from hedgerow.algorithms import LOST
 from hedgerow.errors import (
     ConflictError,
     DataError,
@@ -22,7 +22,7 @@ from hedgerow.errors import (
     TableError,
 )
 from hedgerow.privacy import ApproxDP, Budget, PureDP, SeededNoise
-from hedgerow.service.store import Hold
+from hedgerow.service import Hold
 from tests.privacy.replay import ExplodingNoise, ScriptedNoise
 from tests.service.stack import (
     CONFIG,

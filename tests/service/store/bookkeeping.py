@@ -11,12 +11,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hedgerow.algorithms.online_pmw import LOST
-from hedgerow.algorithms.online_pmw.rules import rules_from_dict
+from hedgerow.algorithms import LOST, rules_from_dict
 from hedgerow.privacy import budget_from_dict
-from hedgerow.service.sessions import spending_of, summary_of
-from hedgerow.service.store import Store, to_json
-from hedgerow.service.store.schema import ANSWERS, EVENTS, FINDINGS, REQUESTS
+from hedgerow.service import ANSWERS, EVENTS, FINDINGS, Store, spending_of, summary_of, to_json
+from hedgerow.service.store.schema import REQUESTS
 from tests.service.stack import charges, ledger
 
 EVERYTHING = 10**6

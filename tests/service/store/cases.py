@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from hedgerow.algorithms.online_pmw import Finding, Step
+from hedgerow.algorithms import Finding
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.privacy import Event, MeasuredQuery, PureDP
-from hedgerow.service.store import DataSet, GivenAnswer, Hold, Person, Registration, Store
-from hedgerow.service.store.schema import METADATA
+from hedgerow.service import METADATA, DataSet, GivenAnswer, Hold, Person, Registration, Store
 
 EVENT = Event(
     "measure", "discrete Laplace", MeasuredQuery("marginal", ("sex",)), 1.0, 20.0, 0.1, "epsilon", "add-remove", 2

@@ -16,9 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hedgerow.algorithms.online_pmw import Mark, Step
+from hedgerow.algorithms import Mark
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import ConflictError, OutdatedError, StoreError
-from hedgerow.service.store import Hold, Store
+from hedgerow.service import Hold, Store
 from tests.service.store.cases import EVENT, HOLD, MEASURED, answer, everything, opened, registration
 
 CRASHES = ("registration written", "hold written", "step written", "answers written", "forfeit written")

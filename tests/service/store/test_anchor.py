@@ -18,9 +18,8 @@ import pytest
 from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import DamagedStoreError, OlderStoreError, StoreError
 from hedgerow.privacy import MeasuredQuery
-from hedgerow.service.store import Anchor, Hold, Store, hold_to
+from hedgerow.service import Anchor, Hold, Point, Store, hold_to
 from hedgerow.service.store.anchor import Anchored
-from hedgerow.service.store.entries import Point
 from tests.service.sessions.test_worker import FIRES, scripted
 from tests.service.stack import at_worker
 from tests.service.store.cases import EVENT, answer, opened

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select, update
 
-from hedgerow.algorithms.online_pmw import Mark, Step
+from hedgerow.algorithms import Mark
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import DamagedStoreError
 from hedgerow.privacy import MeasuredQuery
-from hedgerow.service.store import Store
-from hedgerow.service.store.schema import AUDIT, CHAINS, EVENTS, SESSIONS
+from hedgerow.service import EVENTS, Store
+from hedgerow.service.store.schema import AUDIT, CHAINS, SESSIONS
 from hedgerow.system import head_of, link, start_of
 from tests.service.api import Api, api
 from tests.service.stack import at_worker

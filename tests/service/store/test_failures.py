@@ -14,9 +14,11 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from hedgerow.algorithms.online_pmw import Mark, Step
+from hedgerow.algorithms import Mark
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import HedgerowError, OutdatedError, StoreBusyError, StoreError
-from hedgerow.service.store import Store, postgresql as postgresql_database, sqlite as sqlite_database
+from hedgerow.service import Store
+from hedgerow.service.store import postgresql as postgresql_database, sqlite as sqlite_database
 from tests.engines.postgresql import postgresql_server
 from tests.service.store.cases import EVENT, HOLD, MEASURED, answer, everything, opened
 

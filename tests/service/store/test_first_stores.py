@@ -17,9 +17,7 @@ from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import ConflictError, DamagedStoreError
 from hedgerow.privacy import ApproxDP, Budget, PureDP
 from hedgerow.queries import parse_predicate
-from hedgerow.service.sessions import SessionWorkers, ledger_of, summary_of
-from hedgerow.service.store import Registration, Store, question_digest
-from hedgerow.service.store.store import LOCATION
+from hedgerow.service import LOCATION, Registration, SessionWorkers, Store, ledger_of, question_digest, summary_of
 from hedgerow.system import link, start_of
 
 AT = datetime(2025, 1, 2, 3, 4, 5, 678901, UTC)

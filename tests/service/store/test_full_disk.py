@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from hedgerow.algorithms.online_pmw import LOST
+from hedgerow.algorithms import LOST
 from hedgerow.errors import StoreBusyError, StoreError
 from tests.service.sessions.test_worker import FIRES, PAY, scripted
 from tests.service.stack import ENOUGH, AtWorker, at_worker, charges, condition

@@ -13,9 +13,8 @@ from sqlalchemy import Connection, create_engine, text
 
 import hedgerow.service.migrations.env
 from hedgerow.errors import StoreError
-from hedgerow.service.store import Store
-from hedgerow.service.store.schema import METADATA, VERSION_TABLE
-from hedgerow.service.store.store import LOCATION
+from hedgerow.service import LOCATION, METADATA, Store
+from hedgerow.service.store.schema import VERSION_TABLE
 from tests.service.store.cases import everything, opened
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from hedgerow.algorithms.online_pmw import Finding, Mark, Step
+from hedgerow.algorithms import Finding, Mark
+from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import ConfigError, ConflictError, NotThereError, OutdatedError, ServiceError, StoreBusyError
-from hedgerow.service.store import GivenAnswer, Grant, Hold, Progress, Store, Token, to_json
+from hedgerow.service import GivenAnswer, Grant, Hold, Progress, Store, Token, to_json
 from hedgerow.service.store.sessions import ROW_OF_ANSWER
 from tests.service.store.cases import CLOSE, EVENT, HOLD, MEASURED, OPENING, answer, everything, opened, registration
 

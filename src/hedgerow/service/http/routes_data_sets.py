@@ -245,8 +245,8 @@ def _attribute(attribute: Attribute) -> AttributeResponse:
 
 
 def _derived(function: Derived) -> DerivedAttributeResponse:
-    told = vars(_attribute(function.attribute))
-    return DerivedAttributeResponse(**told, sources=list(function.sources), column=function.column)
+    described = _attribute(function.attribute).model_dump()
+    return DerivedAttributeResponse(**described, sources=list(function.sources), column=function.column)
 
 
 async def upload_file(file: FileName, request: Request, here: Here, by: By) -> UploadResponse:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from hedgerow.algorithms.dual_query import BestResponseProblem, Oracle, Response
+from hedgerow.algorithms import BestResponseProblem, Oracle, Response
 from hedgerow.queries import Conjunction
 from tests.algorithms.dual_query.oracles.instances import Instance, cells, domain_of, random_instance
 from tests.examples import examples

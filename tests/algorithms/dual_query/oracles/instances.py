@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hedgerow.algorithms.dual_query import BestResponseProblem
+from hedgerow.algorithms import BestResponseProblem
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.queries import Conjunction
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hedgerow.algorithms.dual_query import BruteForce, MixedInteger, TabuSearch
+from hedgerow.algorithms import BruteForce, MixedInteger, TabuSearch
 from tests.algorithms.dual_query.oracles.contract import OracleContract
 
 WEAK = TabuSearch(restarts=1, patience=1, tenure=1)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from hedgerow.algorithms.dual_query import BestResponseProblem, BruteForce
-from hedgerow.algorithms.dual_query.oracles import ConjunctionTable
+from hedgerow.algorithms import BestResponseProblem, BruteForce, ConjunctionTable
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries import Conjunction, Parity

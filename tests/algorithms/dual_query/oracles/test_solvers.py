@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from hedgerow.algorithms.dual_query import BestResponseProblem, BruteForce, MixedInteger, TabuSearch
+from hedgerow.algorithms import BestResponseProblem, BruteForce, MixedInteger, TabuSearch
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Conjunction
 from tests.algorithms.dual_query.oracles.instances import cells, domain_of
