@@ -16,11 +16,11 @@ from .dual_query import (
     theorem as theorem,
 )
 from .dual_query.best_response import (
-    BestResponseProblem as BestResponseProblem,
     check_queries as check_queries,
     sampled_problem as sampled_problem,
 )
 from .dual_query.oracles import ConjunctionTable as ConjunctionTable
+from .dual_query.oracles.problem import BestResponseProblem as BestResponseProblem
 from .dual_query.oracles.searches import BruteForce as BruteForce, TabuSearch as TabuSearch
 from .dual_query.parameters import step_for as step_for
 from .learning import (

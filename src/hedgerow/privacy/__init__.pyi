@@ -20,7 +20,7 @@ from .budgets.limits import GDP as GDP, ZCDP as ZCDP, ApproxDP as ApproxDP, Limi
 from .budgets.regime import Regime as Regime
 from .budgets.split import split_budget as split_budget, together as together
 from .budgets.subsampling import Subsampled as Subsampled, amplified as amplified
-from .curator import Curator as Curator, Mechanism as Mechanism
+from .curator import Curator as Curator
 from .evaluation import (
     OUTSIDE as OUTSIDE,
     ExactErrors as ExactErrors,
@@ -73,7 +73,7 @@ from .mechanisms import (
     selection_by as selection_by,
 )
 from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
-from .mechanisms.events import cost_of as cost_of
+from .mechanisms.events import Mechanism as Mechanism, cost_of as cost_of
 from .mechanisms.selection import (
     ExponentialMechanism as ExponentialMechanism,
     Law as Law,

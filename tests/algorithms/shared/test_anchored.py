@@ -97,7 +97,7 @@ def test_the_lead_is_that_of_squared_errors_in_units_of_the_noise() -> None:
         anchored.fit(Proximal().quick())
         for size, found in ((1, anchored._narrow), (2, anchored._wide)):
             assert found.value == pytest.approx(leads[size], rel=1e-10)
-            assert found.doubt == pytest.approx(4.0 * chances[size] ** 0.5, rel=1e-10)
+            assert found.noise == pytest.approx(4.0 * chances[size] ** 0.5, rel=1e-10)
         assert anchored.trusts is (leads[2] >= 0.0 and leads[1] >= -4.0 * chances[1] ** 0.5)
 
 
