@@ -84,6 +84,15 @@ def test_faces_give_away_names_of_their_own_room_alone() -> None:
     }
 
 
+def test_no_face_hides_a_room() -> None:
+    """A name of a face that is a room's below it would stand in the room's place once somebody asked for it."""
+    for room, code in faces().items():
+        names = {
+            alias.name for node in ast.walk(parsed(code)) if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        assert not [name for name in names if f"{room}.{name}" in faces()]
+
+
 def test_the_face_for_extensions_names_protocols_of_sources_alone() -> None:
     tree = ast.parse(modules()["hedgerow.extending"])
     found = {name for name in imports("hedgerow.extending", tree) if name.startswith("hedgerow.data")}

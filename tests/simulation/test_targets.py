@@ -11,7 +11,7 @@ import pytest
 from scipy import optimize, stats
 
 from hedgerow import MWEM, ZCDP, ApproxDP, Domain, IntegerRange, PureDP, SeededNoise, Table, Workload
-from hedgerow.algorithms import strategies
+from hedgerow.algorithms.strategies import strategies
 from hedgerow.errors import ConfigError
 from hedgerow.models import Empirical
 from hedgerow.privacy import Budget

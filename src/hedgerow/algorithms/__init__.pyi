@@ -101,7 +101,6 @@ from .strategies import (
     predicted as predicted,
     prediction_lines as prediction_lines,
     residual_error as residual_error,
-    strategies as strategies,
     table_steps as table_steps,
 )
 from .strategies.candidates import Limit as Limit, closure as closure

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hedgerow import MWEM
-from hedgerow.algorithms import holds, predicted, strategies
+from hedgerow.algorithms import holds, predicted
 from hedgerow.algorithms.mwem import strategy_choice
 from hedgerow.algorithms.mwem.settings import OptimizeFor
 from hedgerow.algorithms.mwem.strategy_choice import (
@@ -25,7 +25,7 @@ from hedgerow.algorithms.mwem.strategy_choice import (
     may_be_fixed,
     sampling_error,
 )
-from hedgerow.algorithms.strategies import singly
+from hedgerow.algorithms.strategies import singly, strategies
 from hedgerow.arrays import Ints
 from hedgerow.audit import audit_files
 from hedgerow.data import Table

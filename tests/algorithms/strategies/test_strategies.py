@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import minimize
 
 from hedgerow import svd_bound
-from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, residual_error, strategies, tree_levels
+from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, residual_error, tree_levels
+from hedgerow.algorithms.strategies import strategies
 from hedgerow.algorithms.strategies.components import Closure, Components, single
 from hedgerow.algorithms.strategies.division import Estimate, divided
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree
