@@ -105,17 +105,13 @@ class OnlineHypothesis:
             return self._model.anew()
         return put_together(self._model.domain, self._model.total, *taken_apart(self._model))
 
-    def value(self, query: LinearQuery) -> float:
-        """Its answer, in counts."""
-        return self._answering.value(query)
+    def value(self, query: Measurable) -> float | Floats:
+        """Its answer, in counts; of a group of counts those, shape ``(group.size,)``."""
+        return self._answering.value(query) if isinstance(query, LinearQuery) else query.on(self._model)
 
     def values(self, queries: Sequence[LinearQuery]) -> Floats:
         """Its answers, in counts, shape ``(len(queries),)``."""
         return self._answering.values(queries)
-
-    def counts(self, group: Measurable) -> Floats:
-        """Its answers of a group of counts, shape ``(group.size,)``."""
-        return group.on(self._model)
 
     def check_room(self, query: Measurable, measurements: Sequence[Measurement], largest_tree: int) -> None:
         """Refuse a query whose answer could not be learnt within so many cells.
