@@ -129,7 +129,8 @@ class OnlineHypothesis:
         classes = self._told_apart(query)
         needed = self._needed.get((query.scope, *classes.values()))
         if needed is None:
-            scopes = [*self._start_scopes(), *(measurement.target.scope for measurement in measurements), query.scope]
+            start = self._model.start if isinstance(self._model, Markov) else ()
+            scopes = [*start, *(measurement.target.scope for measurement in measurements), query.scope]
             domain = domain_of_sizes(self._model.domain, classes) if classes else self._model.domain
             needed = self._needed[query.scope, *classes.values()] = trees_of(domain, scopes).cells
         if needed > largest_tree:
@@ -180,9 +181,6 @@ class OnlineHypothesis:
             parts = zip(map(canonical, counts), values, strict=True)
             self._split[measured] = [replace(measured, target=count, values=value) for count, value in parts]
         return self._split[measured]
-
-    def _start_scopes(self) -> Sequence[Clique]:
-        return list(self._model.start) if isinstance(self._model, Markov) else ()
 
     def _told_apart(self, query: Measurable) -> dict[str, int]:
         """Codes of attributes that the model tells apart at most, once it learnt about a query; none: all of them."""
