@@ -100,7 +100,6 @@ from .strategies import (
     has_levels as has_levels,
     predicted as predicted,
     prediction_lines as prediction_lines,
-    residual_error as residual_error,
     table_steps as table_steps,
 )
 from .strategies.candidates import Limit as Limit, closure as closure

@@ -173,7 +173,7 @@ def nothing_is_seen_after_the_last_fire() -> None:
 def epochs_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query is tested after c fires: a new sparse vector is started as often as one is needed, and not charged."""
     monkeypatch.setattr(SparseVector, "charge", lambda self, regime: 1e-15)
-    monkeypatch.setattr(OnlineSession, "_may_test", lambda self: None)
+    monkeypatch.setattr(OnlineSession, "_end", lambda self: "")  # never closed
 
 
 def each_answer_draws_its_own_noise() -> None:
@@ -222,7 +222,7 @@ def redrawn_for_every_query(monkeypatch: pytest.MonkeyPatch) -> None:
         return original(self, query, value)
 
     monkeypatch.setattr(OnlineSession, "_test", test)
-    monkeypatch.setattr(OnlineSession, "_may_test", lambda self: None)
+    monkeypatch.setattr(OnlineSession, "_end", lambda self: "")  # never closed
     monkeypatch.setattr(SparseVector, "charge", lambda self, regime: 1e-15)
 
 

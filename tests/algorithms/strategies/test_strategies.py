@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import minimize
 
 from hedgerow import svd_bound
-from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, residual_error, tree_levels
+from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, tree_levels
 from hedgerow.algorithms.strategies import strategies
 from hedgerow.algorithms.strategies.components import Closure, Components, single
 from hedgerow.algorithms.strategies.division import Estimate, divided
@@ -23,6 +23,7 @@ from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNois
 from hedgerow.queries import Boxes, Marginal, Neighbours, Workload
 from tests.privacy.tables import DenseCounts
 from tests.reference.least_squares import estimated_variances, rows_of, variance_of
+from tests.reference.residuals import residual_error
 
 BUDGETS = (
     ZCDP(0.02),
@@ -357,11 +358,6 @@ def test_plans_leave_out_what_they_cannot_predict(monkeypatch: pytest.MonkeyPatc
 def test_refusals() -> None:
     with pytest.raises(ConfigError, match="aim"):
         strategies(WORKLOADS["pairs"], ZCDP(0.5), aim="median")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="add-remove"):
-        residual_error(WORKLOADS["pairs"], PureDP(0.5))
-    for name in ("explicit", "conditions"):
-        with pytest.raises(QueryError, match="not made of marginals"):
-            residual_error(WORKLOADS[name], ZCDP(0.5))
 
 
 def test_strategies_tell_themselves() -> None:

@@ -26,8 +26,7 @@ from hedgerow.algorithms.dual_query.best_response import check_queries
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters, predicted_error, smallest_alpha
 from hedgerow.algorithms.dual_query.run import run_dual_query
 from hedgerow.algorithms.dual_query.settings import DualQuerySettings
-from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain, memory_line
-from hedgerow.models import usable_bytes
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain
 from hedgerow.privacy import Budget, Curator, Regime, Subsampled
 from hedgerow.quantities import at_most, human
 from hedgerow.queries import Workload
@@ -132,18 +131,15 @@ class DualQuery(DualQuerySettings, Algorithm):
             "smallest_alpha": alpha,
             "beta": self.beta,
         }
-        required, available = _BYTES_PER_QUERY * queries.n_queries, usable_bytes()
         needing = f"{queries.n_queries:,} queries, none for the cells of the domain ({human(workload.domain.size)})"
-        shares = {"number of records": charges.total, "rounds": charges.rounds, "error estimate": charges.error}
         text = (
-            memory_line(required, available, needing),
             ("rounds", f"{play.rounds}, each {play.samples:,} drawn queries and a step of {play.step:.3g}"),
-            charges_line(budget.limit, budget.unit, shares),
+            charges_line(budget.limit, budget.unit, charges.shares()),
             *_sample(budget),
             *_composition(cost),
             *_promise(play, game, alpha, bound, self.beta),
         )
-        return Outline(text, facts, required, available)
+        return Outline.of(_BYTES_PER_QUERY * queries.n_queries, needing, text, facts)
 
 
 def _sample(budget: Budget) -> list[tuple[str, str]]:

@@ -16,25 +16,14 @@ from hedgerow.algorithms.dual_query.best_response import FeasibleOracle, sampled
 from hedgerow.algorithms.dual_query.oracles import Response
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters
 from hedgerow.algorithms.dual_query.settings import DualQuerySettings
-from hedgerow.algorithms.shared import ProgressCallback, RecordAnswers, RoundReport, make_release, number_of_records
+from hedgerow.algorithms.shared import ProgressCallback, RecordAnswers, make_release, number_of_records, tell
 from hedgerow.algorithms.shared.algorithm import plain_parameters
 from hedgerow.arrays import Ints
 from hedgerow.models import Empirical
-from hedgerow.privacy import LARGEST_MASS, Budget, Curator, Subsampled
+from hedgerow.privacy import LARGEST_MASS, Curator, Subsampled
 from hedgerow.queries import Workload
 from hedgerow.release import Release
 from hedgerow.system import generator
-
-
-def population(budget: Budget, total: float) -> float:
-    """Number of records that the release describes; a run on a sample sees fewer.
-
-    Example:
-        >>> from hedgerow import PureDP
-        >>> population(Subsampled(PureDP(1.0, "replace"), sampled=10, population=100), 10.0)
-        100.0
-    """
-    return float(budget.population) if isinstance(budget, Subsampled) else total
 
 
 def run_dual_query(
@@ -55,10 +44,11 @@ def run_dual_query(
     run = DualQueryRun(settings, curator, queries, game, settings.choose(game, curator.regime, charges.rounds))
     for _ in range(run.play.rounds):
         run.round(progress)
+    described = float(budget.population) if isinstance(budget, Subsampled) else total  # a run on a sample sees fewer
     return make_release(
         curator,
         workload,
-        Empirical(workload.domain, population(budget, total), np.array(run.records)),
+        Empirical(workload.domain, described, np.array(run.records)),
         name="DualQuery",
         parameters={**plain_parameters(settings), **run.facts(settings.outside_error(budget, game, charges.total))},
         error_charge=charges.error,
@@ -103,10 +93,8 @@ class DualQueryRun:
         self._note(response)
         self._adding.add(self._sums, response.codes)
         self.records.append(np.asarray(response.codes, dtype=np.int64))
-        if progress is not None:
-            ledger, t = self._curator.ledger, len(self.records)
-            chosen = f"a record for {len(drawn):,} drawn queries"
-            progress(RoundReport(t, self.play.rounds, ledger.spent, ledger.limit, ledger.unit, chosen, float(residual)))
+        number, chosen = len(self.records), f"a record for {len(drawn):,} drawn queries"
+        tell(progress, self._curator, chosen, float(residual), number=number, of=self.play.rounds)
 
     def _drawn(self) -> Ints:
         """Round 1 is uniform: it looks at no data and costs nothing."""

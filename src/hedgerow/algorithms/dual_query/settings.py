@@ -6,7 +6,8 @@ from typing import Literal
 
 from hedgerow.algorithms.dual_query.oracles import Oracle, TabuSearch
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters, Theorem, affordable_theorem, practical
-from hedgerow.algorithms.shared import BETA, Charges, check_shares, is_count, is_number, total_error
+from hedgerow.algorithms.shared import BETA, Charges, check_choice, check_fraction, check_shares, is_number, total_error
+from hedgerow.algorithms.shared.checks import check_count
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Budget, Regime, Subsampled
 
@@ -32,24 +33,19 @@ class DualQuerySettings:
         Raises:
             ConfigError: One is out of its range, or alpha is given beside what it fixes.
         """
-        if self.alpha != "auto" and not (is_number(self.alpha) and 0.0 < self.alpha < 1.0):
-            raise ConfigError(
-                f"alpha must lie between 0 and 1, not {self.alpha!r}", remedy="give a number below 1, or 'auto'"
-            )
-        if self.constants not in ("source", "optimised"):
-            raise ConfigError(f"constants = {self.constants!r} is unknown", remedy="give 'source' or 'optimised'")
+        if self.alpha != "auto":
+            check_fraction("alpha", self.alpha, "give a number below 1, or 'auto'")
+        check_choice("constants", self.constants, Theorem)
         if self.alpha != "auto" and not self.rounds is self.step is self.samples is None:
             raise ConfigError(
                 f"alpha = {self.alpha} fixes rounds, step and samples", remedy="leave them out, or leave alpha out"
             )
         for name in ("rounds", "samples"):
-            value = getattr(self, name)
-            if value is not None and not is_count(value):
-                raise ConfigError(f"{name} must be a whole number from 1, not {value!r}")
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.step is not None and not (is_number(self.step) and 0.0 < self.step < math.inf):
             raise ConfigError(f"step must be a positive number, not {self.step!r}", remedy="try 1.5")
-        if not 0.0 < self.beta < 1.0:
-            raise ConfigError(f"beta is a probability, not {self.beta!r}", remedy="give a number between 0 and 1")
+        check_fraction("beta", self.beta)
         check_shares(self.total_share, self.error_share)
         if not isinstance(self.oracle, Oracle):
             raise ConfigError(

@@ -331,10 +331,9 @@ def plan_equal_shares(
     sentence = f"{what} errs by more than {bound:,.0f} counts, except with probability {BETA:.3g}"
     loudest = max(noises, key=lambda noise: noise.expected_abs)
     footprint = config.footprint(measured)
-    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     text = (
         ("rounds", f"{measured.n_candidates:,} measurements, each {each:.4g} {budget.unit}"),
-        charges_line(budget.limit, budget.unit, shares),
+        charges_line(budget.limit, budget.unit, charges.shares("measurements")),
         ("noise", f"about {loudest.expected_abs:,.1f} counts on each of {values:,} measured values"),
         ("bound", f"{sentence}{says_nothing(bound, total)}"),
         ("", "of the hypothesis fitted to them no theorem speaks; the release estimates its error"),
@@ -356,11 +355,10 @@ def plan_equal_shares(
 def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) -> Outline:
     """The plan of the best division: errors that are expected, where quantiles of equal noises would mean little."""
     unit, limit = best.goal.budget.unit, best.goal.budget.limit
-    shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
     mean, largest = best.mean_error, best.largest_error
     text = (
         ("rounds", f"{best.n_measurements:,} measurements ({best.name}), with the best division of the budget"),
-        charges_line(limit, unit, shares),
+        charges_line(limit, unit, charges.shares("measurements")),
         ("noise", f"mean and largest expected error of a candidate {mean:,.1f} and {largest:,.1f} counts, unbiased"),
         ("bound", f"none{says_nothing(mean, total)}; the release estimates its error"),
     )

@@ -123,20 +123,13 @@ class Plan:
         Args:
             total: The public guess of the number of records that the plan was made for.
         """
-        charges = self.charges
         held = Footprint(self.cells, self.tree_cells, self.required_bytes)
-        shares = {
-            "number of records": charges.total,
-            "start": charges.initial,
-            "rounds": charges.rounds,
-            "error estimate": charges.error,
-        }
         return [
             memory_line(self.required_bytes, self.available_bytes, held.words),
             ("time", f"about {human_seconds(self.seconds)} in all, on one core of this machine"),
             *(() if self.decision is None else self.decision.lines()),
             ("rounds", self._rounds_sentence()),
-            charges_line(self.limit, self.unit, shares),
+            charges_line(self.limit, self.unit, self.charges.shares()),
             *(
                 ("noise", f"about {noise:,.1f} counts on each measured value of {_short(text)}")
                 for text, noise in self.noise

@@ -72,7 +72,8 @@ class MWEMRun:
         self.workload = workload
         self.progress = progress
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
-        self.factors = self._public_factors()
+        prior, room = config.prior, config.largest_tree // _PRIOR_PART
+        self.factors: dict[Clique, Floats] = {} if prior is None else prior.factors(workload, room)
         self.bought_first: list[Measurement] = []
         self.selected = 0
         self._choose_from(candidates_of(config, workload))
@@ -115,10 +116,6 @@ class MWEMRun:
             self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":
             self._measure_one_way(self._names, self.charges.initial / len(self._names))
-
-    def _public_factors(self) -> dict[Clique, Floats]:
-        prior = self.config.prior
-        return {} if prior is None else prior.factors(self.workload, self.config.largest_tree // _PRIOR_PART)
 
     @property
     def model(self) -> Hypothesis:
@@ -345,7 +342,11 @@ class MWEMRun:
         model: Model = self.model if self.averager is None else self.averager.result()
         if self.averager is None and isinstance(rule, Proximal):
             counted = self._recount()
-            model = self._concluded(rule)
+            if isinstance(self.learner, Learner):
+                model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
+            else:
+                self.learner.fit(rule)
+                model = self.model
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,
@@ -358,12 +359,6 @@ class MWEMRun:
             counted=counted,
             secure=self.config.prior is None or self.config.prior.secure,
         )
-
-    def _concluded(self, rule: Proximal) -> Model:
-        if isinstance(self.learner, Learner):
-            return concluded(self.learner, rule, largest_tree=self.config.largest_tree)
-        self.learner.fit(rule)
-        return self.model
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""

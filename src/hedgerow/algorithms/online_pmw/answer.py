@@ -38,6 +38,9 @@ _MOST_PARSED = 1 << 16
 _OF_A_NUMBER = 4
 """Cells of eight bytes that a number takes which is kept by itself."""
 
+Interval = tuple[float | Floats, float | Floats | None, float | Floats | None, str]
+"""A value or values, the lower and upper ends of their intervals, if they have some, and what these cover."""
+
 Source = Literal["hypothesis", "data", "cache", "public", "hypothesis only"]
 
 
@@ -213,31 +216,20 @@ class Basis:
         evidence = Evidence(self.total, lambda risk: noise.quantile(1.0 - risk), "the noisy number of records")
         return Total(self.total, public=False, evidence=evidence)
 
-    def answer(self, known: Known, confidence: float) -> Answer:
-        """Answer a query from what was found out about it, with an interval.
-
-        Raises:
-            TypeError: It is about a group of counts.
-        """
-        if not isinstance(known.query, LinearQuery):
-            raise TypeError("the answer of a group is that of answer_group")
-        value = float(known.values[0])
-        piece = Evidence(value, self.radius(known), _source_of(known))
-        return intersect(known.query, value, [piece], self.known_total(), confidence)
-
-    def answer_group(self, known: Known, confidence: float) -> tuple[Floats, Floats, Floats, str]:
-        """Answer a group of counts from what was found out about it.
-
-        Returns:
-            The counts, the lower and the upper ends of their intervals, and what these cover.
-        """
-        risk, total = check_confidence(confidence), self.known_total()
+    def answer(self, known: Known, confidence: float) -> Interval:
+        """Answer a query, or a group of counts, from what was found out about it."""
+        total, source = self.known_total(), _source_of(known)
+        if isinstance(known.query, LinearQuery):
+            value = float(known.values[0])
+            piece = Evidence(value, self.radius(known), source)
+            return _interval(intersect(known.query, value, [piece], total, confidence))
+        risk = check_confidence(confidence)
         kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
         radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
         low = np.clip(np.ceil(known.values - radius), 0.0, most)
         high = np.clip(np.floor(known.values + radius), low, most)
         together = "each of the true counts" if known.threshold is None else "all of the true counts at once"
-        covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {_source_of(known)}"
+        covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {source}"
         return np.clip(known.values, low, high), low, high, covers
 
     def radius(self, known: Known) -> Callable[[float], float]:
@@ -264,7 +256,7 @@ class Basis:
 
         return radius
 
-    def public_answer(self, query: LinearQuery, confidence: float) -> Answer:
+    def public_answer(self, query: LinearQuery, confidence: float) -> Interval:
         """Answer a query that depends on no record, or on the number of records alone.
 
         Args:
@@ -275,9 +267,13 @@ class Basis:
         factor = 0.0 if query.scope else float(query.of_table(np.array(1.0))[0])
         value = factor * total.value
         if factor == 0.0 or total.evidence is None:
-            return Answer(value, value, value, "the true answer: it is public")
+            return value, value, value, "the true answer: it is public"
         piece = Evidence(value, lambda risk: abs(factor) * total.slack(risk), total.evidence.source)
-        return intersect(query, value, [piece], total, confidence)
+        return _interval(intersect(query, value, [piece], total, confidence))
+
+
+def _interval(answer: Answer) -> Interval:
+    return answer.value, answer.low, answer.high, answer.covers
 
 
 def _source_of(known: Known) -> str:

@@ -15,9 +15,9 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups, Source
+from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.session import OnlineSession, restore_session
@@ -31,6 +31,9 @@ from hedgerow.privacy.budgets import budget_from_dict
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Selection
 from hedgerow.release import Container, Release, Selected, check_confidence, select
 from hedgerow.system import alone_with, remove_leftovers
+
+Asked = TypeVar("Asked", bound=str | LinearQuery | Marginal | Blocks)
+Answered = TypeVar("Answered", OnlineAnswer, OnlineGroups)
 
 
 class SessionFile:
@@ -248,7 +251,7 @@ class SessionFile:
         answers: list[OnlineAnswer] = []
         try:
             while len(answers) < len(listed) and session.is_open:
-                answers.append(self._answer(session, listed[len(answers)], confidence))
+                answers.append(self._answer(session, session.ask, listed[len(answers)], confidence))
             with self._keeping_if_refused(session):
                 answers += session.ask_all(listed[len(answers) :], confidence)
             self._reached("looked")
@@ -269,7 +272,11 @@ class SessionFile:
         session = self._running()
         read = session.read(statement)
         before = session.spent
-        asking = Asking(partial(self._asked, session), partial(self._asked_groups, session), session.guess)
+        ask, ask_groups = (
+            partial(self._answer, session, session.ask),
+            partial(self._answer, session, session.ask_groups),
+        )
+        asking = Asking(ask, ask_groups, session.guess)
         try:
             selected = select(read, asking, confidence)
             self._reached("looked")
@@ -306,42 +313,22 @@ class SessionFile:
 
     # Inside
 
-    def _answer(self, session: OnlineSession, query: str | LinearQuery, confidence: float) -> OnlineAnswer:
+    def _answer(
+        self, session: OnlineSession, ask: Callable[[Asked, float], Answered], question: Asked, confidence: float
+    ) -> Answered:
         """One question, with a hold in the file if it looks at the data."""
         before = session.spent
-        self._hold_for(session, query)
-        with self._keeping_if_refused(session):
-            answer = session.ask(query, confidence)
-        self._note_fire(answer.source)
-        return replace(answer, charged=session.spent - before)  # with the epoch that was opened for it
-
-    def _asked(self, session: OnlineSession, query: LinearQuery, confidence: float) -> OnlineAnswer:
-        """A question of a statement."""
         if session.is_open:
-            return self._answer(session, query, confidence)
+            with self._keeping_if_refused(session):
+                looks = session.looks(question)
+            if looks:
+                self._hold(session)
         with self._keeping_if_refused(session):
-            return session.ask(query, confidence)
-
-    def _asked_groups(self, session: OnlineSession, group: Marginal | Blocks, confidence: float) -> OnlineGroups:
-        """All counts of a statement's groups, likewise."""
-        if session.is_open:
-            self._hold_for(session, group)
-        with self._keeping_if_refused(session):
-            answer = session.ask_groups(group, confidence)
-        self._note_fire(answer.source)
-        return answer
-
-    def _hold_for(self, session: OnlineSession, question: str | LinearQuery | Marginal | Blocks) -> None:
-        """Write a hold to the file, if a question looks at the data."""
-        with self._keeping_if_refused(session):
-            looks = session.looks(question)
-        if looks:
-            self._hold(session)
-
-    def _note_fire(self, source: Source) -> None:
-        if source == "data":
+            answer = ask(question, confidence)
+        if answer.source == "data":
             self._held = False  # its hold is used up; the next write has what it brought
             self._reached("fired")
+        return replace(answer, charged=session.spent - before)  # with the epoch that was opened for it
 
     @contextmanager
     def _keeping_if_refused(self, session: OnlineSession) -> Iterator[None]:

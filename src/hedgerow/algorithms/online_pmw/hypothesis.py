@@ -105,17 +105,13 @@ class OnlineHypothesis:
             return self._model.anew()
         return put_together(self._model.domain, self._model.total, *taken_apart(self._model))
 
-    def value(self, query: LinearQuery) -> float:
-        """Its answer, in counts."""
-        return self._answering.value(query)
+    def value(self, query: Measurable) -> float | Floats:
+        """Its answer, in counts; of a group of counts those, shape ``(group.size,)``."""
+        return self._answering.value(query) if isinstance(query, LinearQuery) else query.on(self._model)
 
     def values(self, queries: Sequence[LinearQuery]) -> Floats:
         """Its answers, in counts, shape ``(len(queries),)``."""
         return self._answering.values(queries)
-
-    def counts(self, group: Measurable) -> Floats:
-        """Its answers of a group of counts, shape ``(group.size,)``."""
-        return group.on(self._model)
 
     def check_room(self, query: Measurable, measurements: Sequence[Measurement], largest_tree: int) -> None:
         """Refuse a query whose answer could not be learnt within so many cells.
@@ -133,7 +129,8 @@ class OnlineHypothesis:
         classes = self._told_apart(query)
         needed = self._needed.get((query.scope, *classes.values()))
         if needed is None:
-            scopes = [*self._start_scopes(), *(measurement.target.scope for measurement in measurements), query.scope]
+            start = self._model.start if isinstance(self._model, Markov) else ()
+            scopes = [*start, *(measurement.target.scope for measurement in measurements), query.scope]
             domain = domain_of_sizes(self._model.domain, classes) if classes else self._model.domain
             needed = self._needed[query.scope, *classes.values()] = trees_of(domain, scopes).cells
         if needed > largest_tree:
@@ -184,9 +181,6 @@ class OnlineHypothesis:
             parts = zip(map(canonical, counts), values, strict=True)
             self._split[measured] = [replace(measured, target=count, values=value) for count, value in parts]
         return self._split[measured]
-
-    def _start_scopes(self) -> Sequence[Clique]:
-        return list(self._model.start) if isinstance(self._model, Markov) else ()
 
     def _told_apart(self, query: Measurable) -> dict[str, int]:
         """Codes of attributes that the model tells apart at most, once it learnt about a query; none: all of them."""

@@ -30,9 +30,8 @@ from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, begin, check_source, open_session
-from hedgerow.algorithms.shared import Outline, memory_line, noise_of_total
+from hedgerow.algorithms.shared import Outline, noise_of_total
 from hedgerow.domain import Domain
-from hedgerow.models import usable_bytes
 from hedgerow.privacy import Budget, Curator, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.queries import Conjunction, Explicit, LinearQuery
 from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Release
@@ -113,7 +112,7 @@ class OnlinePMW(OnlineSettings):
         noise = noise_of_total(budget, charge)
         spent = 0.0 if noise is None else charge
         rules = self.rules(self.stream(budget, domain, total, noise, warm=warm), budget, budget.limit - spent)
-        footprint, available = self.footprint(domain, warm=warm), usable_bytes()
+        footprint = self.footprint(domain, warm=warm)
         tested, fired = _widths(Basis(self, budget, rules, total, noise, secure=True), domain)
         facts = {
             "algorithm": "OnlinePMW",
@@ -126,8 +125,8 @@ class OnlinePMW(OnlineSettings):
             "limit": budget.limit,
             "cells": domain.size,
         }
-        text = (memory_line(footprint.required_bytes, available, footprint.words), *_told(rules, budget, total, facts))
-        return Outline(text, facts, footprint.required_bytes, available)
+        text = _told(rules, budget, total, facts)
+        return Outline.of(footprint.required_bytes, footprint.words, text, facts)
 
     def start(
         self,

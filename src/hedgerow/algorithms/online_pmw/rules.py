@@ -10,7 +10,7 @@ section 4).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any, Literal
 
 from hedgerow.errors import ConfigError
@@ -120,15 +120,7 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `rules_from_dict` reads it."""
-        watch = self.watch
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "answer_kind": self.answer_kind.value,
-            "watch": [watch.threshold_scale, watch.test_scale, watch.sensitivity, watch.fires],
-        }
-
-
-_PLAIN = ("variant", "updates", "answer_charge", "threshold", "growth", "queries", "step", "error")
+        return {**asdict(self), "answer_kind": self.answer_kind.value, "watch": list(astuple(self.watch))}
 
 
 def rules_from_dict(mapping: dict[str, Any]) -> Rules:
@@ -144,10 +136,8 @@ def rules_from_dict(mapping: dict[str, Any]) -> Rules:
         >>> rules_from_dict(rules.to_dict()) == rules
         True
     """
-    threshold, test, sensitivity, fires = mapping["watch"]
-    plain = {name: mapping[name] for name in _PLAIN}
-    watch = SparseVector(float(threshold), float(test), float(sensitivity), int(fires))
-    return Rules(**plain, watch=watch, answer_kind=NoiseKind(mapping["answer_kind"]))
+    watch, answer_kind = SparseVector(*mapping["watch"]), NoiseKind(mapping["answer_kind"])
+    return Rules(**{**mapping, "watch": watch, "answer_kind": answer_kind})
 
 
 def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:

@@ -13,11 +13,20 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, cast
 
 import numpy as np
 
-from hedgerow.algorithms.online_pmw.answer import Basis, Known, OnlineAnswer, OnlineGroups, Questions, Source, held_with
+from hedgerow.algorithms.online_pmw.answer import (
+    Basis,
+    Interval,
+    Known,
+    OnlineAnswer,
+    OnlineGroups,
+    Questions,
+    Source,
+    held_with,
+)
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
@@ -42,7 +51,7 @@ from hedgerow.queries import (
     parse_select,
     query_key,
 )
-from hedgerow.release import Answer, Release, Selected, check_confidence, select
+from hedgerow.release import Release, Selected, check_confidence, select
 
 WATCH = "watch"
 """Label of the session's epochs in the ledger."""
@@ -51,8 +60,6 @@ MOST_LEARNT = 1 << 22
 and others wait meanwhile."""
 Group = Marginal | Blocks
 """Disjoint counts: a record is in one of them at most."""
-Numbers = TypeVar("Numbers", float, Floats)
-"""One number or an array of them."""
 
 
 class OnlineSession:
@@ -201,21 +208,7 @@ class OnlineSession:
             ConfigError: The confidence is not between 0 and 1.
         """
         check_confidence(confidence)
-        key, asked = self._questions.read(query)
-        known = self._tell_known(key, asked, confidence)
-        if known is not None:
-            return known
-        self._may_test()
-        if self._history.closed:
-            return self._tell_alone(self._hypothesis.value(asked))
-        self._hypothesis.check_room(asked, self._history.measurements, self.config.largest_tree)
-        before = self._spent
-        # On the grid of the tests, so that the answer given is the answer tested.
-        tested = self._test(asked, _on_grid(self._hypothesis.value(asked)))
-        self._history.known[key] = tested
-        self._remembered += held_with(tested.query)
-        origin: Source = "hypothesis" if tested.threshold is not None else "data"
-        return self._tell(self._basis.answer(tested, confidence), origin, self._spent - before)
+        return cast("OnlineAnswer", self._ask(*self._questions.read(query), confidence))
 
     def ask_all(self, queries: Iterable[str | LinearQuery], confidence: float = 0.95) -> list[OnlineAnswer]:
         """Answer many queries in their order; the same answers as one by one, and faster.
@@ -243,7 +236,7 @@ class OnlineSession:
         values = self._hypothesis.values([query for _, query in rest]).tolist()
         for (key, query), value in zip(rest, values, strict=True):
             told = self._tell_known(key, query, confidence)
-            answers.append(self._tell_alone(value) if told is None else told)
+            answers.append(cast("OnlineAnswer", told or self._tell_alone(value)))
         return answers
 
     def ask_groups(self, group: Group, confidence: float = 0.95) -> OnlineGroups:
@@ -279,20 +272,22 @@ class OnlineSession:
             ('data', 'cache', 4)
         """
         check_confidence(confidence)
-        key = self.check_group(group)
-        known = self._history.known.get(key)
-        if known is not None:
-            return self._tell_group(known, "cache", confidence)
-        self._may_test()
+        return cast("OnlineGroups", self._ask(self.check_group(group), group, confidence))
+
+    def _ask(self, key: Hashable, query: Measurable, confidence: float) -> OnlineAnswer | OnlineGroups:
+        """Answer a query or all counts of a group: from what is known, by a test, or by a look at the data."""
+        told = self._tell_known(key, query, confidence)
+        if told is not None:
+            return told
+        self._history.closed = self._end()
         if self._history.closed:
-            return self._tell_group_alone(group)
-        self._hypothesis.check_room(group, self._history.measurements, self.config.largest_tree)
+            return self._tell_alone(self._hypothesis.value(query))
+        self._hypothesis.check_room(query, self._history.measurements, self.config.largest_tree)
         before = self._spent
-        tested = self._test(group, _on_grid(self._hypothesis.counts(group)))
-        self._history.known[key] = tested
-        self._remembered += held_with(tested.query)
-        origin: Source = "hypothesis" if tested.threshold is not None else "data"
-        return self._tell_group(tested, origin, confidence, self._spent - before)
+        known = self._history.known[key] = self._test(query, _on_grid(self._hypothesis.value(query)))
+        self._remembered += held_with(known.query)
+        origin: Source = "hypothesis" if known.threshold is not None else "data"
+        return self._tell(self._basis.answer(known, confidence), origin, self._spent - before)
 
     def select(self, statement: str | Selection, confidence: float = 0.95) -> Selected:
         """Answer a statement: counts by groups, sums, means and quantiles, from as few questions as it needs.
@@ -354,9 +349,7 @@ class OnlineSession:
             ConfigError: See `ask`.
         """
         check_confidence(confidence)
-        key, asked = self._questions.read(query)
-        known = self._tell_known(key, asked, confidence)
-        return self._tell_alone(self._hypothesis.value(asked), because) if known is None else known
+        return cast("OnlineAnswer", self._peek(*self._questions.read(query), confidence, because))
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer, in counts, whatever else is known: it costs nothing, and agrees with all others.
@@ -364,7 +357,7 @@ class OnlineSession:
         Raises:
             QueryError: It is no linear query over the domain.
         """
-        return _on_grid(self._hypothesis.value(self._questions.read(query)[1]))
+        return float(_on_grid(self._hypothesis.value(self._questions.read(query)[1])))
 
     def peek_groups(self, group: Group, confidence: float = 0.95, *, because: str = "") -> OnlineGroups:
         """Answer the counts of a group from what is known already; see `peek`.
@@ -374,8 +367,11 @@ class OnlineSession:
             ConfigError: See `ask`.
         """
         check_confidence(confidence)
-        known = self._history.known.get(self.check_group(group))
-        return self._tell_group_alone(group, because) if known is None else self._tell_group(known, "cache", confidence)
+        return cast("OnlineGroups", self._peek(self.check_group(group), group, confidence, because))
+
+    def _peek(self, key: Hashable, query: Measurable, confidence: float, because: str) -> OnlineAnswer | OnlineGroups:
+        told = self._tell_known(key, query, confidence)
+        return told or self._tell_alone(self._hypothesis.value(query), because)
 
     # Looking at the data
 
@@ -418,7 +414,7 @@ class OnlineSession:
         Returns:
             Whether a question may be tested; if not, the session is closed for good, and nothing was charged.
         """
-        self._may_test()
+        self._history.closed = self._end()
         if self._history.closed:
             return False
         if not self._is_watching:
@@ -435,10 +431,6 @@ class OnlineSession:
         self._watch = watch = self._curator.watch(self._basis.rules.watch, label=WATCH)
         self._spent = self._curator.ledger.spent
         return watch
-
-    def _may_test(self) -> None:
-        """Close the session for good if a test, or the answer it may lead to, is not covered."""
-        self._history.closed = self._end()
 
     def _end(self) -> str:
         """Reason why the session is closed, or why the next new query would close it; empty if neither."""
@@ -498,39 +490,24 @@ class OnlineSession:
 
     # Answers
 
-    def _tell_known(self, key: Hashable, query: LinearQuery, confidence: float) -> OnlineAnswer | None:
-        """Answer a query that was asked before, or is public; None for any other."""
+    def _tell_known(self, key: Hashable, query: Measurable, confidence: float) -> OnlineAnswer | OnlineGroups | None:
+        """Answer what was asked before, or is public; None for anything else."""
         known = self._history.known.get(key)
         if known is not None:
             return self._tell(self._basis.answer(known, confidence), "cache")
-        return self._tell(self._basis.public_answer(query, confidence), "public") if _is_public(query) else None
+        if isinstance(query, LinearQuery) and _is_public(query):
+            return self._tell(self._basis.public_answer(query, confidence), "public")
+        return None
 
-    def _tell(self, found: Answer, origin: Source, charged: float = 0.0) -> OnlineAnswer:
-        self._count(origin)
-        return OnlineAnswer(
-            found.value, found.low, found.high, found.covers, origin, charged, self._spent, self.updates_left
-        )
+    def _tell_alone(self, value: float | Floats, because: str = "") -> OnlineAnswer | OnlineGroups:
+        covers = f"nothing: {self._history.closed or because or 'the data were not looked at'}"
+        return self._tell((_on_grid(value), None, None, covers), "hypothesis only")
 
-    def _tell_alone(self, value: float, because: str = "") -> OnlineAnswer:
-        self._count("hypothesis only")
-        left = self._spent, self.updates_left
-        return OnlineAnswer(_on_grid(value), None, None, self._nothing(because), "hypothesis only", 0.0, *left)
-
-    def _tell_group(self, known: Known, origin: Source, confidence: float, charged: float = 0.0) -> OnlineGroups:
-        self._count(origin)
-        answer = self._basis.answer_group(known, confidence)
-        return OnlineGroups(*answer, origin, charged, self._spent, self.updates_left)
-
-    def _tell_group_alone(self, group: Group, because: str = "") -> OnlineGroups:
-        self._count("hypothesis only")
-        values, left = _on_grid(self._hypothesis.counts(group)), (self._spent, self.updates_left)
-        return OnlineGroups(values, None, None, self._nothing(because), "hypothesis only", 0.0, *left)
-
-    def _nothing(self, because: str) -> str:
-        return f"nothing: {self._history.closed or because or 'the data were not looked at'}"
-
-    def _count(self, origin: Source) -> None:
+    def _tell(self, answer: Interval, origin: Source, charged: float = 0.0) -> OnlineAnswer | OnlineGroups:
         self._history.sources[origin] = self._history.sources.get(origin, 0) + 1
+        kind: Any = OnlineGroups if isinstance(answer[0], np.ndarray) else OnlineAnswer
+        told: OnlineAnswer | OnlineGroups = kind(*answer, origin, charged, self._spent, self.updates_left)
+        return told
 
     # What is left of a session
 
@@ -655,7 +632,7 @@ def _fires(watch: Watch, query: Measurable, value: float | Floats, threshold: fl
     return watch.test(query, value, threshold, "above") or watch.test(query, value, threshold, "below")
 
 
-def _on_grid(value: Numbers) -> Numbers:
+def _on_grid(value: float | Floats) -> float | Floats:
     """Without the last bits, which depend on what was asked before, and on whether the session was restored."""
     return round(value / GRID) * GRID if isinstance(value, float) else np.rint(value / GRID) * GRID
 

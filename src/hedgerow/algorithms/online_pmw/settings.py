@@ -7,8 +7,9 @@ from typing import Any, Literal, Self, get_args
 
 from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules
 from hedgerow.algorithms.online_pmw.rules import ANSWER_SHARE, Rules, Stream, Variant, check_variant, practical_rules
-from hedgerow.algorithms.shared import is_count
+from hedgerow.algorithms.shared import check_choice, check_fraction
 from hedgerow.algorithms.shared.algorithm import plain_parameters
+from hedgerow.algorithms.shared.checks import check_count
 from hedgerow.domain import Domain, possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import LARGEST_TREE, Footprint, may_be_dense
@@ -51,15 +52,14 @@ class OnlineSettings:
             raise ConfigError(
                 f"there is no variant {self.variant!r}", remedy=f"give one of {', '.join(get_args(Variant))}"
             )
-        if self.step not in (None, "theorem", "residual", "refit"):
-            raise ConfigError(f"step = {self.step!r} is unknown", remedy="give 'theorem', 'residual' or 'refit'")
-        _check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
+        if self.step is not None:
+            check_choice("step", self.step, StepRule)
+        check_count("queries", self.queries, "give a generous number of queries; it costs no budget")
         if self.updates is not None:
-            _check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
-        _check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
+            check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
+        check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
         for name in ("beta", "total_share", "answer_share", "uniform_share"):
-            if not 0.0 < getattr(self, name) < 1.0:
-                raise ConfigError(f"{name} must lie between 0 and 1, not {getattr(self, name)!r}")
+            check_fraction(name, getattr(self, name))
         for name in ("alpha", "threshold"):
             if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
                 raise ConfigError(
@@ -218,8 +218,3 @@ class OnlineSettings:
             slack=slack,
             warm=warm,
         )
-
-
-def _check_count(name: str, value: Any, remedy: str) -> None:
-    if not is_count(value):
-        raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)

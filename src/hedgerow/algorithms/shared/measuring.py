@@ -132,7 +132,7 @@ class MeasuringAlgorithm(Algorithm):
             total: A public guess of the number of records.
         """
         charges, held = self._charges(budget.limit, budget), Footprint.of_workload(workload)
-        shares = {"number of records": charges.total, "measurements": charges.rounds, "error estimate": charges.error}
+        shares = charges.shares("measurements")
         facts = {"limit": budget.limit, "unit": budget.unit, "charges": shares}
         return Outline.of(held.required_bytes, held.words, [charges_line(budget.limit, budget.unit, shares)], facts)
 

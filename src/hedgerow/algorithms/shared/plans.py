@@ -57,6 +57,15 @@ class Charges:
         share = 0.0 if neighbours.public_total else total
         return cls(share * limit, initial * limit, (1.0 - share - initial - error) * limit, error * limit)
 
+    def shares(self, rounds: str = "rounds") -> dict[str, float]:
+        """The parts by what a plan calls them.
+
+        Args:
+            rounds: What the measurements are called.
+        """
+        start = {"start": self.initial} if self.initial else {}
+        return {"number of records": self.total, **start, rounds: self.rounds, "error estimate": self.error}
+
 
 @dataclass(frozen=True)
 class RoundCharge:

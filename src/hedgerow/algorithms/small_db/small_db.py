@@ -203,11 +203,10 @@ class SmallDB(Algorithm):
         magnitude = max(max(abs(low), abs(high)) for low, high in (family.bounds for family in workload.families))
         bound, risk = best + choice + magnitude * noisy, self.beta + (0.1 * self.beta if noisy else 0.0)
         needed = 8 * (number * (4 * workload.n_queries + size) + cells * workload.n_queries)
-        shares = {"number of records": charges.total, "selection": charges.rounds, "error estimate": charges.error}
         kept, nothing = records(size), says_nothing(bound, largest_width(workload) * total)
         promise = f"no query errs by more than {bound:,.0f} counts, except with probability {risk:.3g}{nothing}"
         text = (
-            charges_line(budget.limit, budget.unit, shares),
+            charges_line(budget.limit, budget.unit, charges.shares("selection")),
             ("bound", promise),
             ("", f"of which {best:,.0f} for having {kept} only, and {choice:,.0f} for choosing privately"),
         )

@@ -9,5 +9,5 @@ from .grids import (
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise
 from .strategy import Step as Step, Strategy as Strategy
 from .sub_strategy import Aim as Aim
-from .tables import are_tables as are_tables, residual_error as residual_error
+from .tables import are_tables as are_tables
 from .telling import predicted as predicted, prediction_lines as prediction_lines

@@ -36,7 +36,7 @@ _LEAST = 1e-9
 """Least share of the mean share that a measurement keeps."""
 
 
-class Estimate(Protocol):
+class Variances(Protocol):
     """Variances of what is asked, as a function of the precision of what is measured."""
 
     def variances(self, inverse_variances: Floats) -> Floats:
@@ -46,6 +46,10 @@ class Estimate(Protocol):
             inverse_variances: 1 over the variance of one value of each measurement.
         """
         ...
+
+
+class Estimate(Variances, Protocol):
+    """Variances with derivatives."""
 
     def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""

@@ -28,7 +28,7 @@ import numpy as np
 from hedgerow.algorithms.strategies.division import divided
 from hedgerow.algorithms.strategies.strategy import Step
 from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements
-from hedgerow.algorithms.strategies.trees import Numbers, tree_levels
+from hedgerow.algorithms.strategies.trees import Numbers, complex_slopes, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import Budget
@@ -37,8 +37,6 @@ from hedgerow.queries import Boxes, Marginal, Workload
 Grid = tuple[int, ...]
 """A mix of levels: for each attribute the place of its level, 0 for the finest, and after the last for all values."""
 
-_TINY = 1e-100
-"""Imaginary step of the derivatives: without cancellation, they are exact to rounding."""
 
 _TUNED = 256
 """Most boxes that a chain is chosen for."""
@@ -110,12 +108,7 @@ class Grids:
 
     def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
-
-        def slopes(weights: Floats) -> Floats:
-            moved = inverse_variances + 1j * _TINY * np.eye(len(inverse_variances))
-            return np.array([-(weights @ self._variances(row).imag) / _TINY for row in moved])
-
-        return self.variances(inverse_variances), slopes
+        return self.variances(inverse_variances), partial(complex_slopes, self._variances, inverse_variances)
 
     def _variances(self, precisions: Numbers) -> Numbers:
         lefts = []

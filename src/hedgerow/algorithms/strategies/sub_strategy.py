@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
-from hedgerow.algorithms.strategies.division import Estimate, divided
+from hedgerow.algorithms.strategies.division import Estimate, Variances, divided
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import Budget, Regime, additive_noise
@@ -61,14 +61,6 @@ class Goal:
     def growth(self) -> float:
         """Power of the charge that precision grows with: 2 for Laplace noise in pure budgets, else 1."""
         return 2.0 if self.budget.regime is Regime.PURE else 1.0
-
-
-class Variances(Protocol):
-    """Variances of what is asked, as a function of the precision of what is measured."""
-
-    def variances(self, inverse_variances: Floats) -> Floats:
-        """Variance of one value of each question, in squared counts."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

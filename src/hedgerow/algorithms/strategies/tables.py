@@ -10,13 +10,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
-from hedgerow.algorithms.strategies.strategy import Strategy
-from hedgerow.algorithms.strategies.sub_strategy import Aim, AnsweredQueries, Goal, Measurements, SubStrategy
+from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.arrays import Ints
 from hedgerow.domain import Clique, Domain
-from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy import Budget
-from hedgerow.queries import Boxes, Conjunctions, Family, Neighbours, Parities, Parity, Workload, of_query
+from hedgerow.errors import QueryError
+from hedgerow.queries import Boxes, Conjunctions, Family, Parities, Parity, of_query
 
 
 def are_tables(family: Family) -> bool:
@@ -34,7 +32,7 @@ def from_tables(goal: Goal, families: Sequence[int]) -> list[SubStrategy]:
     Raises:
         QueryError: A family is another one, or see `Closure.of`.
     """
-    closure, queries, energies = _energies_of(goal, families)
+    closure, queries, energies = energies_of(goal, families)
     domain, scopes = closure.domain, closure.scopes
     marginals = replace(Measurements.of_marginals(domain, scopes, goal.budget), target=closure.marginal)
     named = np.zeros(len(scopes))  # under Laplace noise it may be best to measure what is asked alone
@@ -56,7 +54,7 @@ def from_one_table(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]
     Raises:
         QueryError: See `from_tables`.
     """
-    closure, queries, energies = _energies_of(goal, range(len(goal.workload.families)))
+    closure, queries, energies = energies_of(goal, range(len(goal.workload.families)))
     row: Sparse = csr_array(np.full((1, len(closure.dimensions)), 1.0 / cells))
     return queries, Components(row, energies, closure.guessed(goal.total))
 
@@ -79,48 +77,7 @@ def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energ
     )
 
 
-def residual_error(workload: Workload, budget: Budget, charge: float | None = None, *, aim: Aim = "mean") -> float:
-    """The least mean error of candidates that any fixed Gaussian measurements allow the best unbiased estimate.
-
-    Every component is measured alone (ResidualPlanner): no matrix mechanism does better (theory.md section 13).
-    Measurements of a component are marginals without those below them; where attributes are not binary they are no
-    measurements of this package, so this is a yardstick.
-
-    Args:
-        workload: Marginals, cells or parities.
-        budget: Budget in zCDP, between tables of which one has a record more.
-        charge: epsilon, rho or mu^2/2 for all measurements together; the whole budget unless given.
-        aim: See `strategies`.
-
-    Returns:
-        Mean expected error of the candidates, in counts.
-
-    Raises:
-        QueryError: The workload has other queries, or levels whose blocks are not equally large.
-        ConfigError: The budget is another one.
-
-    Example:
-        >>> from hedgerow import ZCDP, Domain, IntegerRange
-        >>> from hedgerow.algorithms.strategies import strategies
-        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 4) for name in "abcdef"), 2)
-        >>> round(strategies(workload, ZCDP(0.5))[0].mean_error / residual_error(workload, ZCDP(0.5)), 3)
-        1.06
-    """
-    goal = Goal(workload, budget, budget.limit if charge is None else charge, aim)
-    if goal.growth != 1.0 or budget.neighbours != Neighbours.ADD_REMOVE:
-        raise ConfigError("residuals are planned for zCDP under add-remove alone", remedy="give ZCDP(rho)")
-    for family in workload.families:
-        if not are_tables(family):  # ranges would be better off with levels
-            raise QueryError(f"{family.spec!r} is not made of marginals or parities", remedy="leave it out")
-    closure, queries, energies = _energies_of(goal, range(len(workload.families)))
-    needed = np.unique(energies.indices).astype(np.int64)
-    roots = np.sqrt(closure.dimensions[needed])
-    estimate = Components(single(len(closure.dimensions), needed), energies)
-    sub_strategy = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
-    return Strategy.of([sub_strategy], goal, goal.charge).mean_error
-
-
-def _energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
+def energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
     workload = goal.workload
     every = [workload.families[number] for number in families]

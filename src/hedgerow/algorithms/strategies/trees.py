@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -87,12 +88,7 @@ class LevelTree:
 
     def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
-
-        def slopes(weights: Floats) -> Floats:
-            moved = inverse_variances + 1j * _TINY * np.eye(len(inverse_variances))
-            return np.array([-(weights @ self._variances(row).imag) / _TINY for row in moved])
-
-        return self.variances(inverse_variances), slopes
+        return self.variances(inverse_variances), partial(complex_slopes, self._variances, inverse_variances)
 
     def _variances(self, precisions: Numbers) -> Numbers:
         ends: tuple[Ints, ...] = (self.lows, self.highs)
@@ -150,6 +146,25 @@ class LevelProduct:
         """
         grid = inverse_variances.reshape(len(self.rows.firsts), len(self.columns.firsts))
         return self.rows.variances(grid.sum(axis=1)) * self.columns.variances(grid.sum(axis=0) / grid.sum())
+
+
+def complex_slopes(variances: Callable[[Numbers], Numbers], precisions: Floats, weights: Floats) -> Floats:
+    """Derivatives by the precisions of the weighted sum of variances, with sign -1.
+
+    Args:
+        variances: The variances as a function of the precisions, which takes complex numbers too.
+        precisions: Where, shape ``(n,)``.
+        weights: Weights of the variances.
+
+    Returns:
+        Shape ``(n,)``.
+
+    Example:
+        >>> complex_slopes(lambda precisions: 1.0 / precisions, np.array([2.0]), np.ones(1))
+        array([0.25])
+    """
+    moved = precisions + 1j * _TINY * np.eye(len(precisions))
+    return np.array([-(weights @ variances(row).imag) / _TINY for row in moved])
 
 
 def tree_levels(domain: Domain, name: str) -> Clique:

@@ -115,7 +115,17 @@ def listed_norm(workload: Workload, *, centred: bool, weighted: bool) -> float:
     if centred:
         rows -= rows.mean(axis=1)[:, None]
     gram = rows.T @ rows if rows.shape[1] <= rows.shape[0] else rows @ rows.T
-    values = np.linalg.eigvalsh(gram / rows.shape[1])
+    return root_sum(gram / rows.shape[1])
+
+
+def root_sum(matrix: Floats) -> float:
+    """Sum of the roots of the eigenvalues of a symmetric matrix, without those that are rounding alone.
+
+    Example:
+        >>> root_sum(np.diag([4.0, 9.0, 0.0]))
+        5.0
+    """
+    values = np.linalg.eigvalsh(matrix) if len(matrix) else np.zeros(1)
     rounding = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
     return math.fsum(np.sqrt(values[values > rounding]).tolist())
 

@@ -27,7 +27,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hedgerow.algorithms.yardsticks.listed_cells import listed_norm, needs_cells
+from hedgerow.algorithms.yardsticks.listed_cells import listed_norm, needs_cells, root_sum
 from hedgerow.algorithms.yardsticks.product_rows import ProductRows, gram_of, means_of, pairs_in_boxes, tables_of
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -160,10 +160,7 @@ class _Core:
                 remedy=f"ask at most {LARGEST_MATRIX:,} such queries, or over at most so many cells; marginals "
                 "alone have no limit",
             )
-        matrix = self._operator(centred=centred) if self.cells <= self.queries else self._gram(centred=centred)
-        values = np.linalg.eigvalsh(matrix) if len(matrix) else np.zeros(1)
-        rounding = len(values) * np.finfo(np.float64).eps * max(float(values[-1]), 0.0)
-        return math.fsum(np.sqrt(values[values > rounding]).tolist())
+        return root_sum(self._operator(centred=centred) if self.cells <= self.queries else self._gram(centred=centred))
 
     def _parity_rows(self) -> list[ProductRows]:
         alike: defaultdict[float, list[Clique]] = defaultdict(list)
