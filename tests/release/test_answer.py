@@ -209,3 +209,15 @@ def test_a_private_number_of_records_that_was_never_measured_bounds_nothing() ->
     assert found.low > 0
     centred = Explicit.of(DOMAIN, ["job"], [-1.0, -1.0, 1.0, 1.0])  # its middle is 0, so the number does not matter
     assert guessed.answer(centred).low is not None
+
+
+@pytest.mark.parametrize("relation", ["replace", "add-remove"])
+def test_a_column_in_a_hundred_measured_tables_has_an_interval(relation: str) -> None:
+    # Each further table has half the risk of the one before; below 1e-16 a confidence is 1, which nothing covers.
+    release = make_release(PureDP(1.0, relation), 0, [("sex", "age")])
+    table = release.measurements[-1]
+    often = dataclasses.replace(release, measurements=[*release.measurements, *[table] * 1200])
+    found = often.answer("sex = 'Male'")
+    assert found.low is not None and found.high is not None
+    assert found.low <= release.answer("sex = 'Male'").high
+    assert f"and {len(list(shares(0.05))) - 1} more" in found.covers

@@ -38,6 +38,8 @@ from hedgerow.release.evidence import Evidence
 
 TOTAL_SHARE = 0.05
 FIRST_SHARE = 0.9
+_LEAST_SHARE = 1e-12
+"""Confidences keep fifteen digits: the smallest risk that their quantiles can still tell from none."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +117,17 @@ def check_confidence(confidence: float) -> float:
 def shares(risk: float) -> Iterator[float]:
     """The risk of the first piece of evidence, of the second, and so on; they add up to at most ``risk``.
 
+    They end where a share is too small to tell from none: an interval rests on forty pieces of evidence or fewer.
+
     Example:
         >>> [round(share, 6) for share, _ in zip(shares(0.1), range(3))]
         [0.09, 0.005, 0.0025]
     """
     yield FIRST_SHARE * risk
-    rest = (1.0 - FIRST_SHARE) * risk
-    while True:
-        rest *= 0.5
+    rest = 0.5 * (1.0 - FIRST_SHARE) * risk
+    while rest >= _LEAST_SHARE:
         yield rest
+        rest *= 0.5
 
 
 def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], total: Total, confidence: float) -> Answer:
@@ -150,6 +154,7 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     risk = check_confidence(confidence)
     kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
     radii = [piece.radius(share) for piece, share in zip(pieces, shares(kept), strict=False)]
+    pieces = pieces[: len(radii)]
     lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
     highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
     low, high = within_possible(query, max(lows), min(highs), total.value + total.slack(TOTAL_SHARE * risk))
