@@ -28,7 +28,7 @@ from hedgerow.domain import (
 )
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.quantities import at_most
-from hedgerow.queries import Neighbours, Workload
+from hedgerow.queries import Neighbours, Persons, Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm
@@ -107,6 +107,30 @@ def is_counted_in_place(source: object, where: str | None = None) -> bool:
         return type(source).__module__.startswith("pyspark.")
     path = Path(source)
     return is_place(str(source)) or (path.is_file() and path.stat().st_size > LARGE_BYTES)
+
+
+def budget_between(
+    epsilon: float, delta: float | None, neighbours: Neighbours | str, persons: Persons | None
+) -> Budget:
+    """The budget that an epsilon describes, with or without a delta.
+
+    Args:
+        epsilon: Pure epsilon, or the epsilon of ``delta``.
+        delta: See `synthesize`.
+        neighbours: The change that one person can make.
+        persons: Persons with several records, if there are.
+
+    Raises:
+        ConfigError: An amount is out of its range, or there is no such change.
+
+    Example:
+        >>> budget_between(1.0, None, "replace", None).to_dict()
+        {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
+    """
+    from hedgerow.privacy import ApproxDP, PureDP
+
+    between = (neighbours if isinstance(neighbours, Neighbours) else Neighbours.of(neighbours)).between(persons)
+    return PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
 
 
 def synthesize(
@@ -194,7 +218,7 @@ def synthesize(
     import pyarrow as pa
 
     from hedgerow.data import ReadOptions, read_labels
-    from hedgerow.privacy import ApproxDP, PureDP, SeededNoise
+    from hedgerow.privacy import SeededNoise
 
     if where is not None and not (isinstance(data, str | os.PathLike) or is_counted_in_place(data)):
         message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
@@ -216,8 +240,7 @@ def synthesize(
     if records is not None and records < 1:
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
     if budget is None:
-        between = (neighbours if isinstance(neighbours, Neighbours) else Neighbours.of(neighbours)).between(persons)
-        budget = PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
+        budget = budget_between(epsilon, delta, neighbours, persons)
     kind = _kind_of(data)
     if isinstance(data, os.PathLike):
         data = str(data)

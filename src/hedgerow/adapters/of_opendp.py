@@ -12,6 +12,7 @@ from hedgerow.domain import Domain, OpenDomain, open_domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours, Relation, persons_of
+from hedgerow.synthesis import budget_between
 from hedgerow.synthesizer import Synthesizer
 
 _FEATURES = "contrib", "honest-but-curious"
@@ -51,8 +52,9 @@ def opendp_measurement(synthesizer: Synthesizer) -> Any:
     import opendp.prelude as dp
 
     _check(synthesizer)
-    budget = _budget(synthesizer)
     persons = persons_of(synthesizer.person, synthesizer.at_most, synthesizer.weight, synthesizer.largest_weight)
+    amounts = synthesizer.epsilon, synthesizer.delta
+    budget = synthesizer.budget or budget_between(*amounts, synthesizer.neighbours, persons)
     dp.enable_features(*_FEATURES)
     measure, privacy_map = _measure(dp, budget)
     return dp.m.make_user_measurement(
@@ -97,16 +99,6 @@ def _is_known(domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None
     else:
         wanted = open_domain(domain, chosen)
     return isinstance(wanted, Domain) or not wanted.learns
-
-
-def _budget(synthesizer: Synthesizer) -> Budget:
-    if synthesizer.budget is not None:
-        return synthesizer.budget
-    neighbours = synthesizer.neighbours
-    between = neighbours if isinstance(neighbours, Neighbours) else Neighbours.of(neighbours)
-    if synthesizer.delta is None:
-        return PureDP(synthesizer.epsilon, between)
-    return ApproxDP(synthesizer.epsilon, synthesizer.delta, between)
 
 
 def _metric(dp: Any, neighbours: Neighbours) -> Any:

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hedgerow.data import ReadOptions
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
-    from hedgerow.queries import Workload
 
 # An option, by the heading that its help stands under
 budget_option = partial(typer.Option, rich_help_panel="Budget")
@@ -625,24 +624,6 @@ def split_bounds(bounds: Sequence[str]) -> dict[str, tuple[str, str]]:
         name = written.strip() if field is None else field[1].replace('""', '"')
         known[name] = low.strip(), high.strip()
     return known
-
-
-def workload_of(domain_file: Path, columns: str | None, text: str | None, *, accept_draft: bool = False) -> Workload:
-    """The workload that the options describe, over the columns that they select.
-
-    Args:
-        domain_file: Path of the domain file.
-        columns: Columns that ``--columns`` selects; None for all.
-        text: The workload; None for all pairs of columns, or the only column.
-        accept_draft: Whether the domain may be a draft.
-
-    Raises:
-        DomainError: The domain file is wrong, is a draft that is not to be accepted, or does not declare a column.
-        QueryError: The text is wrong, or does not fit the domain.
-    """
-    from hedgerow.synthesis import workload_over
-
-    return workload_over(domain_of(domain_file, columns, accept_draft=accept_draft), text)
 
 
 def between(relation: Relation | None, persons: Persons | None, *, filtered: bool = False) -> Neighbours:

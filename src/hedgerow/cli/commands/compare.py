@@ -111,6 +111,8 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem --prior public.csv -o errors.csv
     """
+    from hedgerow.synthesis import workload_over
+
     how = chosen.reading()
     between = options.between(neighbours, how.persons)
     budgets = _budgets_of(epsilon, delta, rho, mu, between)
@@ -126,7 +128,7 @@ def compare(
     options.check_public(prior, inputs_of(data))
     inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
     check_outputs(made, inputs=inputs, force=force or resume)
-    asked = options.workload_of(domain, chosen.columns, workload, accept_draft=True)
+    asked = workload_over(options.domain_of(domain, chosen.columns, accept_draft=True), workload)
     known = options.prior_of(prior, asked.domain, how)
     shown.warn(NOT_PRIVATE)
     opened = Reading(asked.domain, how).read_data(shown, data, asked)

@@ -18,9 +18,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.quantities import at_most, spent_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from hedgerow.release import LinkedRelease, Release
+    from hedgerow.release import Release
     from hedgerow.simulation import SimulatedErrors
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -104,6 +102,8 @@ def sample(
       hedgerow sample homes.release --children people.release \
           -o homes.csv --children-output people.csv
     """
+    from hedgerow.release import LinkedRelease, read_values
+
     if where is not None and given is not None:
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
@@ -118,14 +118,14 @@ def sample(
             raise ConfigError("the records of parents and children need a place each", remedy=remedy)
         for each in (place, beside):
             each.check({}, inputs=[release, children], force=force)
-        both = linked_releases(loaded, load_release(children))
+        both = LinkedRelease.from_parts(loaded, load_release(children))
         with shown.busy("drawing records"):
             numbers = both.write_records(place.text, beside.text, n, seed=seed, method=method.value)
         shown.say(f"{numbers[0]:,} synthetic parents in {place.text}, {numbers[1]:,} children in {beside.text}")
         shown.result({"n_parents": numbers[0], "n_children": numbers[1], "files": [place.text, beside.text]})
         return
     place.check({}, inputs=[release, *([] if given is None else [given])], force=force)
-    known = where if given is None else read_given(given)
+    known = where if given is None else read_values(given)
     with showing_records(shown) as progress:
         drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, given=known, progress=progress)
     shown.say(f"{drawn:,} synthetic records in {place.text}{_keeping(loaded)}")
@@ -137,17 +137,6 @@ def sample(
         shown.tell(drawn_sentence(loaded, drawn, added))
         result["records_error"] = added.to_dict(loaded)
     shown.result(result)
-
-
-def linked_releases(parents: Release, children: Release) -> LinkedRelease:
-    """The releases of two linked tables, from their files.
-
-    Raises:
-        ReleaseError: They were not made together.
-    """
-    from hedgerow.release import LinkedRelease
-
-    return LinkedRelease.from_parts(parents, children)
 
 
 def _keeping(release: Release) -> str:
@@ -316,13 +305,6 @@ def _count(value: float) -> str:
 
 def _shown(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
-
-
-def read_given(path: Path) -> pa.Table:
-    """Read public values, with the modules that this needs."""
-    from hedgerow.release import read_values
-
-    return read_values(path)
 
 
 def load_release(path: Path) -> Release:
