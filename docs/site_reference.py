@@ -108,9 +108,12 @@ LINKED = ("attribute", "levels", "derived", "constraint", "table")
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """The pages, and the JSON of the OpenAPI description, by their places in the site."""
+    """The pages, and the JSON of two descriptions (domain files, OpenAPI), by their places in the site."""
+    from hedgerow.domain import domain_schema
+
     yield "reference/cli.md", command_line()
     yield "reference/domain-file.md", domain_file()
+    yield "schemas/domain.schema.json", json.dumps(domain_schema(), indent=1)
     described = openapi()
     yield "reference/http.md", http(described)
     yield "schemas/openapi.json", json.dumps(described, indent=1)
@@ -245,7 +248,7 @@ def _option(option: Any, context: Any) -> tuple[str, str]:
 
 def domain_file() -> str:
     """The keys of a file, of an attribute, of levels, derived columns and rules."""
-    from hedgerow.domain.published import domain_schema
+    from hedgerow.domain import domain_schema
 
     schema = domain_schema()
     parts = schema["definitions"]

@@ -130,7 +130,6 @@ def test_importing_is_light() -> None:
 MADE_WITH_THE_SITE = {
     *(place for place, _ in runpy.run_path(str(ROOT / "docs" / "site_reference.py"))["pages"]()),
     "move-epsilon.html",
-    "schemas/domain.schema.json",
     "schemas/release.schema.json",
     *(f"notebooks/{path.stem}.md" for path in (ROOT / "docs" / "notebooks").glob("*.ipynb")),
 }

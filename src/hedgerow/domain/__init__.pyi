@@ -56,6 +56,7 @@ from .encoding import (
     smallest_unsigned as smallest_unsigned,
 )
 from .entries import attribute_of as attribute_of, parsed as parsed
+from .entries.options import domain_schema as domain_schema
 from .entries.yaml_text import parsed_text as parsed_text, yaml_text as yaml_text
 from .feasible import (
     MOST_CELLS as MOST_CELLS,
@@ -76,7 +77,6 @@ from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
-from .published import domain_schema as domain_schema
 from .rules import (
     determines as determines,
     determining as determining,

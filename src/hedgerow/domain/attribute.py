@@ -11,7 +11,8 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 
@@ -115,15 +116,6 @@ def closed(starts: Sequence[int], last: int) -> list[float]:
     return [*starts, last + 0.5 if starts and starts[-1] == last else last]
 
 
-def _place(text: str | None, scale: Scale | None) -> float | Fraction | None:
-    if text is None or scale is not None:
-        return None if text is None or scale is None else scale.position(text)
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 @dataclass(frozen=True)
 class Attribute(ABC):
     """One column of the domain.
@@ -133,16 +125,16 @@ class Attribute(ABC):
         missing: Text of the declared "missing" value, or None. Empty cells and this text get its code.
         other: Text of the declared "other" value, or None. Values that the attribute does not list get
             its code.
+        scale: Scale that the cells of numbers are written on; None for the numbers themselves, and listed values.
     """
 
     name: str
-    missing: str | None
-    other: str | None
+    missing: str | None = field(default=None, kw_only=True)
+    other: str | None = field(default=None, kw_only=True)
+    scale: Scale | None = field(default=None, kw_only=True)
 
-    def _set(self, **values: object) -> None:
-        """Set all fields of a frozen object, and check them."""
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
+    def __post_init__(self) -> None:
+        """Check what all columns have."""
         if not self.name:
             raise DomainError("an attribute needs a name", remedy="name it as its column in the data")
         if self.missing is not None and self.missing == self.other:
@@ -155,16 +147,21 @@ class Attribute(ABC):
                 remedy="leave the column out (it is the same for all records) or list all values it could take",
             )
 
-    def _check_texts(self, low: float, high: float, scale: Scale | None) -> None:
+    def _check_texts(self, low: float, high: float) -> None:
         """Refuse a text of the missing or the other value that is also an ordinary number."""
-        for text in (self.missing, self.other):
-            number = _place(text, scale)
+        for text in filter(None, (self.missing, self.other)):
+            number: float | Fraction | None = None
+            if self.scale is not None:
+                number = self.scale.position(text)
+            else:
+                with suppress(ValueError):
+                    number = float(text)
             if number is not None and low <= number <= high:
+                noun = scale_noun(self.scale)
                 raise attribute_error(
                     self.name,
-                    f"{text!r} is the text of a declared value and a {scale_noun(scale)} of its range",
-                    f"give the missing and the other value texts that are no ordinary {scale_noun(scale)}s, "
-                    "such as '?'",
+                    f"{text!r} is the text of a declared value and a {noun} of its range",
+                    f"give the missing and the other value texts that are no ordinary {noun}s, such as '?'",
                 )
 
     @property
@@ -259,7 +256,8 @@ class Categorical(Attribute):
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        self._set(name=name, missing=missing, other=other, values=kept, spelling=spelling, learnt=learnt)
+        vars(self).update(name=name, missing=missing, other=other, values=kept, spelling=spelling, learnt=learnt)
+        self.__post_init__()
         try:
             _ = self.codes_by_spelling if spelling != AS_WRITTEN else None
         except DomainError as error:
@@ -268,11 +266,9 @@ class Categorical(Attribute):
     @property
     def codes_by_spelling(self) -> dict[str, int]:
         """The code of each normal form of a text that stands for a value, the missing and the other one among them."""
-        values = {value_text(value): code for code, value in enumerate(self.values)}
+        codes = {value_text(value): code for code, value in enumerate(self.values)}
         declared = {self.missing: self.missing_code, self.other: self.other_code}
-        return self.spelling.codes(
-            values | {text: code for text, code in declared.items() if text and code is not None}
-        )
+        return self.spelling.codes(codes | {text: code for text, code in declared.items() if text and code is not None})
 
     @property
     def ordinary(self) -> int:
@@ -290,6 +286,10 @@ class IntegerRange(Attribute):
 
     Where a scale is set the cells are dates, times or decimals, and the bounds count its steps.
 
+    Attributes:
+        minimum: Smallest number, inclusive.
+        maximum: Largest number, inclusive.
+
     Example:
         >>> IntegerRange("age", 17, 90).size
         74
@@ -300,42 +300,22 @@ class IntegerRange(Attribute):
 
     minimum: int
     maximum: int
-    scale: Scale | None
 
-    def __init__(
-        self,
-        name: str,
-        minimum: int,
-        maximum: int,
-        *,
-        scale: Scale | None = None,
-        missing: str | None = None,
-        other: str | None = None,
-    ) -> None:
+    def __post_init__(self) -> None:
         """Check the bounds.
-
-        Args:
-            name: Column name.
-            minimum: Smallest number, inclusive.
-            maximum: Largest number, inclusive.
-            scale: Scale that its cells are written on; None for whole numbers themselves.
-            missing: Text of the missing value.
-            other: Text of the other value: whole numbers outside the bounds and texts get its code.
 
         Raises:
             DomainError: The bounds are not whole numbers in order.
         """
-        for bound in (minimum, maximum):
+        for bound in (self.minimum, self.maximum):
             if isinstance(bound, bool) or not isinstance(bound, int):
-                raise attribute_error(
-                    name,
-                    f"the bound {bound!r} is not a whole number",
-                    "give whole numbers, or 'edges' or 'bins' for a numeric column",
-                )
-        if minimum > maximum:
-            raise attribute_error(name, f"min {minimum} is above max {maximum}", "give the smaller bound as min")
-        self._set(name=name, missing=missing, other=other, minimum=minimum, maximum=maximum, scale=scale)
-        self._check_texts(minimum, maximum, scale)
+                remedy = "give whole numbers, or 'edges' or 'bins' for a numeric column"
+                raise attribute_error(self.name, f"the bound {bound!r} is not a whole number", remedy)
+        if self.minimum > self.maximum:
+            message = f"min {self.minimum} is above max {self.maximum}"
+            raise attribute_error(self.name, message, "give the smaller bound as min")
+        super().__post_init__()
+        self._check_texts(self.minimum, self.maximum)
 
     @property
     def ordinary(self) -> int:
@@ -373,7 +353,6 @@ class Binned(Attribute):
 
     edges: tuple[float, ...]
     whole: bool
-    scale: Scale | None
     learnt: bool
 
     def __init__(
@@ -404,15 +383,16 @@ class Binned(Attribute):
         cut = tuple(float(edge) for edge in edges)
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
             raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
-        whole = whole or scale is not None
-        self._set(name=name, missing=missing, other=other, edges=cut, whole=whole, scale=scale, learnt=learnt)
-        if whole and self.ordinary:
+        vars(self).update(name=name, missing=missing, other=other, scale=scale)
+        vars(self).update(edges=cut, whole=whole or scale is not None, learnt=learnt)
+        self.__post_init__()
+        if self.whole and self.ordinary:
             least, most = np.ceil(cut[:-1]), np.ceil(cut[1:]) - 1
             most[-1] = math.floor(cut[-1])
             if (least > most).any():
                 label = self.ordinary_label(int(np.argmax(least > most)))
                 raise attribute_error(name, f"the bin {label} holds no whole number", "widen the bin")
-        self._check_texts(cut[0], cut[-1], scale)
+        self._check_texts(cut[0], cut[-1])
 
     @classmethod
     def equal_width(

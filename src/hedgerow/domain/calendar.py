@@ -60,9 +60,8 @@ def calendar_level(attribute: Attribute, unit: Unit) -> Derived:
     name = f"{attribute.name}.{unit}"
     if isinstance(attribute, Categorical):
         return _of_listed(attribute, name, unit)
-    ordered = attribute if isinstance(attribute, IntegerRange | Binned) else None
-    scale = None if ordered is None else ordered.scale
-    units = None if ordered is None else _units(ordered, unit)
+    scale = attribute.scale
+    units = _units(attribute, unit) if isinstance(attribute, IntegerRange | Binned) else None
     if units is None and isinstance(attribute, Binned) and type(scale) in _UNITS_OF:
         raise level_error(
             name,

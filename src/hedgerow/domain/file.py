@@ -100,6 +100,7 @@ from hedgerow.domain.entries import (
     written_of,
     yaml_text,
 )
+from hedgerow.domain.entries.options import BESIDE
 from hedgerow.domain.layout import Layout
 from hedgerow.domain.rules import check_feasible
 from hedgerow.errors import DomainError
@@ -107,8 +108,6 @@ from hedgerow.system import replacing
 
 T = TypeVar("T")
 
-_BESIDE = ("draft", "trusted_types", "derived", "constraints", "ignore", "order")
-"""Sections that may stand beside the attributes."""
 _MARKS = ("draft", "trusted_types")
 """Those that are true or false."""
 
@@ -286,7 +285,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
     if isinstance(nested, Mapping) and not are_options(nested):
         entries, beside = nested, {key: value for key, value in mapping.items() if key != "attributes"}
         for key in beside:
-            if key not in _BESIDE:
+            if key not in BESIDE:
                 raise DomainError(
                     f"{key!r} is given beside 'attributes'", remedy="move it into 'attributes' or delete it"
                 )

@@ -149,18 +149,17 @@ def _is_synonym(attribute: Attribute, text: str) -> bool:
 
 def _least_digits(attribute: Attribute) -> float:
     """Digits after the point that values have; none fit where they are no numbers, or have as many as they need."""
-    if not isinstance(attribute, IntegerRange | Binned):
-        return float("inf")
-    if attribute.scale is None:
-        return 0 if isinstance(attribute, IntegerRange) or attribute.whole else float("inf")
-    return attribute.scale.digits if isinstance(attribute.scale, Decimals) else float("inf")
+    if attribute.scale is not None:
+        return attribute.scale.digits if isinstance(attribute.scale, Decimals) else math.inf
+    whole = isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
+    return 0 if whole else math.inf
 
 
 def _holds(attribute: Attribute, kind: str) -> bool:
     """Whether the values of a column can have a type."""
     if kind in _TEXTS:
         return True
-    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+    scale = attribute.scale
     if scale is not None and (pattern := _OF_SCALES.get(type(scale))) is not None:
         zone = _ZONED.fullmatch(kind)
         if zone is not None:
@@ -177,7 +176,7 @@ def _holds(attribute: Attribute, kind: str) -> bool:
 
 def _fits_ticks(attribute: Attribute, unit: str) -> bool:
     """Whether dates, times or durations have less than 2^63 ticks of a unit; a zone may be a day away."""
-    ends, scale = _ends(attribute), getattr(attribute, "scale", None)
+    ends, scale = _ends(attribute), attribute.scale
     seconds = SECONDS["d"] if isinstance(scale, Calendar) else getattr(scale, "seconds", 1)
     return ends is None or (max(map(abs, ends)) * seconds + SECONDS["d"]) * _TICKS.get(unit, 1) < 2**63
 
@@ -200,21 +199,19 @@ def _ends(attribute: Attribute) -> tuple[float, float] | None:
         ends = (attribute.edges[0], attribute.edges[-1])
     else:
         return None
-    factor = _factor(attribute.scale) if isinstance(attribute, IntegerRange | Binned) else 1.0
-    return ends[0] * factor, ends[1] * factor
-
-
-def _factor(scale: object) -> float:
+    scale, factor = attribute.scale, 1.0
     if isinstance(scale, Decimals):
-        return float(scale.step)
-    return scale.seconds / SECONDS[scale.unit] if isinstance(scale, Durations) and scale.unit else 1.0
+        factor = float(scale.step)
+    elif isinstance(scale, Durations) and scale.unit:
+        factor = scale.seconds / SECONDS[scale.unit]
+    return ends[0] * factor, ends[1] * factor
 
 
 def _digits(attribute: Attribute) -> int | None:
     """Digits after the point that values have at most; None where nothing bounds them."""
     if isinstance(attribute, Categorical):
         return 0 if all(isinstance(value, int) for value in attribute.values) else None
-    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+    scale = attribute.scale
     if scale is not None:
         return scale.digits if isinstance(scale, Decimals) else 0 if scale.arrow_type == "int64" else None
     return 0 if isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole) else None

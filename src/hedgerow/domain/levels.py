@@ -69,23 +69,16 @@ def edge_level(attribute: Attribute, name: str, edges: Sequence[float]) -> Deriv
         ('[0, 15)', '[15, 65)', '[65, 99]')
     """
     if isinstance(attribute, Binned):
-        lows, whole, ends, scale = (
-            np.array(attribute.edges[:-1]),
-            attribute.whole,
-            (attribute.edges[0], attribute.edges[-1]),
-            attribute.scale,
-        )
-        unknown = sorted(set(edges) - set(attribute.edges))
-        if unknown:
-            raise level_error(
-                name, f"the edge {unknown[0]:.12g} cuts a bin of {attribute.name!r}", "take edges that its bins have"
-            )
+        lows, whole, ends = np.array(attribute.edges[:-1]), attribute.whole, (attribute.edges[0], attribute.edges[-1])
+        if unknown := set(edges) - set(attribute.edges):
+            message = f"the edge {min(unknown):.12g} cuts a bin of {attribute.name!r}"
+            raise level_error(name, message, "take edges that its bins have")
     elif isinstance(attribute, IntegerRange):
         lows = np.arange(attribute.minimum, attribute.maximum + 1, dtype=np.float64)
-        whole, ends, scale = True, (attribute.minimum, attribute.maximum), attribute.scale
+        whole, ends = True, (attribute.minimum, attribute.maximum)
     else:
         raise level_error(name, f"the values of {attribute.name!r} have no order", "list the values of each group")
-    level = Binned(name, edges, whole=whole, scale=scale, missing=attribute.missing, other=attribute.other)
+    level = Binned(name, edges, whole=whole, scale=attribute.scale, missing=attribute.missing, other=attribute.other)
     if level.edges[0] > ends[0] or level.edges[-1] < ends[1]:
         raise level_error(
             name,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import Binned
+from hedgerow.domain.attribute import Binned, ends_of
 
 
 def tilts_of(attribute: Binned, counts: Floats) -> Floats:
@@ -31,10 +31,8 @@ def tilts_of(attribute: Binned, counts: Floats) -> Floats:
         >>> tilts_of(Binned("x", (0, 1, 2, 3)), np.array([1.0, 2.0, 3.0])).tolist()
         [0.5, 0.25, 0.16666666666666666]
     """
-    low, high = np.array(attribute.edges[:-1]), np.array(attribute.edges[1:])
-    if attribute.whole:
-        low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64).T
-        high = high + 1.0
+    low, high = ends_of(attribute)
+    high = high + attribute.whole
     widths, masses = high - low, np.maximum(counts[: attribute.ordinary], 0.0)
     densities, middles = masses / widths, (low + high) / 2.0
     slopes = np.full(attribute.ordinary + 1, np.nan)  # between neighbours; none across the ends and points

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.arrow import arrow_flags, arrow_numbers, arrow_text, arrow_texts
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, ends_of
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.layout import AS_USUAL, Written
 from hedgerow.domain.measures import written
@@ -125,8 +125,8 @@ def type_name(kind: pa.DataType) -> str | None:
 
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
-    if scale := scale_of(attribute):
-        return _TYPES[scale.arrow_type]
+    if attribute.scale is not None:
+        return _TYPES[attribute.scale.arrow_type]
     if isinstance(attribute, IntegerRange):
         return pa.int64()
     if isinstance(attribute, Binned):
@@ -227,8 +227,8 @@ def _converted(values: pa.Array[Any], kind: pa.DataType, attribute: Attribute) -
     if _are_texts(kind):
         return values
     plain: Any = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
-    zone, scale = getattr(kind, "tz", None), scale_of(attribute)
-    if zone is not None and isinstance(scale, Moments):  # of two moments that a clock shows alike the first
+    zone = getattr(kind, "tz", None)
+    if zone is not None and isinstance(attribute.scale, Moments):  # of two moments that a clock shows alike the first
         plain = pa.compute.assume_timezone(plain, zone, ambiguous="earliest", nonexistent="latest")
     if pa.types.is_boolean(kind) and isinstance(attribute, Categorical):
         beyond = pa.array(np.array([each is None for each in plain.to_pylist()]))
@@ -247,21 +247,11 @@ def _natural(drawn: Drawn) -> pa.Array[Any]:
     if isinstance(attribute, Categorical):
         numbers = np.array(attribute.values, dtype=kind.to_pandas_dtype())[drawn.numbers]
         return pa.array(numbers, type=kind, mask=beyond)
-    scale = scale_of(attribute)
+    scale = attribute.scale
     if scale is None:
         return arrow_numbers(drawn.numbers, beyond).cast(kind)
     values = pa.array(scale.values(drawn.numbers), type=kind, mask=beyond)
     return values.dictionary_encode() if kind == pa.string() else values
-
-
-def scale_of(attribute: Attribute) -> Scale | None:
-    """The scale that the cells of a column are written on; None if there is none.
-
-    Example:
-        >>> scale_of(IntegerRange("age", 17, 90)) is None
-        True
-    """
-    return attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
 
 
 def _dictionary(attribute: Categorical, codes: Codes) -> pa.DictionaryArray[Any, Any]:
@@ -392,7 +382,7 @@ def _filled(cells: pa.Array[Any]) -> Any:
 
 def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
     attribute, codes, form = drawn.attribute, drawn.codes, drawn.form
-    scale = scale_of(attribute)
+    scale = attribute.scale
     if scale is None:
         values = _decoded(_natural(drawn))
     else:
@@ -440,7 +430,7 @@ def _is_on(scale: Scale | None, text: str | None) -> bool:
 def _inside_bins(attribute: Binned, codes: Codes, rng: np.random.Generator, tilts: Floats | None) -> NDArray[Any]:
     """One number per code, in its bin: one of the whole numbers of it, or of all; uniform unless it is tilted."""
     if attribute.whole:
-        low, high = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)]).T
+        low, high = (ends.astype(np.int64) for ends in ends_of(attribute))
         if tilts is not None:
             parts = leaning(rng.random(len(codes)), tilts[codes])
             return np.asarray(low[codes] + np.floor(parts * (high - low + 1)[codes]).astype(np.int64))

@@ -97,7 +97,7 @@ def joined(
     try:
         distinct = [_distinct(column) for column in columns]
         values = [found for found, _ in distinct]
-        scale = _scale_of(values[0]) if attribute is None else _dated(getattr(attribute, "scale", None))
+        scale = _scale_of(values[0]) if attribute is None else _dated(attribute.scale)
         cells = [_cells(value, attribute, scale) for value in values]
     except (UnsupportedTypeError, pa.ArrowNotImplementedError) as error:
         message = f"its Arrow type holds neither texts nor numbers: {error}"

@@ -60,9 +60,9 @@ class Workload:
         Raises:
             QueryError: There is no family, the domains differ, or a weight is not positive.
         """
-        object.__setattr__(self, "families", tuple(families))
-        given = [1.0] * len(self.families) if weights is None else weights
-        object.__setattr__(self, "weights", tuple(float(weight) for weight in given))
+        listed = tuple(families)
+        given = [1.0] * len(listed) if weights is None else weights
+        vars(self).update(families=listed, weights=tuple(float(weight) for weight in given))
         if not self.families:
             raise QueryError("a workload needs at least one family", remedy="for example 'marginals:2'")
         if any(family.domain != self.domain for family in self.families):

@@ -27,7 +27,7 @@ from hedgerow.domain.domain import Domain
 from hedgerow.domain.measures import measure_of, written
 from hedgerow.domain.spans import Span
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, scale_of, texts_of, values_of
+from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
 from hedgerow.errors import ConfigError, MissingExtraError
 from hedgerow.system import Seed, Tabular, ahead, generator, replacing
@@ -425,7 +425,7 @@ def _is_plain(domain: Domain) -> bool:
     texts += [
         str(texts_of(Drawn.of(attribute, first, rng), empties=True)[0])  # the format of dates may have commas
         for attribute in written(domain)
-        if scale_of(attribute) is not None
+        if attribute.scale is not None
     ]
     longest = max(map(len, texts), default=0)
     return longest <= _LONGEST and not any(not text or special & set(text) or text != text.strip() for text in texts)

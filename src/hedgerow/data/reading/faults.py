@@ -181,7 +181,7 @@ def _words(attribute: Attribute, fault: Fault) -> tuple[type[DataError], str, st
     declare = "declare 'other: true' for the attribute in the domain file"
     if fault is Fault.UNKNOWN:
         return UnknownValueError, "a value that the domain does not list", f"list it in the domain file, or {declare}"
-    scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
+    scale = attribute.scale
     if fault is Fault.NOT_A_NUMBER:
         on_scale = scale is not None and scale.quoted
         message = (

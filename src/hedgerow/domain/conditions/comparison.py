@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, scale_noun
+from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, ends_of, scale_noun
 from hedgerow.domain.conditions.code_set import CodeSet
 from hedgerow.domain.conditions.text import did_you_mean, in_condition, shortened, shown
 from hedgerow.errors import QueryError
@@ -54,23 +54,13 @@ class Truth:
         return Truth(self.no, self.yes)
 
 
-def all_of(truths: Sequence[Truth]) -> Truth:
-    """True where all of at least one are, false where one is."""
-    return _folded(Truth.__and__, truths)
-
-
-def any_of(truths: Sequence[Truth]) -> Truth:
-    """True where one of at least one is, false where all are."""
-    return _folded(Truth.__or__, truths)
-
-
-def _folded(operation: Callable[[Truth, Truth], Truth], truths: Sequence[Truth]) -> Truth:
-    """Combine all pair by pair, which keeps operands small."""
-    folded = list(truths)
-    while len(folded) > 1:
-        pairs = [operation(*folded[i : i + 2]) for i in range(0, len(folded) - 1, 2)]
-        folded = pairs + folded[2 * len(pairs) :]
-    return folded[0]
+def folded(operation: Callable[[Truth, Truth], Truth], truths: Sequence[Truth]) -> Truth:
+    """Combine at least one, pair by pair, which keeps operands small: ``Truth.__and__`` or ``Truth.__or__``."""
+    left = list(truths)
+    while len(left) > 1:
+        pairs = [operation(*left[i : i + 2]) for i in range(0, len(left) - 1, 2)]
+        left = pairs + left[2 * len(pairs) :]
+    return left[0]
 
 
 def is_missing(attribute: Attribute) -> Truth:
@@ -132,7 +122,7 @@ def equal_to_any(attribute: Attribute, values: Sequence[str]) -> Truth:
         CodeSet()
     """
     if isinstance(attribute, Binned) and any(value not in _codes(attribute) for value in values):
-        return any_of([equal(attribute, value) for value in values])
+        return folded(Truth.__or__, [equal(attribute, value) for value in values])
     find = _code_finder(attribute)
     yes = CodeSet.of(map(find, values))
     no = every_code(attribute).without(yes)
@@ -262,11 +252,8 @@ def _bins_below(attribute: Binned, symbol: str, value: str) -> CodeSet:
 @lru_cache(maxsize=32)
 def _ends(attribute: Binned) -> tuple[Floats, Floats]:
     """Smallest and largest number of each bin."""
-    if attribute.whole:
-        bounds = np.array([attribute.whole_bounds(code) for code in range(attribute.ordinary)], dtype=np.float64)
-        return bounds[:, 0], bounds[:, 1]
-    edges = np.array(attribute.edges)
-    return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
+    low, high = ends_of(attribute)
+    return low, high if attribute.whole else np.append(np.nextafter(high[:-1], -np.inf), high[-1])
 
 
 def _cut_bin(attribute: Binned, code: int, value: str) -> QueryError:

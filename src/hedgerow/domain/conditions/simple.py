@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from hedgerow.arrays import Bools
-from hedgerow.domain.conditions.comparison import Truth, all_of, any_of
+from hedgerow.domain.conditions.comparison import Truth, folded
 from hedgerow.domain.conditions.tree import Condition, Leaf, Negation
 
 
@@ -82,6 +82,7 @@ def _joined(word: Literal["and", "or"], parts: Iterable[Leaf | Flat]) -> Leaf | 
                 leaves.setdefault(opened.name, []).append(opened.truth)
             else:
                 joins.append(opened)
-    together = all_of if word == "and" else any_of
-    members: tuple[Leaf | Flat, ...] = (*(Leaf(name, together(truths), "") for name, truths in leaves.items()), *joins)
+    operation = Truth.__and__ if word == "and" else Truth.__or__
+    together = (Leaf(name, folded(operation, truths), "") for name, truths in leaves.items())
+    members: tuple[Leaf | Flat, ...] = (*together, *joins)
     return members[0] if len(members) == 1 else Flat(word, members)

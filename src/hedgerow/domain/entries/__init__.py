@@ -1,7 +1,8 @@
 """Entries of domain files, read and written: `attributes`, `level_entries`, `functions`, `constraints`.
 
-`tables` reads public tables beside a file, `yaml_text` YAML and JSON. It may import the modules of `domain` that make
-attributes, levels and rules, and what is below.
+`options` is the table of all options, from which the JSON schema follows. `tables` reads public tables beside a file,
+`yaml_text` YAML and JSON. It may import the modules of `domain` that make attributes, levels and rules, and what is
+below.
 """
 
 import lazy_loader

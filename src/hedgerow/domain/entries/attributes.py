@@ -6,10 +6,9 @@ from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
-from hedgerow.domain.entries.layout import WRITTEN
-from hedgerow.domain.entries.scales import OPTIONS, bound_entry, scale_entry, scale_of, step_of
-from hedgerow.domain.entries.spans import SPAN
-from hedgerow.domain.entries.spelling import SPELLING_OPTIONS, spelling_entry, spelling_of
+from hedgerow.domain.entries.options import FORM, MOST_VALUES, OPTIONS, SCALE, SPELLING
+from hedgerow.domain.entries.scales import bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.entries.spelling import spelling_entry, spelling_of
 from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
 
@@ -19,12 +18,6 @@ MISSING_TEXT = "?"
 OTHER_TEXT = "other"
 """Text of the other value where a file says ``other: true``."""
 
-MOST_VALUES = 100_000
-"""Most values of an attribute that are learnt."""
-
-_FREE = ("whole", "missing", "other", "learnt", "levels", *SPAN, *WRITTEN, *OPTIONS, *SPELLING_OPTIONS)
-"""Options of any form."""
-_OPTIONS = ("values", "min", "max", "bins", "edges", "points", *_FREE)
 _NESTED = ("levels", "synonyms")
 """Options that hold mappings."""
 _FORMS = ({"values"}, {"min", "max"}, {"min", "max", "bins"}, {"min", "max", "bins", "points"}, {"edges"})
@@ -87,34 +80,34 @@ def _bound(name: str, value: object, scale: Scale | None) -> float:
 def are_options(entry: Mapping[str, Any]) -> bool:
     """Whether a mapping describes one attribute, and not attributes that happen to be called like options."""
     described = any(isinstance(value, Mapping) for option, value in entry.items() if option not in _NESTED)
-    return not described and set(entry) <= set(_OPTIONS) and _form(entry) in _FORMS
+    return not described and set(entry) <= OPTIONS.keys() and _form(entry) in _FORMS
 
 
 def _form(options: Mapping[str, Any]) -> set[str]:
-    return set(options).difference(_FREE)
+    return {option for option in options if option in FORM or option not in OPTIONS}
 
 
 def _check_options(name: str, options: Mapping[str, Any]) -> None:
     for option in options:
-        if option not in _OPTIONS:
-            near = difflib.get_close_matches(str(option), _OPTIONS, 1)
+        if option not in OPTIONS:
+            near = difflib.get_close_matches(str(option), OPTIONS, 1)
             hint = f"did you mean {near[0]!r}? " if near else ""
             raise DomainError(
-                f"attribute {name!r} has an unknown option {option!r}", remedy=f"{hint}options: {', '.join(_OPTIONS)}"
+                f"attribute {name!r} has an unknown option {option!r}", remedy=f"{hint}options: {', '.join(OPTIONS)}"
             )
     form = _form(options)
     if form not in _FORMS:
         written = ", ".join(sorted(form)) or "none of them"
         raise DomainError(f"attribute {name!r} is not fully described (found: {written})", remedy=_REMEDY)
-    for option in ("whole", "learnt"):
+    for option in ("whole", "learnt", "round", "trim"):
         if not isinstance(options.get(option, False), bool):
             raise attribute_error(name, f"{option!r} is neither true nor false", f"write '{option}: true'")
     if options.get("learnt") and not {"edges", "values"} & set(options):
         raise attribute_error(name, "'learnt' has no meaning without 'edges' or 'values'", "delete it")
-    for option in ("whole", *OPTIONS):
+    for option in ("whole", *SCALE):
         if options.get(option) and "values" in options:
             raise attribute_error(name, f"{option!r} has no meaning for listed values", "delete it")
-    for option in SPELLING_OPTIONS:
+    for option in SPELLING:
         if options.get(option) and "values" not in options:
             raise attribute_error(name, f"{option!r} has no meaning for numbers", "delete it")
 

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hedgerow.domain.attribute import MOST_BINS, Binned, attribute_error, closed
+from hedgerow.domain.entries.options import MOST_LEARNT
 from hedgerow.domain.entries.scales import bound_entry, step_of
 from hedgerow.domain.scales import UNITS, Calendar, Scale
-
-MOST_LEARNT = 1024
-"""Most bins of an attribute that are learnt."""
 
 _REMEDY = "give a number of bins, or {log: 20}, or for dates one of " + ", ".join(UNITS[1:])
 

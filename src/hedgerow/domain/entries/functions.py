@@ -13,14 +13,12 @@ from hedgerow.domain.constraint import check_cells
 from hedgerow.domain.derived import Derived
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries.attributes import attribute_entry, attribute_of
-from hedgerow.domain.entries.layout import WRITTEN
-from hedgerow.domain.entries.spelling import SPELLING_OPTIONS
+from hedgerow.domain.entries.options import DERIVED, SPELLING, WRITTEN
 from hedgerow.domain.entries.tables import rows_of
 from hedgerow.domain.rules import by_cases
 from hedgerow.domain.tables import spread_over
 from hedgerow.errors import DomainError
 
-_OWN = ("from", "table", "cases", "column")
 _NAMED = 3
 """Combinations that an error names."""
 
@@ -55,7 +53,7 @@ def derived_of(domain: Domain, name: str, entry: object, folder: Path | None) ->
     if not isinstance(column, bool):
         raise DomainError(f"{what}: 'column' is neither true nor false", remedy="write 'column: false'")
     sources = _sources(domain, entry.get("from"), what)
-    options = {option: value for option, value in entry.items() if option not in _OWN}
+    options = {option: value for option, value in entry.items() if option not in DERIVED}
     if "table" in entry:
         if not sources:
             raise DomainError(f"{what} does not say what it is made from", remedy="write 'from: area'")
@@ -155,7 +153,7 @@ def _sources(domain: Domain, given: object, what: str) -> list[str]:
 
 
 def _attribute(name: str, options: Mapping[str, Any], values: Sequence[Value]) -> Attribute:
-    if set(options) <= {"missing", "other", *WRITTEN, *SPELLING_OPTIONS}:
+    if set(options) <= {"missing", "other", *WRITTEN, *SPELLING}:
         listed = list({value_text(value): value for value in values}.values())
         return attribute_of(name, {"values": listed, **options})
     return attribute_of(name, options)

@@ -7,12 +7,10 @@ from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries.options import WRITTEN
 from hedgerow.domain.layout import Written, check_written
 from hedgerow.domain.measures import measure_of
 from hedgerow.domain.spans import Span
-
-WRITTEN = ("type", "null", "digits")
-"""Options of an entry that are about how its column is written."""
 
 
 def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span] = ()) -> dict[str, Written]:

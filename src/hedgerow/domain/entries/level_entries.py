@@ -131,8 +131,7 @@ def _named(attribute: Attribute, name: str, given: object, folder: Path | None) 
     if not isinstance(given, Mapping):
         raise attribute_error(attribute.name, f"the level {name!r} has neither groups nor edges", _REMEDY)
     if set(given) == {"edges"} and isinstance(given["edges"], list):
-        scale = attribute.scale if isinstance(attribute, IntegerRange | Binned) else None
-        return [edge_level(attribute, full, edges_of(full, given["edges"], scale))]
+        return [edge_level(attribute, full, edges_of(full, given["edges"], attribute.scale))]
     groups = {str(label): values if isinstance(values, list) else [values] for label, values in given.items()}
     for values in groups.values():
         if not all(isinstance(value, str | int | float) for value in values):

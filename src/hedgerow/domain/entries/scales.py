@@ -7,11 +7,9 @@ from typing import Any
 
 from hedgerow.domain.attribute import Binned, IntegerRange, attribute_error, number_text
 from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
+from hedgerow.domain.entries.options import SCALE
 from hedgerow.domain.scales import Calendar, Decimals, Moments, Scale, Unit
 from hedgerow.errors import DomainError
-
-OPTIONS = ("step", "format", "unit", "zone", "round")
-"""Options of an entry that are about its scale."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
 _CLOCK = re.compile(r"\d\d:\d\d(:\d\d)?")
@@ -43,7 +41,7 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
         Calendar(unit='day', form=None)
         >>> scale_of("age", {}, [0, 99])
     """
-    given = {option: options[option] for option in OPTIONS if option in options}
+    given = {option: options[option] for option in SCALE if option in options}
     try:
         scale, known = _scale(given, bounds)
     except DomainError as error:
@@ -65,23 +63,22 @@ _MEANING = {
 
 def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
     """The scale, and the options that it may have."""
-    texts = [bound for bound in bounds if isinstance(bound, str)]
+    texts, rounds = [bound for bound in bounds if isinstance(bound, str)], bool(given.get("round", False))
     if "unit" in given or (texts and all(_LENGTH.fullmatch(text) for text in texts) and len(texts) == len(bounds)):
         unit = _text(given, "unit")
         seconds = _seconds(given.get("step", f"1{unit or 'min'}"))
-        return Durations(seconds, _text(given, "format"), unit, _flag(given)), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
+        return Durations(seconds, _text(given, "format"), unit, rounds), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
     if not texts:
         if "step" not in given:
             return None, ()
-        return Decimals(_decimal(given["step"]), _flag(given)), ("step", "round")
+        return Decimals(_decimal(given["step"]), rounds), ("step", "round")
     if len(texts) == len(bounds):
         if all(_TIME.fullmatch(text) for text in texts):
-            down = _flag(given)
             zone, form = _text(given, "zone"), _text(given, "format")
-            return Moments(_seconds(given.get("step", "1min")), form, zone, down), ("step", "format", "zone", "round")
+            return Moments(_seconds(given.get("step", "1min")), form, zone, rounds), ("step", "format", "zone", "round")
         if all(_CLOCK.fullmatch(text) for text in texts):
             seconds = _seconds(given.get("step", "1min"))
-            return TimesOfDay(seconds, _text(given, "format"), _flag(given)), ("step", "format", "round")
+            return TimesOfDay(seconds, _text(given, "format"), rounds), ("step", "format", "round")
         for unit, pattern in _BOUNDS.items():
             if all(pattern.fullmatch(text) for text in texts):
                 dates = unit == "day"
@@ -108,13 +105,6 @@ def _seconds(step: object) -> int:
     if not seconds or 86_400 % seconds:
         raise DomainError(f"a step of {step!r}", remedy="give a part of a day, as in 15min, 1h or 30s")
     return seconds
-
-
-def _flag(given: Mapping[str, Any]) -> bool:
-    flag = given.get("round", False)
-    if not isinstance(flag, bool):
-        raise DomainError("'round' is neither true nor false", remedy="write 'round: true'")
-    return flag
 
 
 def _text(given: Mapping[str, Any], option: str) -> str | None:

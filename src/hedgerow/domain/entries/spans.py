@@ -7,11 +7,9 @@ from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
+from hedgerow.domain.entries.options import SPAN
 from hedgerow.domain.measures import measure_of
 from hedgerow.domain.spans import Span
-
-SPAN = ("from", "to", "column")
-"""Options of an entry that is about a duration between two columns."""
 
 _REMEDY = "write 'from: admitted' and 'to: discharged', and 'column: true' where the data have the duration too"
 

@@ -7,9 +7,6 @@ from hedgerow.domain.attribute import attribute_error, value_text
 from hedgerow.domain.spelling import Spelling
 from hedgerow.errors import DomainError
 
-SPELLING_OPTIONS = ("trim", "case", "unicode", "synonyms")
-"""Options of listed values that say how cells are read."""
-
 
 def spelling_of(name: str, options: Mapping[str, Any]) -> Spelling:
     """The rules that the options of an attribute describe.
@@ -26,8 +23,6 @@ def spelling_of(name: str, options: Mapping[str, Any]) -> Spelling:
         'case folded, 1 synonym'
     """
     trim, case, synonyms = options.get("trim", False), options.get("case"), options.get("synonyms") or {}
-    if not isinstance(trim, bool):
-        raise attribute_error(name, "'trim' is neither true nor false", "write 'trim: true'")
     if case not in (None, "fold"):
         raise attribute_error(name, f"'case' is {case!r}", "write 'case: fold', or delete it")
     if not isinstance(synonyms, Mapping) or not all(isinstance(s, str | int | float) for s in synonyms.values()):
