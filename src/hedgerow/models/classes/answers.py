@@ -64,16 +64,13 @@ class ClassAnswers:
         groups: dict[Clique, list[tuple[int, Conjunction]]] = {}
         answers = np.empty(len(queries))
         for index, query in enumerate(queries):
-            asked = self._on_told(query)
+            conditions = self.coarsening.conditions(query)  # on attributes, and on levels that are told
+            plain = conditions.keys() == set(query.scope)
+            asked = query if plain else Conjunction.where(self.coarsening.fine, conditions)
             groups.setdefault(asked.scope, []).append((index, asked))
         for scope, numbered in groups.items():
             answers[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
         return answers
-
-    def _on_told(self, query: Conjunction) -> Conjunction:
-        """The same condition on attributes, and on levels that are told."""
-        conditions = self.coarsening.conditions(query)
-        return query if conditions.keys() == set(query.scope) else Conjunction.where(self.coarsening.fine, conditions)
 
     def _classes_of(self, name: str) -> Classes:
         """The classes of an attribute that is told apart; every code of a level is one."""

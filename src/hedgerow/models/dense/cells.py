@@ -123,7 +123,7 @@ class Weights:
         frame = self.layout.frame(clique)
 
         def part(start: int, stop: int) -> Floats:
-            sums = self.layout.empty_sums(frame)
+            sums = np.zeros((frame.rows, 1 if frame.narrow else self.weights.shape[2]))
             run(sums, frame, start, stop)
             return sums
 

@@ -245,10 +245,6 @@ class RowLayout:
         rows = math.prod(self.domain[name].size for name, axis in axes.items() if axis < self._first_inner)
         return rows * (self.rows_shape[2] if any(axis >= self._first_inner for axis in axes.values()) else 1)
 
-    def empty_sums(self, frame: Frame) -> Floats:
-        """Zeros to add rows into."""
-        return np.zeros((frame.rows, 1 if frame.narrow else self.rows_shape[2]))
-
     def gathered(self, frame: Frame, sums: Floats) -> Floats:
         """The table of the clique, in domain order, from sums over rows."""
         if not frame.narrow:

@@ -61,26 +61,28 @@ def agreed(
         array([0.375, 0.375, 0.125, 0.125])
     """
     known = _Variables(domain, scopes)
-    merged: dict[int, _Table] = {}
+    left: dict[int, _Table] = {}
     least = _LEAST * max(float(variance.max()) for variance in variances)
     for scope, values, spread in zip(scopes, tables, variances, strict=True):
         noisy = np.where(spread > 0.0, np.maximum(spread, least), 0.0)
-        mask = known.mask(scope)  # two levels may have the same blocks under two names
-        _merge(merged, mask, _Table(*(summed(domain, each, scope, known.scope(mask)) for each in (values, noisy))))
-    left, handed = dict(merged), list[_Handed]()
+        mask = known.masks[scope]  # two levels may have the same blocks under two names
+        _merge(left, mask, _Table(*(summed(domain, each, scope, known.scope(mask)) for each in (values, noisy))))
+    handed = list[tuple[int, int, _Table, _Table]]()  # tables whose sums went on to a coarser marginal
     while (next_one := _leaf(left)) is not None:
         mask, shared = next_one
         table = left.pop(mask)
-        sums = _Table(*(known.sums(each, mask, shared) for each in (table.values, table.variances)))
-        handed.append(_Handed(mask, shared, table, sums))
+        scopes_of = known.scope(mask), known.scope(shared)
+        sums = _Table(*(summed(domain, each, *scopes_of) for each in (table.values, table.variances)))
+        handed.append((mask, shared, table, sums))
         if shared:
             _merge(left, shared, sums)
     projected = _projected(known, left) if left else {}
     projected[0] = np.array(1.0)
-    for each in reversed(handed):
-        missing = _ratio(projected[each.shared] - each.sums.values, each.sums.variances)
-        projected[each.mask] = each.table.values + each.table.variances * known.spread(missing, each.shared, each.mask)
-    masks = map(known.mask, scopes)
+    for mask, shared, table, sums in reversed(handed):
+        missing = _ratio(projected[shared] - sums.values, sums.variances)
+        spread = spread_over(domain, missing, known.scope(shared), known.scope(mask))
+        projected[mask] = table.values + table.variances * spread
+    masks = [known.masks[scope] for scope in scopes]
     return [
         summed(domain, projected[mask], known.scope(mask), scope) for mask, scope in zip(masks, scopes, strict=True)
     ]
@@ -92,52 +94,25 @@ class _Table:
     variances: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class _Handed:
-    """A table that handed its sums on to a coarser marginal."""
-
-    mask: int
-    shared: int
-    table: _Table
-    sums: _Table
-
-
 class _Variables:
     """Sets of variables as bits: each set holds what its members determine, so that shared ones are those of both."""
 
     def __init__(self, domain: Domain, scopes: Sequence[Clique]) -> None:
-        self._domain = domain
+        self.domain = domain
         sources = {name for scope in scopes for name in domain.base(scope)}
         levels = (function.name for function in domain.derived if set(function.sources) <= sources)
         self._names = domain.clique({*sources, *levels})
-        self._masks = {scope: self._mask(scope) for scope in dict.fromkeys(scopes)}
-        self._scopes = {mask: scope for scope, mask in self._masks.items()}
-
-    def _mask(self, scope: Clique) -> int:
-        return sum(1 << place for place, name in enumerate(self._names) if self._domain.determines(scope, name))
-
-    def mask(self, scope: Clique) -> int:
-        return self._masks[scope]
+        self.masks = {
+            scope: sum(1 << place for place, name in enumerate(self._names) if domain.determines(scope, name))
+            for scope in dict.fromkeys(scopes)
+        }
+        self._scopes = {mask: scope for scope, mask in self.masks.items()}
 
     def scope(self, mask: int) -> Clique:
         if mask not in self._scopes:
             names = (name for place, name in enumerate(self._names) if mask >> place & 1)
-            self._scopes[mask] = self._domain.reduced(names)
+            self._scopes[mask] = self.domain.reduced(names)
         return self._scopes[mask]
-
-    def sums(self, table: Floats, mask: int, shared: int) -> Floats:
-        return summed(self._domain, table, self.scope(mask), self.scope(shared))
-
-    def spread(self, table: Floats, shared: int, mask: int) -> Floats:
-        return spread_over(self._domain, table, self.scope(shared), self.scope(mask))
-
-    def shape(self, mask: int) -> tuple[int, ...]:
-        return self._domain.shape_of(self.scope(mask))
-
-    def places(self, mask: int, shared: int) -> Places:
-        """Cells without a place hold 0, and add it to the first."""
-        numbers = places_in(self._domain, self.scope(mask), self.scope(shared)).reshape(-1)
-        return np.maximum(numbers, 0).astype(np.int32)
 
 
 def _merge(tables: dict[int, _Table], mask: int, table: _Table) -> None:
@@ -200,10 +175,11 @@ def _meetings(known: _Variables, masks: Sequence[int], ends: Ints, variances: Fl
         having = [table for table, mask in enumerate(masks) if mask & shared == shared]
         if len(having) > 1:
             rows.append(rows[-1] + len(having))
-            sizes.append(math.prod(known.shape(shared)))
+            sizes.append(math.prod(known.domain.shape_of(known.scope(shared))))
             tables += having
             for table in having:
-                places.append(known.places(masks[table], shared))
+                numbers = places_in(known.domain, known.scope(masks[table]), known.scope(shared)).reshape(-1)
+                places.append(np.maximum(numbers, 0).astype(np.int32))  # cells without a place hold 0
                 spread = variances[starts[table] : ends[table]]
                 sums = np.asarray(np.bincount(places[-1], spread, sizes[-1]), dtype=np.float64)
                 precisions.append(_inverse(sums))

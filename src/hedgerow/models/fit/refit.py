@@ -221,25 +221,15 @@ def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     if rule.anew:
         model.reset()
     if isinstance(rule, Proximal | Onward) and isinstance(model, Histogram) and solvable(measurements):
-        _newton(rule).fit(model, measurements)
+        Newton(_PARITIES * rule.c, _FALL, steps=1 if isinstance(rule, Onward) else 2).fit(model, measurements)
         return
     left = _beside_nested(model, measurements, rule)
-    if left and not _alone(model, left, rule):
+    if len(left) == 1 and isinstance(model, Histogram) and not isinstance(rule, Sweeps):
+        target = left[0].target
+        if isinstance(target, Marginal) and fitted_alone(model, target, rule.phases(left, model.total)):
+            return
+    if left:
         _take_steps(model, left, rule)
-
-
-def _alone(model: Model, measurements: Sequence[Measurement], rule: Rule) -> bool:
-    """Fit the only measurement, if it is a table; returns whether it was."""
-    if isinstance(rule, Sweeps) or not isinstance(model, Histogram) or len(measurements) > 1:
-        return False
-    target = measurements[0].target
-    return isinstance(target, Marginal) and fitted_alone(model, target, rule.phases(measurements, model.total))
-
-
-def _newton(rule: Proximal | Onward) -> Newton:
-    if isinstance(rule, Proximal):
-        return Newton(_PARITIES * rule.c, _FALL)
-    return Newton(_PARITIES * rule.more, _FALL, steps=1)
 
 
 def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule) -> Sequence[Measurement]:
@@ -255,7 +245,7 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     bases = [domain.base(measured.target.scope) for measured in measurements]
     start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
     connected = [*bases, *start, *(c.scope for c in domain.constraints)] if uniform else [domain.names]
-    fit = Nested(_NESTED * rule.more, steps=2) if isinstance(rule, Onward) else Nested(_NESTED * rule.c)
+    fit = Nested(_NESTED * rule.c, steps=2 if isinstance(rule, Onward) else 8)
     left = list(range(len(measurements)))
     for group in components(domain, connected):
         inside = [place for place in left if bases[place] and bases[place][0] in group]

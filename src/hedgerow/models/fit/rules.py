@@ -55,18 +55,18 @@ class Sweeps:
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
         targets = np.concatenate([measured.values for measured in measurements]) / total
-        rates = np.array([self._rate(measured) for measured in measurements])
+        rates = np.array(
+            [
+                query_rate(m.target.bounds, self.step) if isinstance(m.target, LinearQuery) else CELL_RATES[self.step]
+                for m in measurements
+            ]
+        )
         near = _clipped(targets, measurements) if self.clip else targets
         return [Phase("explicit", near, rates, np.ones(self.sweeps))]
 
     def longest(self, measurements: Sequence[Measurement], total: float) -> float:
         """Fits with the same number share their sweeps."""
         return 0.0
-
-    def _rate(self, measured: Measurement) -> float:
-        if not isinstance(measured.target, LinearQuery):
-            return CELL_RATES[self.step]
-        return query_rate(measured.target.bounds, self.step)
 
 
 @dataclass(frozen=True)
@@ -186,14 +186,14 @@ class Onward:
     anew: ClassVar[bool] = False
 
     @property
-    def more(self) -> float:
+    def c(self) -> float:
         """Length of the step."""
         return self.rule.c - self.since
 
     def phases(self, measurements: Sequence[Measurement], total: float) -> list[Phase]:
         """The steps, in fractions of the total."""
         rule = self.rule
-        lengths = [self.more / rule.c * rule.longest([measured], total) for measured in measurements]
+        lengths = [self.c / rule.c * rule.longest([measured], total) for measured in measurements]
         return [
             Phase(
                 "joint",

@@ -174,15 +174,13 @@ class TreeFit:
             possible = support_of(part.tree).cells
             for i, where in enumerate(cliques):
                 self._cells[where] = _probabilities(part.sums(i, part.tree.stored[i]))
-                self._begin_zeros(int(np.count_nonzero(self._cells[where] == 0.0)), possible[i])
+                zeros = int(np.count_nonzero(self._cells[where] == 0.0))
+                must = 0 if (allowed := possible[i]) is None else int(np.count_nonzero(~allowed))
+                self._lost = self._lost or zeros > must  # more than there must be are cells that were lost before
+                self._zeros += zeros
             for (i, j), where in edges.items():
                 self._old[where] = _probabilities(part.sums(i, part.tree.stored_separator(i, j)))
         self._start_hosts()
-
-    def _begin_zeros(self, found: int, possible: Bools | None) -> None:
-        """Take note of the zeros of a clique; more than there must be are cells that were lost before."""
-        self._lost = self._lost or found > (0 if possible is None else int(np.count_nonzero(~possible)))
-        self._zeros += found
 
     def _start_hosts(self) -> None:
         variables, nodes, tables = self._parts[0].tree.domain.variables, self._layout.nodes, self._layout.tables

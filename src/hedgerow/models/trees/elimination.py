@@ -149,7 +149,8 @@ def contracted(
         names, values = step.keep, table[where(step.keep, table.shape, evidence)]
         for name in [each for each in left if each in names or (domain and domain.determines(names, each))]:
             factors = left.pop(name)
-            values = values * (spread_over(domain, factors, (name,), names) if domain else _along(factors, name, names))
+            along = [-1 if other == name else 1 for other in names]
+            values = values * (spread_over(domain, factors, (name,), names) if domain else factors.reshape(along))
         for child, needed in _children(step, wanted):
             # evidence about what both hold was applied to both: their axes agree
             names, values = product((names, values), messages.pop(child), needed, domain)
@@ -195,7 +196,3 @@ def _children(step: Stage, wanted: Collection[str]) -> Iterator[tuple[int, set[s
     for place, (child, _) in enumerate(step.children, start=1):
         later = (name for _, shared in step.children[place:] for name in shared)
         yield child, {*wanted, *step.shared, *later}
-
-
-def _along(factors: Floats, name: str, names: Clique) -> Floats:
-    return factors.reshape([-1 if other == name else 1 for other in names])
