@@ -35,11 +35,13 @@ class Kind:
         code: Short name, the end of its type.
         status: The HTTP status.
         title: The kind in words.
+        raised: The errors that are of this kind, unless a more special one has them.
     """
 
     code: str
     status: int
     title: str
+    raised: tuple[type[errors.HedgerowError], ...] = ()
 
     def body(self, detail: str, remedy: str) -> dict[str, Any]:
         """The problem as JSON."""
@@ -47,43 +49,37 @@ class Kind:
         return plain | {"detail": detail, "remedy": remedy, "code": self.code}
 
 
-MALFORMED = Kind("malformed", 400, "Ambiguous or malformed request")
-NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in")
-NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed")
-QUOTA = Kind("quota", 403, "This person's share of the store is full")
-NOT_THERE = Kind("not-there", 404, "Not found")
+MALFORMED = Kind("malformed", 400, "Ambiguous or malformed request", (errors.MalformedRequestError,))
+NOT_SIGNED_IN = Kind("not-signed-in", 401, "Not signed in", (errors.NotSignedInError,))
+QUOTA = Kind("quota", 403, "This person's share of the store is full", (errors.QuotaError,))
+NOT_ALLOWED = Kind("not-allowed", 403, "Not allowed", (errors.NotAllowedError,))
+NOT_THERE = Kind("not-there", 404, "Not found", (errors.NotThereError,))
 WRONG_METHOD = Kind("wrong-method", 405, "Method not allowed at this address")
 TIME_OUT = Kind("time-out", 408, "Request timed out")
-CONFLICT = Kind("conflict", 409, "Conflict with what is there")
-TOO_MUCH = Kind("too-much", 413, "Larger than this server accepts")
-INVALID = Kind("invalid", 422, "Invalid request")
-QUESTION_TOO_LARGE = Kind("question-too-large", 422, "The question is too large to learn from")
-RATE = Kind("rate", 429, "Too many requests")
+CONFLICT = Kind("conflict", 409, "Conflict with what is there", (errors.ConflictError, errors.RegisterExceededError))
+TOO_MUCH = Kind("too-much", 413, "Larger than this server accepts", (errors.TooMuchError,))
+RATE = Kind("rate", 429, "Too many requests", (errors.RateError,))
+TABLE = Kind("table", 503, "The private table cannot be read", (errors.TableError,))
+BUSY = Kind("busy", 503, "Busy", (errors.StoreBusyError, errors.OutdatedError, errors.RegisterBusyError))
+STORE = Kind("store", 503, "The store cannot be reached", (errors.StoreError, errors.RegisterError))
 INTERNAL = Kind("internal", 500, "Something went wrong inside the server")
-STORE = Kind("store", 503, "The store cannot be reached")
-BUSY = Kind("busy", 503, "Busy")
-TABLE = Kind("table", 503, "The private table cannot be read")
+QUESTION_TOO_LARGE = Kind(
+    "question-too-large", 422, "The question is too large to learn from", (errors.QuestionTooLargeError,)
+)
+_WRONG = (
+    *(errors.InvalidRequestError, errors.QueryError, errors.ConfigError, errors.DomainError, errors.DataError),
+    *(errors.ModelTooLargeError, errors.MarginalTooLargeError, errors.BudgetError, errors.ReleaseError),
+    errors.MissingExtraError,
+)
+INVALID = Kind("invalid", 422, "Invalid request", _WRONG)
 
-_KINDS: Mapping[Kind, tuple[type[errors.HedgerowError], ...]] = {
-    MALFORMED: (errors.MalformedRequestError,),
-    NOT_SIGNED_IN: (errors.NotSignedInError,),
-    QUOTA: (errors.QuotaError,),
-    NOT_ALLOWED: (errors.NotAllowedError,),
-    NOT_THERE: (errors.NotThereError,),
-    CONFLICT: (errors.ConflictError, errors.RegisterExceededError),
-    TOO_MUCH: (errors.TooMuchError,),
-    RATE: (errors.RateError,),
-    TABLE: (errors.TableError,),
-    BUSY: (errors.StoreBusyError, errors.OutdatedError, errors.RegisterBusyError),
-    STORE: (errors.StoreError, errors.RegisterError),
-    QUESTION_TOO_LARGE: (errors.QuestionTooLargeError,),
-    INVALID: (
-        *(errors.InvalidRequestError, errors.QueryError, errors.ConfigError, errors.DomainError, errors.DataError),
-        *(errors.ModelTooLargeError, errors.MarginalTooLargeError, errors.BudgetError, errors.ReleaseError),
-        errors.MissingExtraError,
-    ),
-}
+_RAISED = (
+    *(MALFORMED, NOT_SIGNED_IN, QUOTA, NOT_ALLOWED, NOT_THERE, CONFLICT, TOO_MUCH, RATE),
+    *(TABLE, BUSY, STORE, QUESTION_TOO_LARGE, INVALID),
+)
 """Kinds of errors, special ones before general ones."""
+OF_QUESTIONS = (NOT_ALLOWED, QUOTA, CONFLICT, QUESTION_TOO_LARGE, TABLE)
+"""Problems that only a question has."""
 _STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}
 _BUSY_SECONDS = 1.0
 
@@ -95,7 +91,7 @@ def kind_of(error: Exception) -> Kind | None:
         >>> kind_of(errors.StoreBusyError("...")).code, kind_of(errors.SessionError("..."))
         ('busy', None)
     """
-    return next((kind for kind, types in _KINDS.items() if isinstance(error, types)), None)
+    return next((kind for kind in _RAISED if isinstance(error, kind.raised)), None)
 
 
 def shortened(text: str, longest: int = ECHOED) -> str:

@@ -32,7 +32,8 @@ class Replies:
         """Keep nothing yet."""
         self._store = store
         self._most = most
-        self._kept: OrderedDict[bytes, tuple[Hashable, bytes]] = OrderedDict()
+        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._stamped: Hashable = None
         self._size = 0
         self._lock = threading.Lock()
 
@@ -60,30 +61,23 @@ class Replies:
         return self._store.stamp() if self._store.is_here else await anyio.to_thread.run_sync(self._store.stamp)
 
     def _find(self, key: bytes, stamp: Hashable) -> bytes | None:
+        """A reply that was kept at a stamp; those of any other are forgotten."""
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is None:
-                return None
-            if kept[0] != stamp:
-                self._forget(key)
-                return None
-            self._kept.move_to_end(key)
-            return kept[1]
+            if stamp != self._stamped:
+                self._kept.clear()
+                self._stamped, self._size = stamp, 0
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
 
     def _keep(self, key: bytes, stamp: Hashable, body: bytes) -> None:
-        if len(body) > _LARGEST:
-            return
         with self._lock:
-            self._forget(key)
-            self._kept[key] = stamp, body
-            self._size += len(body)
+            if len(body) > _LARGEST or stamp != self._stamped:
+                return
+            self._size += len(body) - len(self._kept.pop(key, b""))
+            self._kept[key] = body
             while self._size > self._most:
-                self._forget(next(iter(self._kept)))
-
-    def _forget(self, key: bytes) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._size -= len(kept[1])
+                self._size -= len(self._kept.popitem(last=False)[1])
 
 
 def _key(request: Request, token: str, body: bytes) -> bytes:

@@ -312,20 +312,8 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 
 OPERATIONS = (
-    Operation(
-        "POST",
-        "/v1/datasets/{name}/queries",
-        ask_questions,
-        ForQuestions,
-        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
-    ),
-    Operation(
-        "POST",
-        "/v1/datasets/{name}/tables",
-        select_table,
-        ForQuestions,
-        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
-    ),
+    Operation("POST", "/v1/datasets/{name}/queries", ask_questions, ForQuestions, problems=problems.OF_QUESTIONS),
+    Operation("POST", "/v1/datasets/{name}/tables", select_table, ForQuestions, problems=problems.OF_QUESTIONS),
     Operation("GET", "/v1/datasets/{name}/answers", list_answers, ForTokens, problems=(problems.NOT_ALLOWED,)),
     Operation("GET", "/v1/datasets/{name}/marginals", get_marginal, ForTokens, problems=(problems.TABLE,)),
     Operation(

@@ -61,11 +61,5 @@ def _told(series: Series) -> SeriesResponse:
 
 OPERATIONS = (
     Operation("GET", "/v1/series", list_series, ForTokens, problems=(problems.CONFLICT,)),
-    Operation(
-        "POST",
-        "/v1/series/{name}/queries",
-        ask_series,
-        ForQuestions,
-        problems=(problems.NOT_ALLOWED, problems.QUOTA, problems.CONFLICT, problems.QUESTION_TOO_LARGE, problems.TABLE),
-    ),
+    Operation("POST", "/v1/series/{name}/queries", ask_series, ForQuestions, problems=problems.OF_QUESTIONS),
 )

@@ -17,8 +17,7 @@ from hedgerow.service.store.steps import (
     ONLY_STATE,
     SESSION,
     checked_events,
-    found_session,
-    progress_at,
+    progress_of,
     session_of,
 )
 from hedgerow.system import head_of, link, start_of
@@ -151,9 +150,9 @@ class Lists(Repository):
 
     def _shares(self, data_set: int, person: int, *, charges: bool) -> Shares:
         with self._database.reading() as connection:
-            row = found_session(connection.execute(_SHARES, {"of": data_set, "whom": person}).first())
+            row = session_of(connection, {"of": data_set, "whom": person}, _SHARES)
             told = row._asdict()
-            progress = progress_at(connection, row, ONLY_STATE)
+            progress = progress_of(connection, row, ONLY_STATE)
             events = connection.execute(_CHARGES, {"of": data_set}).all() if charges else ()
         if row.mine_asked is None:  # no limits, and nothing asked
             grant = Grant(person, None, None, 0, 0.0)
@@ -227,7 +226,7 @@ class Lists(Repository):
             DamagedStoreError: The events are not those that were written.
         """
         with self._database.reading() as connection:
-            session = session_of(connection, data_set)
+            session = session_of(connection, {"of": data_set})
             events = checked_events(connection, session)
         return head_of(start_of(LEDGER, session.fixed), (event.to_dict() for event in events[:count]))
 
@@ -268,15 +267,6 @@ class Lists(Repository):
                 "the audit log was changed after it was written: entries are missing at its end", remedy=CHANGED_REMEDY
             )
         return found
-
-    def note_acceptance(self, details: dict[str, object]) -> None:
-        """Note in the audit log that a store was accepted although its anchor knows another one.
-
-        Args:
-            details: Expected and accepted state.
-        """
-        with self._writing() as writing:
-            audited(writing, None, "accept store", "store", details)
 
 
 def _page(wanted: Select[Any], number: Any, before: int | None, limit: int) -> Select[Any]:

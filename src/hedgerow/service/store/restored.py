@@ -8,7 +8,6 @@ what was accepted.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from hedgerow.errors import DamagedStoreError, OlderStoreError
 from hedgerow.service.store.anchor import Anchor, Anchored
@@ -124,14 +123,6 @@ def _accepted(store: Store, anchor: Anchor, said: Anchored, found: Departures) -
     points = store.points()
     present = {name: points[name] for name in (*found.older, *kept) if name in points}
     anchor.replace(Anchored(present, store.audit_point()))
-    store.note_acceptance(_told(said, found))
-
-
-def _told(said: Anchored, found: Departures) -> dict[str, Any]:
     expected = {name: asdict(said.ledgers[name]) for name in (*found.older, *found.missing)}
-    return {
-        "closed": list(found.older),
-        "missing": list(found.missing),
-        "expected": expected,
-        "expected_audit": asdict(said.audit),
-    }
+    told = {"closed": list(found.older), "missing": list(found.missing), "expected": expected}
+    store.note(None, "accept store", "store", told | {"expected_audit": asdict(said.audit)})

@@ -24,7 +24,7 @@ from hedgerow.service.store.database import Insert
 from hedgerow.service.store.entries import DataSet, GivenAnswer, Hold, Point, Progress, Registration
 from hedgerow.service.store.repository import Repository, Writing, audited, now, queued, record_of
 from hedgerow.service.store.schema import ANSWERS, DATA_SETS, HOLDS, MODELS, SESSIONS, question_digest
-from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, size_of, write_rows
+from hedgerow.service.store.steps import LEDGER, advance, fixed_of, progress_of, session_of, size_of, write_rows
 from hedgerow.system import start_of
 
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
@@ -169,7 +169,7 @@ class Sessions(Repository):
             NotThereError: There is no such data set.
         """
         with self._database.reading() as connection:
-            return progress_of(connection, data_set, since or START)
+            return progress_of(connection, session_of(connection, {"of": data_set}), since or START)
 
     def hold(self, data_set: int, version: int, hold: Hold, step: Step | None = None) -> int:
         """Commit the most that a question can cost, before it looks at the data.

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, Table, bindparam, case, insert, literal, select, update
+from sqlalchemy import Connection, Row, Select, Table, bindparam, case, insert, literal, select, update
 
 from hedgerow.algorithms.online_pmw import START, Finding, Mark, Step
 from hedgerow.errors import BudgetError, DamagedStoreError, NotThereError, OutdatedError
@@ -32,21 +32,18 @@ SESSION = (
 """The row of a session, with what is held for it."""
 
 
-def session_of(connection: Connection, data_set: int) -> Row[Any]:
+def session_of(connection: Connection, asked: Mapping[str, int], wanted: Select[Any] = SESSION) -> Row[Any]:
     """The row of a session, with what is held for it.
 
-    Raises:
-        NotThereError: There is no such data set.
-    """
-    return found_session(connection.execute(SESSION, {"of": data_set}).first())
-
-
-def found_session(row: Row[Any] | None) -> Row[Any]:
-    """The row, if it was found.
+    Args:
+        connection: Connection of a transaction that sees one state of the database.
+        asked: The number of the data set, as ``of``, and what else the query takes.
+        wanted: `SESSION`, or a query with more columns.
 
     Raises:
         NotThereError: There is no such data set.
     """
+    row: Row[Any] | None = connection.execute(wanted, asked).first()
     if row is None:
         raise NotThereError("there is no such data set", remedy="see the list of data sets")
     return row
@@ -202,28 +199,16 @@ ONLY_STATE = Mark(events=2**62, findings=2**62)
 _NOTHING = Step()
 
 
-def progress_of(connection: Connection, data_set: int, mark: Mark) -> Progress:
+def progress_of(connection: Connection, row: Row[Any], mark: Mark) -> Progress:
     """Read the progress of a session since a mark.
-
-    Args:
-        connection: Connection of a transaction that sees one state of the database.
-        data_set: Number of the data set.
-        mark: Mark of what is known already.
-
-    Raises:
-        NotThereError: There is no such data set.
-        DamagedStoreError: The events are not those that were written.
-    """
-    return progress_at(connection, session_of(connection, data_set), mark)
-
-
-def progress_at(connection: Connection, row: Row[Any], mark: Mark) -> Progress:
-    """The progress of a session since a mark; see `progress_of`.
 
     Args:
         connection: Connection of the transaction in which the session was read.
         row: A row of `SESSION`.
         mark: Mark of what is known already.
+
+    Raises:
+        DamagedStoreError: The events are not those that were written.
     """
     step = step_since(connection, row, mark)
     hold = None if row.charge is None else Hold(row.charge, row.purpose, row.person)
@@ -248,17 +233,13 @@ def checked_events(connection: Connection, session: Row[Any], first: int = 0) ->
         head = link(head, row.body)
         if head != row.link:
             raise _damaged(connection, session, f"event {number + 1} is not the one that was written")
-        found.append(_event(connection, session, number, row.body))
+        try:
+            found.append(Event.from_dict(row.body))
+        except BudgetError as error:
+            raise _damaged(connection, session, f"event {number + 1} cannot be: {error.message}") from error
     if head != session.head or first + len(found) != session.events:
         raise _damaged(connection, session, "events are missing at its end")
     return found
-
-
-def _event(connection: Connection, session: Row[Any], number: int, body: Mapping[str, Any]) -> Event:
-    try:
-        return Event.from_dict(body)
-    except BudgetError as error:
-        raise _damaged(connection, session, f"event {number + 1} cannot be: {error.message}") from error
 
 
 def _damaged(connection: Connection, session: Row[Any], what: str) -> DamagedStoreError:
