@@ -218,6 +218,7 @@ def test_a_column_in_a_hundred_measured_tables_has_an_interval(relation: str) ->
     table = release.measurements[-1]
     often = dataclasses.replace(release, measurements=[*release.measurements, *[table] * 1200])
     found = often.answer("sex = 'Male'")
-    assert found.low is not None and found.high is not None
+    assert found.low is not None
+    assert found.high is not None
     assert found.low <= release.answer("sex = 'Male'").high
     assert f"and {len(list(shares(0.05))) - 1} more" in found.covers

@@ -144,10 +144,15 @@ class Summary:
         return self.rows - self.zeros - self.sizes.total()
 
     @property
+    def has_empty(self) -> bool:
+        """Whether a cell is empty, or is so once blanks around labels are taken away."""
+        return self.empty or (not self.numeric and any(not text.strip() for text in self.counts or ()))
+
+    @property
     def missing_text(self) -> str | None:
         """Text of the missing value to declare."""
         missing = [text for text in MISSING_TEXTS if text in self.missing] or sorted(self.missing)
-        return missing[0] if missing else MISSING_TEXTS[0] if self.empty else None
+        return missing[0] if missing else MISSING_TEXTS[0] if self.has_empty else None
 
 
 def _texts(values: Any) -> list[str | None]:

@@ -150,7 +150,7 @@ def _written(name: str, options: dict[str, Any], summary: Summary) -> dict[str, 
     usual = type_name(arrow_schema(Domain([attribute])).field(0).type)
     if summary.kind is not None and summary.kind != usual:
         wanted["type"] = summary.kind
-    if summary.empty and not summary.missing and of_texts:
+    if summary.has_empty and not summary.missing and of_texts:
         wanted["null"] = ""
     elif summary.missing and not summary.empty and not of_texts:
         wanted["null"] = summary.missing_text

@@ -38,6 +38,8 @@ _HEAPED = 0.05
 """Share of the rows of a value that gets a bin of its own."""
 _SKEWED = 0.1
 """Half of the values lie in this share of the range."""
+_EXACT = 2**53
+"""From here on two whole numbers may be the same number in floating point."""
 _FEW_CODES = 12
 _MANY = 100
 """Rows that show how numbers are spread."""
@@ -192,6 +194,8 @@ def _why_unlisted(summary: Summary, distinct: int) -> str:
 
 def _numeric(name: str, summary: Summary) -> Proposal:
     low, high = summary.low, summary.high
+    if summary.whole and summary.digits == 0 and max(-low, high) > _EXACT:
+        return Proposal(None, "whole numbers beyond 2^53, perhaps an identifier or a time; left out.")
     if summary.whole and high - low < _LONGEST_RANGE:
         return _range(summary)
     whole = summary.whole
