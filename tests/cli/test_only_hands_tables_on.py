@@ -14,6 +14,7 @@ import hedgerow.synthesis
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
 FILES.append(Path(str(hedgerow.synthesis.__file__)))
 OPENERS = {
+    "TABLE_ENDINGS",  # names of endings, which open nothing
     "read_with",
     "scan_with",
     "read_table",

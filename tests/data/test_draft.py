@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.data import COUNT_NAMES, draft_domain, read_table
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
-from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.errors import ColumnError, DataError, UnreadableTableError
+from hedgerow.release import Records
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
@@ -181,6 +183,32 @@ MOMENTS = [datetime(2024, 1, 5) + timedelta(minutes=15 * number) for number in r
             [f"{moment.isoformat()}+01:00" for moment in MOMENTS],
             {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "bins": 60, "zone": "UTC"},
         ),
+        (
+            [f"{day:%Y%m%d}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%Y%m%d", "bins": "month"},
+        ),
+        (
+            [f"{day:%d%m%Y}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%d%m%Y", "bins": "month"},
+        ),
+        (
+            [f"{day:%d %b %Y}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%d %b %Y", "bins": "month"},
+        ),
+        (
+            [f"{day:%B %d, %Y}" for day in DAYS],
+            {"min": "2020-01-01", "max": "2022-12-31", "format": "%B %d, %Y", "bins": "month"},
+        ),
+        (
+            [f"{moment + timedelta(days=15):%m/%d/%Y %I:%M:%S %p}" for moment in MOMENTS],
+            {
+                "min": "2024-01-01T00:00",
+                "max": "2024-01-31T23:45",
+                "step": "15min",
+                "bins": 60,
+                "format": "%m/%d/%Y %I:%M:%S %p",
+            },
+        ),
         (["36.6", "35.2", "41.9", "37"], {"min": 35, "max": 42, "step": 0.1}),
         ([f"{hour:02d}:15" for hour in range(24)], {"min": "00:00", "max": "23:45", "step": "15min"}),
         (
@@ -211,6 +239,51 @@ def test_dates_times_and_decimals(cells: Any, entry: dict[str, Any], tmp_path: P
     assert (kind or "").startswith("timestamp") == isinstance(cells, pd.Series)
     assert found == entry
     read_table(table, drafted(tmp_path, table))
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        (["01067", "99084", "00501"], {"values": ["00501", "01067", "99084"]}),  # codes, whose zeros count
+        (["12345678", "20230101", "99999999"] * 50, None),  # eight digits that are not all dates
+        (["02020101", "02020102"] * 50, {"values": ["02020101", "02020102"]}),  # nor of this age
+        ([f"{100 * number}" for number in range(11, 800)], {"min": 1100, "max": 79900, "step": 100, "bins": 20}),
+        (["250", "500", "1000"] * 9, {"min": 250, "max": 1000, "step": 250}),
+        (
+            ["0", "3.258096", "4.61512"] * 20,
+            {"min": 0, "max": 5, "step": 1e-6, "bins": 2, "points": [0, 3.258096, 4.61512]},
+        ),
+        ([" ", "X", "Y", "X "], {"values": ["X", "Y"], "trim": True, "missing": "?", "null": ""}),
+        ([f"{2**53 + 2 * number}" for number in range(50)], None),
+    ],
+)
+def test_codes_rounded_numbers_and_few_ones(cells: list[str], entry: dict[str, Any] | None, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["x,y", *(f"{cell},{row % 2}" for row, cell in enumerate(cells))]) + "\n")
+    text = draft_domain(path)
+    found = [json.loads(line.removeprefix('  "x": ')) for line in text.splitlines() if line.startswith('  "x": ')]
+    if entry is not None:
+        assert found == [entry]
+    elif found:
+        assert "format" not in found[0]
+    else:
+        assert "beyond 2^53" in text
+    if found:
+        assert read_table(path, drafted(tmp_path, path)).total() == len(cells)
+
+
+def test_dates_that_are_whole_numbers_come_back_as_such(tmp_path: Path) -> None:
+    numbers = [int(f"{day:%d%m%Y}") for day in DAYS] + [None]
+    table = pa.table({"x": pa.array(numbers, pa.int32()), "y": ["a", "b", "b"] * 27})
+    domain = drafted(tmp_path, table)
+    read = read_table(table, domain, columns=["x"])
+    made = Records(np.stack(read.columns, axis=1), domain.of_columns(["x"]))
+    pq.write_table(made.to_arrow(), tmp_path / "made.parquet")
+    again = pq.read_table(tmp_path / "made.parquet")
+    assert again.schema.field("x").type == pa.int32()
+    assert read_table(again, domain, columns=["x"]).columns[0].tolist() == read.columns[0].tolist()
+    with pytest.raises(DataError, match="1 row"):
+        read_table(pa.table({"x": [31_022_020]}), domain, columns=["x"])
 
 
 def test_days_and_months_that_could_be_exchanged_are_told() -> None:

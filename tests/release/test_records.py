@@ -118,7 +118,7 @@ def test_lines_that_are_put_together_are_those_that_arrow_writes(
     codes = np.column_stack([draw.integers(each.size, size=rows) for each in domain])
     monkeypatch.setattr(module, "CHUNK_ROWS", 16_384)
     Records(codes, domain, seed=1).write(tmp_path / "ours.csv")
-    monkeypatch.setattr(module, "_is_plain", lambda _: False)
+    monkeypatch.setattr(module, "_is_plain", lambda *_: False)
     Records(codes, domain, seed=1).write(tmp_path / "arrows.csv")
     found, expected = ((tmp_path / name).read_text() for name in ("ours.csv", "arrows.csv"))
     assert found.count('"') == 0

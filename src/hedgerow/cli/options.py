@@ -278,13 +278,11 @@ PriorFile = Annotated[
     algorithm_option(
         "--prior",
         metavar="FILE",
-        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .parquet) with "
-        "some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record of DATA may be "
-        "in the table.",
+        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .tsv, "
+        ".parquet) with some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record "
+        "of DATA may be in the table.",
     ),
 ]
-TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet", ".pq")
-"""A prior with another ending is a release."""
 
 
 class Options:
@@ -770,6 +768,7 @@ def prior_of(path: Path | None, domain: Domain, reading: ReadOptions) -> Prior |
     if path is None:
         return None
     from hedgerow.algorithms.shared import Prior
+    from hedgerow.data import TABLE_ENDINGS
 
     if path.name.lower().endswith(TABLE_ENDINGS):
         from hedgerow.data import read_public

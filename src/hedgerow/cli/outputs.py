@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from hedgerow.cli.targets import TABLES_WRITTEN
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError
 
@@ -140,9 +141,10 @@ class RecordsPlace:
             remote = "://" in folder
             return cls(text, None if remote else Path(folder).with_name(f"{_named(folder)}.release"), folder=folder)
         remedy = (
-            "let it end in .csv or .parquet, which says how the records are written, or write duckdb:file.db#table "
+            "let it end in .csv, .tsv or .parquet, which says how the records are written, or write "
+            "duckdb:file.db#table or spark:folder"
         )
-        check_ending(_OPTION, Path(text), (".csv", ".parquet", ".pq"), f"{remedy}or spark:folder")
+        check_ending(_OPTION, Path(text), TABLES_WRITTEN, remedy)
         return cls(str(Path(text)), Path(text).with_suffix(".release"))
 
     def is_same(self, other: Self) -> bool:

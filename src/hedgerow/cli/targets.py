@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from hedgerow.queries import Workload
     from hedgerow.simulation import Basis, Prediction, Predictor, Solved, Target
 
-_TABLES = (".csv", ".parquet", ".pq")
+TABLES_WRITTEN = (".csv", ".tsv", ".parquet", ".pq")
+"""Endings of the files that records are written to."""
 
 
 class Amount(StrEnum):
@@ -132,7 +133,7 @@ def _stand_in(shown: Output, like: Path, workload: Workload) -> tuple[Model, flo
     from hedgerow.simulation import unseen_factor
 
     domain = workload.domain
-    if like.suffix.lower() in _TABLES:
+    if like.suffix.lower() in TABLES_WRITTEN:
         values = read_values(like)
         missing = [name for name in domain.names if name not in values.column_names]
         if missing:

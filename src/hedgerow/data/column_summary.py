@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from hedgerow.data.kinds import Spellings, digits_of
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 
+_DATE_DIGITS = 8
+"""Digits of a date that is written as a whole number."""
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
 """Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
 
@@ -34,6 +36,8 @@ class Summary:
         low: Smallest number.
         high: Largest number.
         whole: Whether all numbers are whole.
+        common: Largest whole number that all whole numbers are multiples of; 0 where there are none but 0.
+        padded: Whether a number is written with zeros before it, as codes are.
         digits: Most digits after the point; None where a number is written with a power of ten.
         numeric: Whether all values are numbers, or all but one text.
         word: The text, if there is one.
@@ -53,6 +57,8 @@ class Summary:
     low: float = math.inf
     high: float = -math.inf
     whole: bool = True
+    common: int = 0
+    padded: bool = False
     digits: int | None = 0
     numeric: bool = True
     word: str | None = None
@@ -96,7 +102,8 @@ class Summary:
             self.counts[text] += count
             if len(self.counts) > TRACKED:
                 self.counts = None
-        self.spellings.add(text, count)
+        lost = not self.are_texts and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
+        self.spellings.add(f"0{text}" if lost else text, count)
         if not self.numeric:
             return
         number = _number(text)
@@ -106,6 +113,8 @@ class Summary:
             if number > 0:
                 self.sizes[math.floor(_STEPS * math.log10(number))] += count
             self.whole = self.whole and number.is_integer()
+            self.common = math.gcd(self.common, int(number)) if self.whole else 1
+            self.padded = self.padded or (self.are_texts and text.isdecimal() and len(text) > 1 and text[0] == "0")
             digits = digits_of(text)
             self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
         elif self.word in {None, text}:

@@ -13,16 +13,19 @@ from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
 from hedgerow.errors import DomainError
 
 _LOOKS = re.compile(
-    r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}(?:[T ]\d{1,2}:\d\d.*)?|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
+    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{4}|[A-Za-z]{3,9} \d{1,2}, \d{4})"
+    r"(?:[T ]\d{1,2}:\d\d.*)?|\d{8}|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
 )
-_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
-_TIMES = (
-    *(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in ("%H:%M", "%H:%M:%S")),
-    None,
-)
+_COMPACT = ("%Y%m%d", "%d%m%Y", "%m%d%Y")
+_NAMED = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%d-%B-%Y", "%B %d, %Y")
+_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", *_NAMED, *_COMPACT)
+_PLAUSIBLE = range(-43_829, 47_482)
+"""Days from 1850 to 2099: eight digits are a date only where all of them lie here."""
+_CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
+_TIMES = (*(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in _CLOCKS), None)
 _LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
-_ORDERS = ("%d/%m/%Y", "%m/%d/%Y")
-"""The same texts, days and months exchanged."""
+_ORDERS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d%m%Y", "%m%d%Y"))
+"""Pairs of forms of the same texts, days and months exchanged."""
 _DAY = 86_400
 _STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
 _MOST_BINS = 60
@@ -90,6 +93,8 @@ class Spellings:
             place = scale.position(text)
             if place is not None and place.denominator == 1:
                 number = int(place)
+                if getattr(scale, "form", None) in _COMPACT and number not in _PLAUSIBLE:
+                    continue
                 ends = (number, number) if self._empty else (min(low, number), max(high, number))
                 kept[scale] = (*ends, math.gcd(common, number))
                 if isinstance(scale, Durations):
@@ -102,7 +107,7 @@ class Spellings:
             return None
         scale, (low, high, common) = next(iter(self._found.items()))
         forms = [each.form or "" for each in self._found if isinstance(each, Calendar | Moments)]
-        several = all(any(form.startswith(order) for form in forms) for order in _ORDERS)
+        several = any(all(any(form.startswith(one) for form in forms) for one in pair) for pair in _ORDERS)
         if isinstance(scale, TimesOfDay | Durations):
             return self._of_clock(scale, low, high, common), False
         form = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.data.column_summary import TRACKED, Summary
-from hedgerow.data.kinds import decimal_options
+from hedgerow.data.kinds import decimal_options, digits_of
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
@@ -40,6 +40,10 @@ _SKEWED = 0.1
 """Half of the values lie in this share of the range."""
 _EXACT = 2**53
 """From here on two whole numbers may be the same number in floating point."""
+_MOST_VALUES = 200
+"""Multiples of a step that get a code each."""
+_COARSE = 5
+"""Whole numbers that are all multiples of this or more are rounded ones."""
 _FEW_CODES = 12
 _MANY = 100
 """Rows that show how numbers are spread."""
@@ -72,7 +76,8 @@ def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
     distinct = TRACKED + 1 if counts is None else len(counts)
     if useless := _why_useless(name, summary, distinct):
         return Proposal(None, useless)
-    numbers = summary.numeric and summary.word is None and summary.high > summary.low
+    numbers = summary.numeric and summary.word is None and summary.high > summary.low and not summary.padded
+    numbers = numbers and summary.spellings.options() is None
     return _numeric(name, summary) if numbers else _texts(summary, max_values)
 
 
@@ -193,20 +198,27 @@ def _why_unlisted(summary: Summary, distinct: int) -> str:
 
 
 def _numeric(name: str, summary: Summary) -> Proposal:
-    low, high = summary.low, summary.high
+    low, high, counts = summary.low, summary.high, summary.counts
     if summary.whole and summary.digits == 0 and max(-low, high) > _EXACT:
         return Proposal(None, "whole numbers beyond 2^53, perhaps an identifier or a time; left out.")
     if summary.whole and high - low < _LONGEST_RANGE:
         return _range(summary)
     whole = summary.whole
+    if not whole and counts is not None and len(counts) <= _FEW_CODES and summary.rows >= _RARE * len(counts):
+        return _few(summary)
     decimals = None if whole else decimal_options(low, high, summary.digits)
-    if decimals is not None:
+    if whole and summary.common >= _COARSE:
+        step = summary.common
+        ends = math.floor(low / step) * step, math.ceil(high / step) * step
+        decimals = {"min": ends[0], "max": ends[1], "step": step}
+        decimals |= {"bins": _BINS} if ends[1] - ends[0] > _MOST_VALUES * step else {}
+        kind = f"Whole numbers that are multiples of {step:,}"
+    elif decimals is not None:
         kind = f"Numbers with {summary.digits} digit{'s' if summary.digits != 1 else ''} after the point"
         if "bins" not in decimals:
             return Proposal(decimals, f"{kind}; bounds rounded outward. Which bounds are publicly known?")
     else:
         kind = "Whole numbers" if whole else "Numbers"
-    counts = summary.counts
     identifies = whole and (counts is None or max(counts.values()) == 1)
     if identifies and _IDENTIFIER.search(name):
         return Proposal(None, "whole numbers that are all different, by its name an identifier; left out.")
@@ -227,6 +239,18 @@ def _numeric(name: str, summary: Summary) -> Proposal:
         options,
         f"{about}, bounds rounded outward. Which bounds are publicly known, and do these bins suit the column?{heaped} "
         f"Declare 'other: true' where values beyond them could occur.{identifier}",
+    )
+
+
+def _few(summary: Summary) -> Proposal:
+    """Few numbers with fractions that many rows hold: each has a bin of its own."""
+    points = [plain_number(number) for number in sorted({float(text) for text in summary.counts or ()})]
+    digits = max((digits_of(repr(point)) or 0) for point in points)
+    options = {"min": math.floor(summary.low), "max": math.ceil(summary.high), "step": float(f"1e-{digits}"), "bins": 2}
+    return Proposal(
+        options | {"points": points},
+        f"{len(points)} numbers, each its own value under 'points'. Are these all numbers that could occur? "
+        "Others between 'min' and 'max' are one bin.",
     )
 
 

@@ -220,7 +220,7 @@ def read_table(
     Nothing is clipped or guessed, and dropped only if asked: what does not fit the domain is an error.
 
     Args:
-        source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or a Parquet file
+        source: Path of a text file (``.csv``, ``.tsv``, or these with ``.gz``; UTF-8, one header row) or a Parquet file
             (``.parquet``, ``.pq``); an Arrow table, batch or reader; a pandas or polars data frame.
         domain: The domain, or the path of its file.
         count_column: Column that says how many records a row stands for.

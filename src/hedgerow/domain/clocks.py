@@ -164,6 +164,10 @@ class Durations(Scale):
             )
 
     @property
+    def width(self) -> None:
+        """None: the first part of a duration has no end."""
+
+    @property
     def noun(self) -> str:
         """A duration, and its form."""
         if self.unit is None:

@@ -348,7 +348,16 @@ class ScaledEncoder(Encoder):
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
-        return self._of_cells(numbers.tolist())
+        width = self._scale.width
+        cells = numbers.tolist()
+        return self._of_cells(cells if width is None else [self._padded(cell, width) for cell in cells])
+
+    def _padded(self, number: float, width: int) -> float | str:
+        """The text of a date that is written as a whole number, with the zeros that numbers have lost."""
+        if not float(number).is_integer():
+            return number
+        text = str(int(number))
+        return text if self._declared(text) is not None else text.zfill(width)
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         far = _beyond_python(texts)

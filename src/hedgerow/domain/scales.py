@@ -51,6 +51,8 @@ _LONGEST = 60
 _LARGEST = 40
 """Largest power of ten, up or down, of a number that is read."""
 _DIRECTIVES = re.compile(r"%(.)")
+_SAME = {"b": "m", "B": "m"}
+"""Directives of names of months, and that of their number."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,12 @@ class Scale(ABC):
     def cell(self, number: int) -> str:
         """The text of a number in a table of texts."""
         return self.text(number)
+
+    @property
+    def width(self) -> int | None:
+        """Number of digits of a date or time that is written as a whole number, as 20200131; None for other forms."""
+        cell = self.cell(0) if isinstance(getattr(self, "form", None), str) else ""
+        return len(cell) if cell.isdecimal() else None
 
     def number(self, cell: object) -> int | None:
         """The number of a cell; None if it is not on the scale or lies between two steps."""
@@ -415,7 +423,7 @@ def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
     """Refuse a form of texts that does not say all parts of a date or time.
 
     Args:
-        form: The form, with directives such as ``%d``; None is fine.
+        form: The form, with directives such as ``%d``; None is fine. A month may be a name, an hour have AM or PM.
         needed: Directives that it must have.
         known: Directives that it may have.
 
@@ -424,14 +432,19 @@ def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
 
     Example:
         >>> check_form("%d.%m.%Y", "Ymd")
+        >>> check_form("%d %b %Y %I:%M %p", "YmdHM")
     """
     if form is None:
         return
-    directives = _DIRECTIVES.findall(form)
+    directives = [_SAME.get(each, each) for each in _DIRECTIVES.findall(form)]
+    if "I" in directives and "p" in directives:
+        directives = [each for each in directives if each != "p"]
+        directives[directives.index("I")] = "H"
     if not set(needed) <= set(directives) <= set(known) or len(directives) != len(set(directives)):
         example = {"Ymd": "%d.%m.%Y", "HM": "%H.%M"}.get(needed, "%d.%m.%Y %H:%M")
         raise DomainError(
             f"the form {form!r} does not say a whole {'date' if needed == 'Ymd' else 'time'}",
             remedy=f"give each of {', '.join('%' + each for each in needed)} once, as in {example!r}; only "
-            f"{', '.join('%' + each for each in known)} are known",
+            f"{', '.join('%' + each for each in known)} are known, %b and %B for names of months, "
+            "and %I with %p for hours with AM and PM",
         )

@@ -202,10 +202,11 @@ def encoded_values(drawn: Drawn) -> pa.Array[Any]:
         return _natural(drawn)
     if pa.types.is_float32(kind) and isinstance(attribute, Binned) and not attribute.whole:
         drawn = replace(drawn, numbers=_narrow(attribute, drawn))
-    if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind)):
+    as_number = attribute.scale is not None and attribute.scale.width is not None and pa.types.is_integer(kind)
+    if _are_texts(natural) or not (_are_texts(kind) or pa.types.is_decimal(kind) or as_number):
         return _converted(_natural(drawn), kind, attribute)
     cells = texts_of(drawn, empties=False)
-    empty = drawn.beyond if pa.types.is_decimal(kind) else drawn.codes == attribute.missing_code
+    empty = drawn.codes == attribute.missing_code if _are_texts(kind) else drawn.beyond
     texts: Any = pa.compute.if_else(pa.array(empty), pa.scalar(None, pa.string()), cells.cast(pa.string()))
     values: pa.Array[Any] = texts.dictionary_encode() if _are_texts(kind) else texts.cast(kind)
     return values
@@ -302,6 +303,7 @@ class Lines:
 
     Args:
         empties: Whether a column may have empty cells.
+        separator: What stands between two cells.
 
     Example:
         >>> from hedgerow.system.randomness import generator
@@ -311,9 +313,10 @@ class Lines:
         b'F,17\nM,18\nM,18\n'
     """
 
-    def __init__(self, *, empties: bool) -> None:
+    def __init__(self, *, empties: bool, separator: str = ",") -> None:
         """Nothing is made yet."""
         self._empties = empties
+        self._separator = arrow_text(separator)
         self._listed: dict[tuple[str, ...], Any] = {}
 
     def of(self, columns: Sequence[Drawn]) -> memoryview:
@@ -324,7 +327,7 @@ class Lines:
         """
         pieces = [self._piece(group) for group in _together(columns)]
         pieces[-1] = pa.compute.binary_join_element_wise(pieces[-1], arrow_text("\n"), arrow_text(""))
-        lines: Any = pa.compute.binary_join_element_wise(*pieces, arrow_text(","))
+        lines: Any = pa.compute.binary_join_element_wise(*pieces, self._separator)
         _, offsets, data = lines.buffers()
         bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
         return memoryview(data)[bounds[0] : bounds[-1]]
@@ -338,7 +341,7 @@ class Lines:
             cells = [_filled(_listed(each, self._empties)) for each in group]
             places = np.unravel_index(np.arange(math.prod(shape)), shape)
             each_place = [cell.take(arrow_numbers(place)) for cell, place in zip(cells, places, strict=True)]
-            self._listed[names] = pa.compute.binary_join_element_wise(*each_place, arrow_text(","))
+            self._listed[names] = pa.compute.binary_join_element_wise(*each_place, self._separator)
         codes = np.zeros(len(group[0].codes), dtype=np.int32)
         for each, size in zip(group, shape, strict=True):
             codes *= size

@@ -316,7 +316,7 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
         >>> writer_for("out.xlsx")
         Traceback (most recent call last):
         hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' is not a known format
-          Remedy: let the name end in .csv or .parquet
+          Remedy: let the name end in .csv, .tsv or .parquet
     """
     name = os.fspath(path)
     if is_duckdb(name):
@@ -327,11 +327,12 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
             )
         return partial(_to_table, table)
     ending = Path(path).suffix.lower()
-    forms = {".csv": _write_csv, ".parquet": _write_parquet, ".pq": _write_parquet}
+    tabs = partial(_write_csv, separator="\t")
+    forms: dict[str, Form] = {".csv": _write_csv, ".tsv": tabs, ".parquet": _write_parquet, ".pq": _write_parquet}
     if ending not in forms:
         raise ConfigError(
             f"cannot write {name}: the ending {ending!r} is not a known format",
-            remedy="let the name end in .csv or .parquet",
+            remedy="let the name end in .csv, .tsv or .parquet",
         )
     return partial(_to_file, Path(path), forms[ending])
 
@@ -352,24 +353,31 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
             tell(rows)
 
 
-def _write_csv(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
+def _write_csv(
+    batches: Iterable[Records], domain: Domain, path: Path, separator: str = ","
+) -> Generator[int, None, None]:
     header = io.StringIO(newline="")
-    csv.writer(header, lineterminator="\n").writerow([column.name for column in written(domain)])
+    names = [column.name for column in written(domain)]
+    csv.writer(header, delimiter=separator, lineterminator="\n").writerow(names)
     with path.open("wb") as file:
         file.write(header.getvalue().encode())
-        yield from (_write_lines if _is_plain(domain) else _write_quoted)(batches, domain, file)
+        yield from (_write_lines if _is_plain(domain, separator) else _write_quoted)(batches, domain, file, separator)
 
 
-def _write_lines(batches: Iterable[Records], domain: Domain, file: IO[bytes]) -> Generator[int, None, None]:
-    lines = Lines(empties=_may_be_empty(domain))
+def _write_lines(
+    batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
+) -> Generator[int, None, None]:
+    lines = Lines(empties=_may_be_empty(domain), separator=separator)
     for batch in batches:
         for columns in batch.columns():
             file.write(lines.of(columns))
             yield len(columns[0].codes)
 
 
-def _write_quoted(batches: Iterable[Records], domain: Domain, file: IO[bytes]) -> Generator[int, None, None]:
-    options = pa.csv.WriteOptions(include_header=False, quoting_style="needed")
+def _write_quoted(
+    batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
+) -> Generator[int, None, None]:
+    options = pa.csv.WriteOptions(include_header=False, delimiter=separator, quoting_style="needed")
     for batch in batches:
         for chunk in batch.batches(as_text=True):
             pa.csv.write_csv(chunk, file, options)
@@ -413,9 +421,9 @@ def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBa
     return table.num_rows
 
 
-def _is_plain(domain: Domain) -> bool:
+def _is_plain(domain: Domain, separator: str) -> bool:
     """Whether no text needs quotes around it, and none is so long that a chunk of lines could be too large."""
-    special = set(',"\r\n')
+    special = {separator, *'"\r\n'}
     texts = [label for attribute in written(domain) if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [
         text for attribute in written(domain) for text in (attribute.missing, attribute.other) if text is not None

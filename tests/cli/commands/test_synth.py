@@ -184,7 +184,7 @@ def test_what_is_wrong_is_said_before_anything_is_spent(place: Place, arguments:
 def test_the_ending_of_the_records_is_checked(place: Place, output: str) -> None:
     result = place.synth(output=output)
     assert result.exit_code == 1
-    assert ".csv or .parquet" in result.stderr
+    assert ".csv, .tsv or .parquet" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow.data import Table, read_table
+from hedgerow.data import Table, open_table, read_table
 from hedgerow.data.counting import marginals as counting
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import (
@@ -188,8 +188,28 @@ def test_a_missing_column(tmp_path: Path) -> None:
 
 
 def test_another_separator(tmp_path: Path) -> None:
-    error = refused(ColumnError, written(tmp_path, "Bath;20;1;3", header="city;age;pay;size"))
-    assert "separate the columns with commas" in error.remedy
+    for mark, name in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar")):
+        path = written(tmp_path, "Bath,20,1,3".replace(",", mark), header="city,age,pay,size".replace(",", mark))
+        error = refused(UnreadableTableError, path)
+        assert name in error.message
+        assert "save the table with commas as .csv, or with tabs as .tsv" in error.remedy
+
+
+def test_tabs_are_what_separates_tsv(tmp_path: Path) -> None:
+    good = written(tmp_path, GOOD)
+    tabs = tmp_path / "people.tsv"
+    tabs.write_text(good.read_text().replace(",", "\t"))
+    assert [*map(list, read_table(tabs, DOMAIN).columns)] == [*map(list, read_table(good, DOMAIN).columns)]
+    assert "holds a comma" in refused(UnreadableTableError, good.rename(tmp_path / "commas.tsv")).message
+    bad = tmp_path / "bad.tsv"
+    bad.write_text(tabs.read_text() + "Bath\t20\n")
+    assert refused(UnreadableTableError, bad).rows == (2,)
+
+
+def test_a_name_in_quotes_may_hold_any_mark(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text('"a;b, c"\n1\n')
+    assert open_table(path).names == ("a;b, c",)
 
 
 def test_an_extra_column(tmp_path: Path) -> None:

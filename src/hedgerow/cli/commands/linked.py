@@ -194,7 +194,7 @@ def _checked_places(output: Path, children_output: Path, *, force: bool, inputs:
     for name, path in (("", output), ("children_", children_output)):
         place = RecordsPlace.of(str(path))
         if place.release is None or place.table is not None or place.folder is not None:
-            raise ConfigError(f"{path} is no file", remedy="name files that end in .csv or .parquet")
+            raise ConfigError(f"{path} is no file", remedy="name files that end in .csv, .tsv or .parquet")
         places |= {f"{name}records": path, f"{name}release": place.release}
     names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
     check_outputs(

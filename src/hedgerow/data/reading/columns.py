@@ -163,9 +163,7 @@ def check_apart(where: str | None, count_column: str | None, file: str) -> None:
 
 def _refuse_missing(file: str, name: str, names: Sequence[str]) -> NoReturn:
     near = difflib.get_close_matches(name, names, 1)
-    if len(names) == 1 and any(mark in names[0] for mark in ";\t|"):
-        remedy = "separate the columns with commas; the first line seems to use another separator"
-    elif near:
+    if near:
         remedy = f"did you mean {near[0]!r}? Rename the column, or the attribute in the domain"
     else:
         remedy = f"name it in the first row of the table, or select other columns; there are: {', '.join(names)}"

@@ -27,6 +27,9 @@ not asked of the system again and again."""
 
 _BLOCK_BYTES = 1 << 24
 """The same in bytes of CSV."""
+TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+"""Endings of the files that are read as tables."""
+_SEPARATORS = {"a semicolon": ";", "a tab": "\t", "a bar": "|", "a comma": ","}
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -75,8 +78,9 @@ def open_table(source: object) -> Reader:
     """Look at the columns of a table; rows are read later.
 
     Args:
-        source: Path of a CSV file (``.csv``, ``.csv.gz``; UTF-8, comma-separated, one header row) or Parquet file
-            (``.parquet``, ``.pq``), Arrow table, batch or batch reader, pandas or polars data frame.
+        source: Path of a text file (UTF-8, one header row; ``.csv`` with commas or ``.tsv`` with tabs; ``.gz`` behind
+            it if it is compressed) or Parquet file (``.parquet``, ``.pq``), Arrow table, batch or batch reader, pandas
+            or polars data frame.
 
     Raises:
         UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
@@ -159,11 +163,13 @@ def one_after_another(file: str, readers: Sequence[Reader], *, filtered: bool) -
 
 def _open_file(path: Path) -> Reader:
     name = path.name.lower()
-    opener = _from_csv if name.endswith((".csv", ".csv.gz")) else _from_parquet
-    if not name.endswith((".csv", ".csv.gz", ".parquet", ".pq")):
+    if not name.endswith(TABLE_ENDINGS):
         raise UnreadableTableError(
-            f"the ending {path.suffix!r} is not that of a table", file=str(path), remedy="name it .csv or .parquet"
+            f"the ending {path.suffix!r} is not that of a table",
+            file=str(path),
+            remedy="save the table as .csv (commas), .tsv (tabs) or .parquet; a new name alone changes no file",
         )
+    opener = _from_parquet if name.endswith((".parquet", ".pq")) else _from_csv
     try:
         with path.open("rb") as file:
             if not file.read(1):
@@ -254,13 +260,13 @@ def _refuse_parquet(path: Path, error: Exception) -> NoReturn:
     raise UnreadableTableError(
         "not a whole Parquet file (truncated, damaged, or of another kind)",
         file=str(path),
-        remedy="write or copy the file again; a text table needs the ending .csv",
+        remedy="write or copy the file again; a table of texts ends in .csv or .tsv",
     ) from error
 
 
 def _from_csv(path: Path) -> Reader:
     with _text(path) as file:
-        header = next(csv.reader(file), None)
+        header = next(csv.reader(file, delimiter=_separator(path)), None)
     if not header:
         raise UnreadableTableError(
             "the first line is empty", file=str(path), remedy="name the columns in the first line"
@@ -268,6 +274,13 @@ def _from_csv(path: Path) -> Reader:
     if _undecoded(header):
         raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
     names = tuple(header)
+    other = next((name for name, mark in _SEPARATORS.items() if mark in header[0]), None)
+    if len(header) == 1 and other is not None and not _is_quoted(path):
+        raise UnreadableTableError(
+            f"the first line names one column, and holds {other}",
+            file=str(path),
+            remedy="save the table with commas as .csv, or with tabs as .tsv",
+        )
 
     def batches(wanted: Sequence[str], repetitive: Collection[str]) -> Batches:
         broken: list[int] = []
@@ -284,6 +297,15 @@ def _from_csv(path: Path) -> Reader:
             _explain_csv(path, names)
 
     return Reader(str(path), names, batches, texts=True)
+
+
+def _is_quoted(path: Path) -> bool:
+    with _text(path) as file:
+        return bool(file.read(1) == '"')
+
+
+def _separator(path: Path) -> str:
+    return "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
 
 
 def _text(path: Path) -> Any:
@@ -304,7 +326,10 @@ def _csv_stream(
         file,
         read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
         parse_options=pa.csv.ParseOptions(
-            newlines_in_values=True, ignore_empty_lines=len(names) > 1, invalid_row_handler=note
+            delimiter=_separator(path),
+            newlines_in_values=True,
+            ignore_empty_lines=len(names) > 1,
+            invalid_row_handler=note,
         ),
         convert_options=pa.csv.ConvertOptions(
             column_types=dict(types), include_columns=list(types), strings_can_be_null=False
@@ -315,7 +340,7 @@ def _csv_stream(
 def _explain_csv(path: Path, names: Sequence[str]) -> NoReturn:
     """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
     with _text(path) as file:
-        rows = csv.reader(file)
+        rows = csv.reader(file, delimiter=_separator(path))
         next(rows)
         numbered = ((i, row) for i, row in enumerate((row for row in rows if row or len(names) == 1), 1))
         wrong = [(i, row) for i, row in numbered if len(row) not in (len(names), 0) or _undecoded(row)]
@@ -326,7 +351,7 @@ def _explain_csv(path: Path, names: Sequence[str]) -> NoReturn:
             file=str(path),
             rows=list(islice(lengths, SHOWN_ROWS)),
             n_rows=len(lengths),
-            remedy="complete the rows, or put fields that hold commas in double quotes",
+            remedy="complete the rows, or put fields that hold the separator in double quotes",
         )
     if wrong:
         column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
