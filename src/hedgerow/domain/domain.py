@@ -129,11 +129,17 @@ class Domain:
         Raises:
             DomainError: There is no attribute, a name is there twice, or something names an attribute that is none.
         """
-        vars(self).update(attributes=tuple(attributes), declared=tuple(declared), spans=tuple(spans), layout=layout)
-        vars(self).update(ignored=tuple(dict.fromkeys(ignored)), draft=draft, trusted_types=trusted_types)
+        object.__setattr__(self, "attributes", tuple(attributes))
+        object.__setattr__(self, "declared", tuple(declared))
+        object.__setattr__(self, "spans", tuple(spans))
+        object.__setattr__(self, "layout", layout)
+        object.__setattr__(self, "ignored", tuple(dict.fromkeys(ignored)))
+        object.__setattr__(self, "draft", draft)
+        object.__setattr__(self, "trusted_types", trusted_types)
         bare = set(unleveled) - self._leveled
         says = tuple(constraint for constraint in constraints if constraint.says)
-        vars(self).update(constraints=says, unleveled=tuple(name for name in self.names if name in bare))
+        object.__setattr__(self, "constraints", says)
+        object.__setattr__(self, "unleveled", tuple(name for name in self.names if name in bare))
         if not self.attributes:
             raise DomainError("a domain needs at least one attribute", remedy="list the columns of the table")
         names = [*self.names, *(function.name for function in self.declared)]

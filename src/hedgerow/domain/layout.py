@@ -161,7 +161,7 @@ def _holds(attribute: Attribute, kind: str) -> bool:
         return True
     scale = attribute.scale
     if scale is not None and scale.width is not None and (whole := _INTEGER.fullmatch(kind)):
-        return 10**scale.width < 2 ** (int(whole[2]) - 1)
+        return bool(10**scale.width < 2 ** (int(whole[2]) - 1))
     if scale is not None and (pattern := _OF_SCALES.get(type(scale))) is not None:
         zone = _ZONED.fullmatch(kind)
         if zone is not None:

@@ -59,7 +59,10 @@ class Spelling:
         """
         if unicode is not None and unicode not in FORMS:
             raise DomainError(f"{unicode!r} is no normal form of Unicode", remedy="write 'unicode: NFC', or NFKC")
-        vars(self).update(trim=trim, fold=fold, unicode=unicode, synonyms=tuple((synonyms or {}).items()))
+        object.__setattr__(self, "trim", trim)
+        object.__setattr__(self, "fold", fold)
+        object.__setattr__(self, "unicode", unicode)
+        object.__setattr__(self, "synonyms", tuple((synonyms or {}).items()))
 
     def normal(self, text: str) -> str:
         r"""The normal form of a text; synonyms are not replaced.

@@ -62,7 +62,8 @@ class Workload:
         """
         listed = tuple(families)
         given = [1.0] * len(listed) if weights is None else weights
-        vars(self).update(families=listed, weights=tuple(float(weight) for weight in given))
+        object.__setattr__(self, "families", listed)
+        object.__setattr__(self, "weights", tuple(float(weight) for weight in given))
         if not self.families:
             raise QueryError("a workload needs at least one family", remedy="for example 'marginals:2'")
         if any(family.domain != self.domain for family in self.families):

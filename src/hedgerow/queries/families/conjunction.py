@@ -53,7 +53,8 @@ class Conjunctions(Family):
         Raises:
             QueryError: There is no query, or one is over another domain.
         """
-        vars(self).update(domain=domain, queries=tuple(queries))
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "queries", tuple(queries))
         if not self.queries:
             raise QueryError("a family of conditions needs at least one", remedy="as in \"where: sex = 'Male'\"")
         for query in self.queries:
@@ -167,7 +168,11 @@ class Boxes(Family):
                 remedy=f"give 0 <= low <= high < {', '.join(map(str, limits.tolist()))}",
             )
         low.flags.writeable = high.flags.writeable = False
-        vars(self).update(domain=domain, clique=scope, lows=low, highs=high, origin=origin)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "clique", scope)
+        object.__setattr__(self, "lows", low)
+        object.__setattr__(self, "highs", high)
+        object.__setattr__(self, "origin", origin)
 
     @classmethod
     def prefixes(cls, domain: Domain, name: str) -> Boxes:

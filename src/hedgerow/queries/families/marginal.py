@@ -163,7 +163,8 @@ class _CliqueFamily(Family):
             QueryError: A clique is empty or there twice, there is none, or there are too many cells.
             DomainError: A name is not an attribute.
         """
-        vars(self).update(domain=domain, cells_of=distinct_cliques(domain, cliques))
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "cells_of", distinct_cliques(domain, cliques))
         if self.n_queries > MAX_QUERIES:
             wide = sorted(domain, key=lambda attribute: -attribute.size)[:3]
             sizes = ", ".join(f"{attribute.name!r} ({attribute.size:,})" for attribute in wide)
