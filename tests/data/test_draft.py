@@ -272,6 +272,28 @@ def test_codes_rounded_numbers_and_few_ones(cells: list[str], entry: dict[str, A
         assert read_table(path, drafted(tmp_path, path)).total() == len(cells)
 
 
+def test_money_with_both_signs_gets_bins_that_widen_on_both_sides(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    money = np.round(np.sinh(draw.normal(0.0, 3.0, 5_000)) * 100.0, 2)
+    table = pa.table({"x": money, "y": ["a", "b"] * 2_500})
+    domain = drafted(tmp_path, table)
+    column = domain["x"]
+    assert isinstance(column, Binned)
+    edges = np.array(column.edges) * 0.01  # in cents
+    assert 0.0 in edges
+    inside = np.histogram(money, edges)[0]
+    assert inside.sum() == 5_000
+    assert inside.max() < 0.15 * 5_000  # of twenty equal bins one holds nearly all
+    assert read_table(table, domain).total() == 5_000
+
+
+def test_what_a_column_of_numbers_and_other_texts_lacks_is_told() -> None:
+    cells = [*map(str, range(1000, 2000)), *["."] * 50, *["n/a"] * 40, *["NA"] * 30, *["-"] * 20]
+    text = draft_domain(pa.table({"x": cells, "y": ["a", "b"] * (len(cells) // 2)})).replace("\n  # ", " ")
+    assert '"x": 91.7 % of the texts are numbers; the others begin with "-", ".", "NA", "n/a".' in text
+    assert "perhaps an identifier" not in text
+
+
 def test_dates_that_are_whole_numbers_come_back_as_such(tmp_path: Path) -> None:
     numbers = [int(f"{day:%d%m%Y}") for day in DAYS] + [None]
     table = pa.table({"x": pa.array(numbers, pa.int32()), "y": ["a", "b", "b"] * 27})

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from hedgerow.data.kinds import Spellings, digits_of
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 
+_NAMED = 8
+"""Texts among numbers that a draft names."""
 _DATE_DIGITS = 8
 """Digits of a date that is written as a whole number."""
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
@@ -46,6 +48,9 @@ class Summary:
         spellings: Forms of dates and times that all values have.
         rows: Number of rows with a value.
         sizes: Numbers of rows by the size of a number above 0, in steps of a twentieth of a power of ten.
+        below: The same of numbers below 0, by their sizes without the sign.
+        numbers: Number of rows that hold a number, up to the eighth text that is none.
+        others: These texts.
         zeros: Number of rows that hold 0.
         kind: Name of the type that the source declares; None where it declares none, as CSV.
         are_texts: Whether cells are texts in the source.
@@ -67,6 +72,9 @@ class Summary:
     spellings: Spellings = field(default_factory=Spellings)
     rows: int = 0
     sizes: Counter[int] = field(default_factory=Counter)
+    below: Counter[int] = field(default_factory=Counter)
+    numbers: int = 0
+    others: set[str] = field(default_factory=set)
     zeros: int = 0
     kind: str | None = None
     are_texts: bool = True
@@ -104,20 +112,24 @@ class Summary:
                 self.counts = None
         lost = not self.are_texts and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
         self.spellings.add(f"0{text}" if lost else text, count)
-        if not self.numeric:
+        if len(self.others) == _NAMED:
             return
         number = _number(text)
         if math.isfinite(number):
+            self.numbers += count
             self.low, self.high = min(self.low, number), max(self.high, number)
             self.zeros += count if number == 0 else 0
-            if number > 0:
-                self.sizes[math.floor(_STEPS * math.log10(number))] += count
+            if number:
+                sizes = self.sizes if number > 0 else self.below
+                sizes[math.floor(_STEPS * math.log10(abs(number)))] += count
             self.whole = self.whole and number.is_integer()
             self.common = math.gcd(self.common, int(number)) if self.whole else 1
             self.padded = self.padded or (self.are_texts and text.isdecimal() and len(text) > 1 and text[0] == "0")
             digits = digits_of(text)
             self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
-        elif self.word in {None, text}:
+            return
+        self.others.add(text)
+        if self.word in {None, text}:
             self.word, self.worded = text, self.worded + count
         else:
             self.numeric = False

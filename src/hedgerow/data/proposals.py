@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -190,6 +190,12 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
+    if 2 * summary.numbers > summary.rows:
+        rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
+        return (
+            f"{100 * summary.numbers / summary.rows:.3g} % of the texts are numbers; the others begin with {rest}. "
+            "Numbers have one text for missing values: make these one, or leave the cells empty."
+        )
     many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
     return (
         f"{many} distinct texts, perhaps an identifier; leave it out, or list values and 'other: true', or have those "
@@ -223,9 +229,10 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     if identifies and _IDENTIFIER.search(name):
         return Proposal(None, "whole numbers that are all different, by its name an identifier; left out.")
     identifier = " Many distinct values: if this is an identifier, leave it out." if identifies else ""
-    if _is_skewed(summary):
+    sides = _sides(summary)
+    if sides or _is_skewed(summary):
         fine = {"step": decimals["step"]} if decimals else {"whole": True} if whole else {}
-        options = _by_logarithms(summary, fine)
+        options = _around_nought(sides, fine) if sides else _by_logarithms(summary, fine)
         about = f"{kind} that span several powers of ten, in bins that widen"
     elif decimals is not None:
         options, about = decimals | _points(summary), f"{kind}, in bins of equal width"
@@ -274,6 +281,23 @@ def _is_skewed(summary: Summary) -> bool:
     low, high = max(0.0, summary.low), summary.high
     positive = summary.rows >= _MANY and summary.negatives <= _SKEWED * summary.rows
     return positive and summary.quantile(0.5) - low < _SKEWED * (high - low)
+
+
+def _sides(summary: Summary) -> list[Summary]:
+    """The numbers below 0, without their sign, and those above it, where both are many and skewed; else nothing."""
+    parts = ((summary.below, -summary.low), (summary.sizes, summary.high))
+    sides = [
+        replace(summary, counts=None, rows=sizes.total(), zeros=0, sizes=sizes, below=Counter(), low=0.0, high=high)
+        for sizes, high in parts
+    ]
+    many = min(side.rows for side in sides) > _SKEWED * max(summary.rows, _MANY)
+    return sides if many and all(map(_is_skewed, sides)) else []
+
+
+def _around_nought(sides: list[Summary], fine: dict[str, Any]) -> dict[str, Any]:
+    """Bins that widen on both sides of 0."""
+    below, above = (_by_logarithms(side, fine)["edges"] for side in sides)
+    return {"edges": [*(-edge for edge in reversed(below[1:])), *above]} | fine
 
 
 def _by_logarithms(summary: Summary, fine: dict[str, Any]) -> dict[str, Any]:
