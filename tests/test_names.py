@@ -270,6 +270,7 @@ def test_synthetic_records_do_not_depend_on_names(place: str, sort: str, first: 
     same(made, naming(first), tmp_path, place, sort)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(names=NAMINGS, place=st.sampled_from(list(PLACES)), sort=st.sampled_from(list(SORTS)))
 def test_names_that_nobody_thought_of(
@@ -299,7 +300,7 @@ def run(names: Names, which: str, folder: Path) -> list[Any]:
     return [figures(back, names), [(each.check, each.severity) for each in found]]
 
 
-@pytest.mark.many(quick=4)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("first", EVERY)
 @pytest.mark.parametrize("which", ["mwem", "levels", "noise", "dual query"])
 def test_releases_reports_and_audits_do_not_depend_on_names(which: str, first: int, tmp_path: Path) -> None:
@@ -510,7 +511,7 @@ def by_command(names: Names, folder: Path) -> list[Any]:
     return [figures(Release.load(folder / "out.release"), names), answers]
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("first", EVERY)
 def test_options_name_any_columns(first: int, tmp_path: Path) -> None:
     same(by_command, naming(first), tmp_path)
@@ -563,6 +564,7 @@ def test_no_name_changes_what_the_rest_of_a_text_means(names: Names) -> None:
 LABELS = (*NAMES, "x' @ 2", 'a", "b', ";prefixes:home")
 
 
+@pytest.mark.many(quick=10)
 @pytest.mark.parametrize("label", LABELS)
 def test_conditions_hold_any_label(label: str) -> None:
     """A workload that a release stores is read as it was, also beside others and with a weight."""

@@ -36,6 +36,7 @@ def test_there_are_notebooks() -> None:
     }
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_it_holds(path: Path) -> None:
     notebook = RUNNING["read"](path)

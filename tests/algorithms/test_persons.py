@@ -55,7 +55,7 @@ def worst_loss(run: Run, relation: Neighbours) -> float:
 
 
 @pytest.mark.filterwarnings("ignore::hedgerow.errors.UnregisteredWarning")
-@pytest.mark.many(quick=4)
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 @pytest.mark.parametrize("name", RUNS)
 def test_no_run_loses_more_than_epsilon_of_a_person(name: str, relation: Neighbours) -> None:

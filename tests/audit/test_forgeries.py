@@ -90,6 +90,7 @@ def check(honest: dict[str, Opened], monkeypatch: pytest.MonkeyPatch, share: int
     return found
 
 
+@pytest.mark.slow
 def test_some_forgeries_are_found_or_listed(honest: dict[str, Opened], monkeypatch: pytest.MonkeyPatch) -> None:
     check(honest, monkeypatch, SHARE)
 

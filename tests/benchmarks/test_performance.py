@@ -65,6 +65,7 @@ def test_the_long_session_is_long() -> None:
     assert found[-1].corrections == 500
 
 
+@pytest.mark.slow
 def test_a_short_session_is_looked_at_as_it_goes_on() -> None:
     first, second = points((3, 12))
     assert (first.questions, second.questions) == (3, 12)

@@ -39,6 +39,7 @@ def test_the_halves_are_pinned() -> None:
     }
 
 
+@pytest.mark.slow
 def test_every_cell_is_valid_and_can_be_seen_again() -> None:
     listed = list(cells())
     assert len({cell.key for cell in listed}) == len(listed) == 3 * sum(map(len, TASKS.values()))
@@ -70,6 +71,7 @@ def test_exact_answers_have_no_error_and_errors_are_distances() -> None:
     assert SMALL.error(uniform, SMALL.table.total()) == pytest.approx(np.mean(distances))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cell", [SMALL, Cell("czech", "cells:6", 1.0), Cell("dense1000", "prefixes:c0", 1.0)], ids=lambda cell: cell.key
 )
@@ -89,6 +91,7 @@ def test_quick_strategies_are_among_all() -> None:
 # Runs
 
 
+@pytest.mark.slow
 def test_runs_go_on_where_they_stopped(tmp_path: Path) -> None:
     path = tmp_path / "runs.csv"
     journal = journal_of(path)
@@ -163,6 +166,7 @@ def test_what_had_less_time_is_tried_again(tmp_path: Path, monkeypatch: pytest.M
     assert path.with_suffix(".svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_noted_and_replaced() -> None:
     worker = Worker(ALLOWANCE)
     try:

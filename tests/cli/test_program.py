@@ -57,6 +57,7 @@ def test_help_loads_nothing_heavy(words: list[object]) -> None:
     assert loaded(words, heavy | {"sqlalchemy", "rich.progress"}) == "[]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_run_loads_no_library_that_it_does_not_need(place: Place, ending: str) -> None:
     data, domain = DATA / "adult.csv", DATA.parent / "adult.domain.yaml"

@@ -77,6 +77,7 @@ def test_counts_are_those_of_the_table_in_memory(place: Place, tmp_path: Path, c
     assert source.parities(pairs).tolist() == expected.parities(pairs).tolist()
 
 
+@pytest.mark.many(quick=2)
 def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, tmp_path: Path) -> None:
     table = scales_of(1000, seed=0)
     source, more = place(table, tmp_path)
@@ -154,6 +155,7 @@ def test_a_column_of_labels_that_is_not_there_is_refused_everywhere(place: Place
         read_labels(source, OPEN, ReadOptions(**{"extra_columns": "ignore", **more}))
 
 
+@pytest.mark.many(quick=14)
 @pytest.mark.parametrize("kind", BAD_ON_SCALES)
 def test_faults_of_dates_times_and_decimals_are_told_everywhere(place: Place, tmp_path: Path, kind: str) -> None:
     column, value, error = BAD_ON_SCALES[kind]

@@ -115,6 +115,7 @@ def test_the_records_reproduce_the_workload_at_the_predicted_error(
     assert failures <= most_failures(case.runs)
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("get", CASES)
 def test_intervals_of_answers_cover_the_truth(get: Callable[[], tuple[Case, list[Release]]]) -> None:
     case, releases = get()

@@ -10,6 +10,7 @@ from benchmarks.acs import FOLDER, inconsistent, score
 from hedgerow import evaluate
 
 
+@pytest.mark.slow
 def test_score_and_impossible_records_are_those_of_the_benchmark() -> None:
     real = pd.read_csv(FOLDER / "ma2019.csv", dtype=str, keep_default_na=False)
     rng = np.random.default_rng(0)

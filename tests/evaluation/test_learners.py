@@ -69,6 +69,7 @@ def test_the_logistic_propensity_is_that_of_a_regression_by_newton() -> None:
     assert found.ratio == pytest.approx(pmse / (5 * (1.0 - share) ** 2 * share / 800), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_ratio_is_1_for_a_resample_and_2_for_a_fresh_table() -> None:
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)

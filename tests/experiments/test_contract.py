@@ -55,7 +55,7 @@ def test_a_cell_gives_the_same_values_again(tiny: tuple[Experiment, Results, Pat
     assert again == before
 
 
-@pytest.mark.many(quick=1)
+@pytest.mark.slow
 def test_what_was_measured_is_not_measured_again(
     tiny: tuple[Experiment, Results, Path], data: DataSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,6 +68,7 @@ def test_what_was_measured_is_not_measured_again(
     assert run(experiment, data, Size.TINY, path).text() == found.text()
 
 
+@pytest.mark.slow
 def test_claims_are_told_for_part_of_the_grid_too(tiny: tuple[Experiment, Results, Path]) -> None:
     experiment, found, _ = tiny
     claims = experiment.claims(found)

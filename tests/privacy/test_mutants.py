@@ -7,6 +7,7 @@ import pytest
 from tests.privacy.mutants import MUTANTS, Mutant, killed
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

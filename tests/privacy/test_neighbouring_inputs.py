@@ -103,7 +103,7 @@ def counted(place: Any) -> tuple[dict[str, Any], list[dict[str, int]]]:
     return content, counts
 
 
-@pytest.mark.many(quick=100)
+@pytest.mark.many(quick=24)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", [*SOURCES, *SERVED])
 def test_a_record_changes_no_domain_and_no_count_but_its_own(
@@ -161,7 +161,7 @@ FEW = ("--epsilon", 0.01, "--delta", 1e-9)
 """So little that no label of these small tables is learnt."""
 
 
-@pytest.mark.many(quick=8)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_an_automatic_run_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
     first, second = (
@@ -171,7 +171,7 @@ def test_an_automatic_run_shows_the_same(name: str, change: str, tmp_path: Path)
     assert first == second
 
 
-@pytest.mark.many(quick=6)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_a_run_over_a_declared_domain_shows_the_same(name: str, change: str, tmp_path: Path) -> None:
     file = tmp_path / "people.json"
@@ -183,7 +183,7 @@ def test_a_run_over_a_declared_domain_shows_the_same(name: str, change: str, tmp
     assert both[0] == both[1]
 
 
-@pytest.mark.many(quick=12)
+@pytest.mark.many(quick=4)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_path: Path) -> None:
     file = tmp_path / "people.json"
@@ -196,7 +196,7 @@ def test_the_public_file_and_the_plan_are_the_same(name: str, change: str, tmp_p
     assert both[0][0][0] == both[0][1][0] == 0
 
 
-@pytest.mark.many(quick=8)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(("name", "change"), [(name, change) for name in FRAMES for change in CHANGES])
 def test_the_calls_of_python_give_the_same(name: str, change: str, tmp_path: Path) -> None:
     found = []
@@ -263,7 +263,7 @@ def test_two_tables_show_the_same(name: str, change: str, tmp_path: Path) -> Non
     assert both[0][0] == 0
 
 
-@pytest.mark.many(quick=8)
+@pytest.mark.many(quick=3)
 @pytest.mark.parametrize(("name", "change"), [case for case in CASES if case[0] in FILES])
 def test_a_server_says_the_same_of_a_data_set(name: str, change: str, tmp_path: Path) -> None:
     """All of it but numbers, which follow from noise."""
@@ -302,7 +302,7 @@ CONDITIONS = (
 )
 
 
-@pytest.mark.many(quick=40)
+@pytest.mark.many(quick=12)
 @pytest.mark.parametrize("where", CONDITIONS)
 @pytest.mark.parametrize(
     ("name", "change"),
@@ -469,6 +469,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

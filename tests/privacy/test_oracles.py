@@ -260,6 +260,7 @@ def no_limit_is_too_high() -> None:
             assert low <= epsilon
 
 
+@pytest.mark.slow
 def test_every_mechanism() -> None:
     no_mechanism_is_too_cheap()
 
@@ -272,6 +273,7 @@ def test_every_limit() -> None:
     no_limit_is_too_high()
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(
     st.sampled_from(Regime),
@@ -435,6 +437,7 @@ def _fresh() -> Any:
     use_of.cache_clear()
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -70,6 +70,7 @@ def largest_loss(run: Run, relation: Neighbours) -> tuple[float, float]:
     return largest, charged
 
 
+@pytest.mark.many(quick=3)
 @by_relation
 @pytest.mark.parametrize("workload", [PARITIES, MARGINALS], ids=["parities", "marginals"])
 def test_measurements_and_selections(relation: Neighbours, workload: Workload) -> None:
@@ -97,6 +98,7 @@ def test_the_number_of_records_is_public_where_persons_with_one_are_replaced() -
     ).neighbours.value == ("replace of persons (id), at most 5 records")
 
 
+@pytest.mark.many(quick=6)
 @by_relation
 @pytest.mark.parametrize("mechanism", ["select database", "draw", "error", "total"])
 def test_other_looks(relation: Neighbours, mechanism: str) -> None:
@@ -120,6 +122,7 @@ def test_other_looks(relation: Neighbours, mechanism: str) -> None:
     assert loss > 0.3 * charged
 
 
+@pytest.mark.many(quick=2)
 @by_relation
 def test_sparse_vectors(relation: Neighbours) -> None:
     """Values that move as far as the sensitivity allows: at most epsilon is lost, and something of it."""
@@ -221,6 +224,7 @@ def test_relations_are_read_as_they_are_written(relation: Relation, column: str,
     read_as_written(Neighbours(relation, Persons(column, m)))
 
 
+@pytest.mark.many(quick=15)
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("column", [None, "id", "a), at most 3 records, each of weight (b", "x) up to 5", "records of"])
 @pytest.mark.parametrize("weight", ["w", " of weight ", ", each of weight", "é\n", "records of weight w up to 3"])

@@ -375,6 +375,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_threshold_mutants_die(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

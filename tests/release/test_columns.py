@@ -37,6 +37,7 @@ def covers(found: Estimate, truth: float) -> bool:
     return found.low <= truth <= found.high
 
 
+@pytest.mark.slow
 def test_means_and_quartiles_are_covered() -> None:
     held = np.sort(CODES[0][CODES[0] < 200])
     truths = [held.mean(), *(held[int(np.ceil(share * len(held))) - 1] for share in QUARTILES)]
@@ -100,6 +101,7 @@ def test_a_column_without_a_number_is_told_all_the_same() -> None:
     assert found.share.value > 0.99
 
 
+@pytest.mark.slow
 def test_the_share_of_a_value_that_noise_chose_is_covered() -> None:
     domain, hits = Domain((IntegerRange("x", 0, 199),)), 0
     for seed in range(20):

@@ -25,6 +25,7 @@ def release(n: int, budget: Budget, seed: int, outside: int = 0) -> Release:
     return MWEM().run(table, Workload.marginals(DOMAIN, 2), budget, noise=SeededNoise(seed))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), PureDP(1.0, Neighbours.REPLACE)])
 def test_the_interval_holds_that_of_the_noisy_number_alone(budget: Budget) -> None:
     """So it misses no more often, however the tables were chosen that it was averaged with."""
@@ -44,6 +45,7 @@ def test_the_interval_holds_that_of_the_noisy_number_alone(budget: Budget) -> No
     assert moved == 10
 
 
+@pytest.mark.slow
 def test_the_interval_misses_as_rarely_as_it_says() -> None:
     """One that misses as often as it may fails once in 10^5; one that misses every other time passes once in 10^8."""
     misses = 0

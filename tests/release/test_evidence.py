@@ -34,6 +34,7 @@ def exact_tail(kind: NoiseKind, scale: float, count: int, threshold: float) -> f
     return float(total[np.abs(sums) > threshold].sum())
 
 
+@pytest.mark.many(quick=24)
 @pytest.mark.parametrize("kind", list(NoiseKind))
 @pytest.mark.parametrize("scale", [0.1, 0.4, 1.0, 2.7, 9.0])
 @pytest.mark.parametrize("count", [1, 2, 5, 30])

@@ -386,6 +386,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_type_is_refused_or_holds_every_value(name: str, tmp_path: Path) -> None:
     kept = []

@@ -65,6 +65,7 @@ def test_runs_have_what_learning_the_domain_left() -> None:
     assert found.errors.mean() > 3.0 * whole.errors.mean(), "a quarter was left"
 
 
+@pytest.mark.slow
 def test_runs_know_that_persons_have_several_records() -> None:
     """One fixed measurement: its noise is five times as wide, and so are its errors."""
     one = Table(DOMAIN, table().columns)
@@ -78,6 +79,7 @@ def test_runs_know_that_persons_have_several_records() -> None:
     assert 3.0 * spreads[0] < spreads[1] < 8.0 * spreads[0]
 
 
+@pytest.mark.slow
 def test_runs_know_that_records_have_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few records are drawn for a population, and count so often that they are as many; noise is as wide as for it."""
     monkeypatch.setattr(drawn_module, "WEIGHTED_RECORDS", 500)
@@ -231,6 +233,7 @@ def covered(seeds: range, judge: Callable[[float], bool]) -> float:
     return float(np.mean(held))
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
     """Six releases, whose 39 answers each are far from independent: the share varies by some 0.02 around 0.95."""
     assert 0.88 <= covered(range(6), lambda true: true >= 10.0) <= 0.999

@@ -42,6 +42,7 @@ def release_of(table: Table) -> Release:
     return MWEM().run(table, workload, ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("deviation", [0.5, 2.0])
 def test_records_stay_in_their_blocks_and_have_the_deviation_inside(deviation: float) -> None:
     """Against the moments of shares of a gamma law, record by record for the blocks."""

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import hedgerow
 from hedgerow.system import compiled_folder
 
@@ -55,6 +57,7 @@ COMPILE = (
 )
 
 
+@pytest.mark.slow
 def test_what_compiles_for_long_is_told_once() -> None:
     def told(least: str) -> list[str]:
         code = COMPILE.format(least=least)

@@ -183,6 +183,7 @@ MUTANTS = (
 )  # fmt: skip
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)

@@ -70,6 +70,7 @@ def test_noise_changes_nothing() -> None:
     assert mean_error(noise, 0.1) <= 1.02 * mean_error(None, 0.1)
 
 
+@pytest.mark.slow
 def test_a_wrong_prior_costs_little() -> None:
     # Mirrored codes: as certain as the good prior. Seeded; without the comparison of the two it costs a multiple.
     mirrored = prior_of(Table(DOMAIN, [3 - column.astype(np.int64) for column in sample(5_000, 0).columns]))
@@ -135,6 +136,7 @@ def test_no_transcript_loses_more_than_epsilon(name: str, relation: Neighbours) 
         assert worst <= epsilon + 1e-9
 
 
+@pytest.mark.slow
 def test_the_same_transcript_gives_the_same_release_on_every_neighbour() -> None:
     _stays()()
 

@@ -25,6 +25,7 @@ def error(counts: Ints, epsilon: float, estimate: Estimate) -> float:
     return float(np.mean(found))
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranges_are_no_worse_than_those_of_a_tree_of_counts(shape: str, epsilon: float) -> None:

@@ -301,6 +301,7 @@ def test_a_register_keeps_the_regime_that_was_given(tmp_path: Path) -> None:
 # ---- privacy ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", [Neighbours.ADD_REMOVE, Neighbours.REPLACE])
 @pytest.mark.parametrize("workload", [Workload.marginals(binary(2), 1), Workload.parse("cells:2", binary(2))])
 def test_no_transcript_of_a_fixed_strategy_loses_more_than_epsilon(workload: Workload, relation: Neighbours) -> None:

@@ -35,6 +35,7 @@ def of_groups(source: DenseCounts, noise: NoiseSource, relation: Neighbours) -> 
     return session
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", [REPLACE, ADD_REMOVE, Neighbours.REPLACE_FILTERED])
 @pytest.mark.parametrize("fires", [(), (0, 1), (1, 3), (0, 2, 3)])
 def test_the_loss_of_a_session_of_groups_is_at_most_epsilon(relation: Neighbours, fires: tuple[int, ...]) -> None:
@@ -110,6 +111,7 @@ def test_a_session_with_groups_is_restored_to_the_same_bits(
     assert restored[0].ask("b = 0").value == restored[1].ask("b = 0").value
 
 
+@pytest.mark.slow
 def test_intervals_of_groups_cover_as_often_as_they_say() -> None:
     source = skewed(3_000)
     truth = {group: group.on(source) for group in (A, AB, WHERE)}

@@ -97,6 +97,7 @@ def test_threshold_is_twice_the_larger_of_alpha_and_alpha_s(alpha: float, budget
     assert rules.watch.test_scale == pytest.approx(2 * rules.watch.threshold_scale)
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 0.99])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("updates", [1, 30, 1000, 100_000])

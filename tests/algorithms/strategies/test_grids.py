@@ -164,6 +164,7 @@ def test_few_records_on_a_plane_err_less_by_one_attribute(monkeypatch: pytest.Mo
     assert ours < 0.7 * error()
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("name", [*TASKS, *LARGE])
 @pytest.mark.parametrize("budget", [PureDP(0.3), ZCDP(0.05, Neighbours.REPLACE)], ids=["pure", "zcdp"])
 @pytest.mark.parametrize("total", [10.0, 1e3, 1e7])

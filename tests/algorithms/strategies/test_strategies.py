@@ -68,6 +68,7 @@ def asked_by(workload: Workload) -> Floats:
     return np.concatenate([rows_of(each, workload.domain)[:1] for each in candidates])
 
 
+@pytest.mark.many(quick=12)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_variances_are_those_of_dense_least_squares(name: str, budget: Budget) -> None:
@@ -106,6 +107,7 @@ def test_the_parts_of_marginals_are_all_mixes_of_coarser_levels(cliques: list[Cl
         assert row.tolist() == [(part in below) / cells for part in (*closure.scopes, ())]
 
 
+@pytest.mark.many(quick=12)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_parts_err_at_most_as_much_as_is_said(name: str, budget: Budget) -> None:
@@ -157,6 +159,7 @@ def estimates() -> dict[str, tuple[Estimate, Floats, Floats]]:
     }
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("growth", [1.0, 2.0])
 @pytest.mark.parametrize("power", [0.5, 1.0, 16.0])
 @pytest.mark.parametrize("name", estimates())

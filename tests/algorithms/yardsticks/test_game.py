@@ -168,6 +168,7 @@ def follow_the_weights(weights: Floats) -> Floats:
 ADVERSARIES = (constant, against_the_heaviest, between_two_rows, against_the_heavier_half, follow_the_weights)
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("adversary", ADVERSARIES)
 @pytest.mark.parametrize(("rows", "rounds"), [(1, 7), (2, 1), (2, 400), (3, 50), (50, 5), (50, 1000)])
 def test_regret_against_adversaries_that_see_the_weights(

@@ -66,6 +66,7 @@ def test_bins_are_learnt_from_the_same_budget(open_place: Place, kind: str, budg
     assert audited.exit_code == 0, audited.output
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("kind", ["csv", "duckdb", "parts"])
 def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) -> None:
     entry = {"values": {"learn": 2}, "missing": True}

@@ -170,6 +170,7 @@ def test_plan_spends_and_writes_nothing(place: Place) -> None:
 WANTED = [("--epsilon", 1), ("--target-error", 0.02), ("--target-interval", 30)]
 
 
+@pytest.mark.many(quick=2)
 @pytest.mark.parametrize("relation", ["add-remove", "replace-then-filter"])
 @pytest.mark.parametrize("wanted", WANTED, ids=lambda each: each[0])
 def test_nothing_in_a_plan_depends_on_the_private_number_of_records(

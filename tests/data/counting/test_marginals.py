@@ -102,7 +102,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
 
 
-@pytest.mark.many(quick=3)
+@pytest.mark.many(quick=1)
 @pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_rows", [1, 6, 7, 8, 29, 30, 101])

@@ -86,6 +86,7 @@ def test_the_compiled_step_is_the_two_valued_one(mu: float, target: float, dt: f
     assert np.isfinite(step)
 
 
+@pytest.mark.many(quick=20)
 @pytest.mark.parametrize("mu", [0.0, 1e-200, 1e-150, 1e-30, 0.5, 1.0 - 2.0**-53, 1.0])
 @pytest.mark.parametrize("target", [-0.5, 0.0, 0.5, 1.0, 1.5])
 @pytest.mark.parametrize("dt", [1e-3, 1.0, 1e3, 1e9])

@@ -36,6 +36,7 @@ def _error() -> float:
     return float(np.mean([0.5 * np.abs(mine - each).sum() / total for mine, each in zip(found, exact, strict=True)]))
 
 
+@pytest.mark.slow
 def test_sparse_tables_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a price that stays, a part of the uniform tables is mixed in."""
     error = _error()

@@ -178,6 +178,7 @@ def test_ten_thousand_codes_given_five_hundred() -> None:
     assert (np.abs(np.bincount(codes[drawn[:, 0]], minlength=500) - 100_000 * pair.sum(axis=0) / pair.sum()) < 10).all()
 
 
+@pytest.mark.many(quick=20)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "names", [("sex",), ("age",), ("job",), ("group",), ("stage",), ("sex", "age"), ("group", "job")]

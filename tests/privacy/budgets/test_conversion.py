@@ -54,6 +54,7 @@ def test_epsilon_agrees_with_dp_accounting(rho: float, delta: float) -> None:
     assert ours <= theirs * (1 + 1e-9) + 1e-12
 
 
+@pytest.mark.many(quick=6)
 @pytest.mark.parametrize("rho", RHOS)
 @pytest.mark.parametrize("delta", DELTAS)
 def test_epsilon_is_never_below_the_exact_curve_of_gaussian_noise(rho: float, delta: float) -> None:

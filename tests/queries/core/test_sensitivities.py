@@ -161,6 +161,7 @@ def _never_0(target: object, neighbours: Neighbours) -> bool:
     return always and neighbours.persons is not None and neighbours.relation is Relation.REPLACE
 
 
+@pytest.mark.many(quick=8)
 @pytest.mark.parametrize("neighbours", [*Neighbours.OF_RECORDS, *SEVERAL])
 @pytest.mark.parametrize("nodes", [[0], [0, 1]])
 @pytest.mark.parametrize("scope", [("a",), ("a", "b")])

@@ -614,6 +614,7 @@ def test_a_domain_is_read_from_yaml_as_from_json(here: Api, carol: str) -> None:
     assert told["records"] == "22 cells, 20 of them records that can exist (1 constraint)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "word"),
     [

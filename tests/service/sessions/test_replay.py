@@ -166,6 +166,7 @@ STATEMENTS = (
 )
 
 
+@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("case", ["4b", "4c", "pay as you go, replace"])
 def test_statements_are_answered_as_the_library_answers_them(tmp_path: Path, case: str) -> None:
     """The server is stopped after each; a request that is sent again under its key is answered alike, and not again."""

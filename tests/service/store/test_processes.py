@@ -46,6 +46,7 @@ def test_a_process_that_is_killed_before_a_commit_leaves_nothing(
     assert outcome["crash"][f"{step} written"] == {"death": -9, "unchanged": True, "again": version}
 
 
+@pytest.mark.slow
 def test_two_processes_never_go_on_from_one_version(outcome: dict[str, Any]) -> None:
     done, (version, state, numbers, asked, spent, answers) = outcome["race"]
     assert done == [20, 20]
