@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.algorithms import Strategy
-from hedgerow.algorithms.strategies.components import Components, single
-from hedgerow.algorithms.strategies.sub_strategy import Goal, Measurements, SubStrategy
-from hedgerow.algorithms.strategies.tables import energies_of
+from hedgerow.algorithms.strategies import components, sub_strategy, tables
 from hedgerow.privacy import ZCDP
 from hedgerow.queries import Workload
 
@@ -22,10 +20,11 @@ def residual_error(workload: Workload, budget: ZCDP) -> float:
         workload: Marginals, cells or parities.
         budget: Budget between tables of which one has a record more.
     """
-    goal = Goal(workload, budget, budget.limit)
-    closure, queries, energies = energies_of(goal, range(len(workload.families)))
+    goal = sub_strategy.Goal(workload, budget, budget.limit)
+    closure, queries, energies = tables.energies_of(goal, range(len(workload.families)))
     needed = np.unique(energies.indices).astype(np.int64)
     roots = np.sqrt(closure.dimensions[needed])
-    estimate = Components(single(len(closure.dimensions), needed), energies)
-    sub_strategy = SubStrategy.divided("residuals", goal, queries, Measurements(lambda _: None, roots, roots), estimate)
-    return Strategy.of([sub_strategy], goal, goal.charge).mean_error
+    estimate = components.Components(components.single(len(closure.dimensions), needed), energies)
+    measured = sub_strategy.Measurements(lambda _: None, roots, roots)
+    residuals = sub_strategy.SubStrategy.divided("residuals", goal, queries, measured, estimate)
+    return Strategy.of([residuals], goal, goal.charge).mean_error
