@@ -110,7 +110,7 @@ class Summary:
             self.counts[text] += count
             if len(self.counts) > TRACKED:
                 self.counts = None
-        lost = not self.are_texts and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
+        lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
         self.spellings.add(f"0{text}" if lost else text, count)
         if len(self.others) == _NAMED:
             return
