@@ -294,6 +294,25 @@ def test_what_a_column_of_numbers_and_other_texts_lacks_is_told() -> None:
     assert "perhaps an identifier" not in text
 
 
+@pytest.mark.parametrize("form", ["${:,}.50", "{:,}", "{} cm", "({:,}.00)", "{}.5%", "€ {}", "{} EUR"])
+def test_numbers_among_other_signs_are_no_identifiers(form: str) -> None:
+    cells = [form.format(number) for number in range(1000, 9000, 7)]
+    text = draft_domain(pa.table({"x": cells, "y": ["a", "b", "c"] * 381})).replace("\n  # ", " ")
+    assert f'100 % of the distinct texts are a number among other signs, as "{cells[0]}"' in text
+    assert "write plain numbers" in text
+    codes = draft_domain(pa.table({"x": [f"A{number}" for number in range(1143)], "y": ["a", "b", "c"] * 381}))
+    assert "perhaps an identifier" in codes
+
+
+def test_a_file_that_begins_with_a_record_is_noticed(tmp_path: Path) -> None:
+    rows = [f"{20 + row % 50},{'FM'[row % 2]},{row % 9}" for row in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    question = "does the first line hold the names of the columns?"
+    assert draft_domain(tmp_path / "t.csv").replace("\n  # ", " ").count(question) == 3
+    (tmp_path / "t.csv").write_text("\n".join(["age,sex,n", *rows]) + "\n")
+    assert question not in draft_domain(tmp_path / "t.csv").replace("\n  # ", " ")
+
+
 def test_dates_that_are_whole_numbers_come_back_as_such(tmp_path: Path) -> None:
     numbers = [int(f"{day:%d%m%Y}") for day in DAYS] + [None]
     table = pa.table({"x": pa.array(numbers, pa.int32()), "y": ["a", "b", "b"] * 27})

@@ -181,6 +181,16 @@ def _texts(values: Any) -> list[str | None]:
     return [None if value is None or value != value else value_text(value) for value in listed]  # noqa: PLR0124
 
 
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number.
+
+    Example:
+        >>> is_number("1e3"), is_number("inf"), is_number("1_000")
+        (True, False, False)
+    """
+    return math.isfinite(_number(text))
+
+
 def _number(text: str) -> float:
     if text.strip() != text or "_" in text:
         return math.nan

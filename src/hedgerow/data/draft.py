@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.data.column_summary import Summary
+from hedgerow.data.column_summary import Summary, is_number
 from hedgerow.data.proposals import json_text, numbers_of, proposed
 from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_place, open_table
 from hedgerow.domain import (
@@ -134,6 +134,8 @@ def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], boo
             options |= {"other": "other"}
             comment += f" The texts {', '.join(map(json_text, others))} look missing too and would be read as 'other'."
     options |= _written(name, options, summary)
+    if name in (summary.counts or ()) or (summary.numeric and is_number(name)):
+        comment += " Its name looks like one of its values: does the first line hold the names of the columns?"
     if name.lower() in COUNT_NAMES:
         comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
     if name.lower() in WEIGHT_NAMES:

@@ -38,6 +38,10 @@ _HEAPED = 0.05
 """Share of the rows of a value that gets a bin of its own."""
 _SKEWED = 0.1
 """Half of the values lie in this share of the range."""
+_SIGNED_NUMBER = re.compile(
+    r"[^\w\s]?\(?[^\w\s]?\s?(?:\d{1,3}(?:[,.' ]\d{3})+|\d+)(?:[.,]\d+)?\s?(?:%|[A-Za-z€$£]{1,3})?\)?"
+)
+"""A number with thousands marks, a currency, a unit, a percent sign, or brackets for one below 0."""
 _EXACT = 2**53
 """From here on two whole numbers may be the same number in floating point."""
 _MOST_VALUES = 200
@@ -190,6 +194,12 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
+    signed = [text for text in summary.counts or () if _SIGNED_NUMBER.fullmatch(text)]
+    if 2 * len(signed) > len(summary.counts or ()) > 2 * summary.numbers:
+        return (
+            f"{100 * len(signed) / distinct:.3g} % of the distinct texts are a number among other signs, as "
+            f"{json_text(signed[0])}; write plain numbers, as 1234.56, to take the column in."
+        )
     if 2 * summary.numbers > summary.rows:
         rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
         return (
