@@ -276,3 +276,9 @@ def log_likelihood(run: Run, source: DenseCounts, transcript: Sequence[Output]) 
 def privacy_loss(run: Run, source: DenseCounts, neighbour: DenseCounts, transcript: Sequence[Output]) -> float:
     """ln Pr(transcript | source) - ln Pr(transcript | neighbour), exact."""
     return log_likelihood(run, source, transcript) - log_likelihood(run, neighbour, transcript)
+
+
+def worst_loss(run: Run, source: DenseCounts, neighbours: Iterable[DenseCounts], transcript: Sequence[Output]) -> float:
+    """The largest absolute `privacy_loss` over some neighbours; the run on the table itself is replayed once."""
+    here = log_likelihood(run, source, transcript)
+    return max((abs(here - log_likelihood(run, neighbour, transcript)) for neighbour in neighbours), default=0.0)

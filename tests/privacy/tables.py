@@ -70,14 +70,16 @@ def neighbours_of(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCo
 
 
 def _neighbours_by_person(source: DenseCounts, relation: Neighbours) -> Iterator[DenseCounts]:
-    """What a person counts for leaves, and what another does comes; under add-remove one or the other."""
+    """What a person counts for leaves, and what another does comes; under add-remove one or the other. Each once."""
     flat = source.histogram.reshape(-1)
     listed = (np.array(cells, dtype=int) for cells in countings(flat.size, relation))
     persons = [np.bincount(cells, minlength=flat.size) for cells in listed]
+    found = set()
     for leave, come in product(persons, persons):
         both = bool(leave.any() and come.any())
         if (leave <= flat).all() and (leave != come).any() and not (both and relation.relation is Relation.ADD_REMOVE):
-            yield DenseCounts(source.domain, flat - leave + come, relation.persons)
+            found.add(tuple(flat - leave + come))
+    yield from (DenseCounts(source.domain, counts, relation.persons) for counts in sorted(found))
 
 
 def histograms(cells: int, records: int) -> Iterator[tuple[int, ...]]:

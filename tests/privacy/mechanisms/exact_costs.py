@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath
@@ -110,6 +111,7 @@ def of_pure(epsilon: Fraction, unit: str) -> Cost:
     return _rational(epsilon) if unit == "epsilon" else pure_rho(epsilon)
 
 
+@cache
 def pure_rho(epsilon: Fraction) -> Cost:
     """``epsilon tanh(epsilon / 2)``, which is ``epsilon (1 - 2 / (exp(epsilon) + 1))``, between two fractions."""
     before, iv.prec = iv.prec, 300 + 2 * max(0, -_exponent(epsilon)) + max(0, _exponent(epsilon))
@@ -126,6 +128,7 @@ _FAR = 700
 """Beyond this epsilon the closed-form bound is what is charged."""
 
 
+@cache
 def pure_mu(epsilon: Fraction) -> Cost:
     """``2 z^2`` with ``Phi(z) = 1 / (1 + exp(-epsilon))``, by root finding on mpmath's erf; or its bound far out."""
     with mpmath.workdps(60 + 7 * max(0, -_exponent(epsilon)) // 10 + 400 * (epsilon > 50)):
@@ -149,6 +152,7 @@ def _far_quantile(tail: Any) -> Any:
     return mpmath.findroot(lambda z: mpmath.log(mpmath.erfc(z / mpmath.sqrt(2)) / 2) - mpmath.log(tail), start)
 
 
+@cache
 def of_gaussian(squared: Fraction, sigma: Fraction, unit: str) -> Cost:
     """Discrete Gaussian noise, at the square of a distance s: ``s^2 / (2 sigma^2)`` in rho.
 

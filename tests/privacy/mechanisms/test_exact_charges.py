@@ -90,7 +90,6 @@ def test_the_sampler_receives_the_scale_exactly(scale: float, step: float) -> No
         assert Fraction(noise.units) * Fraction(step) == Fraction(noise.scale)
 
 
-@pytest.mark.slow
 def test_every_charge_at_many_scales() -> None:
     every_charge_covers_its_cost()
 
@@ -119,7 +118,6 @@ def test_pure_costs_are_the_largest_loss_of_the_law(scale: float) -> None:
     assert float(pure.high) == pytest.approx(np.abs(losses).max() / scale, rel=1e-12)
 
 
-@pytest.mark.many(quick=1)
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
