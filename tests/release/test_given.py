@@ -95,6 +95,8 @@ def test_values_of_levels_and_derived_columns_are_understood() -> None:
 def test_files_of_values_are_read_as_texts_or_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("zip,age\n0210,\n")
     assert read_values(tmp_path / "a.csv").to_pydict() == {"zip": ["0210"], "age": [""]}
+    (tmp_path / "a.tsv").write_text((tmp_path / "a.csv").read_text().replace(",", "\t"))
+    assert read_values(tmp_path / "a.tsv").to_pydict() == {"zip": ["0210"], "age": [""]}
     pq.write_table(pa.table({"age": [1]}), tmp_path / "a.pq")
     assert read_values(tmp_path / "a.pq").to_pydict() == {"age": [1]}
     for name in ("a.txt", "none.csv", "none.parquet"):

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from hedgerow.cli.targets import TABLES_WRITTEN
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, DuckDBTable, duckdb_table, is_duckdb
 from hedgerow.errors import ConfigError
 
-RECORDS = "a file (.csv, .parquet), duckdb:file.db#table, or a folder of Parquet files that Spark writes, spark:folder"
+TABLES_WRITTEN = (".csv", ".tsv", ".parquet", ".pq")
+"""Endings of the files that records are written to, and that public records are read from."""
+RECORDS = (
+    "a file (.csv, .tsv, .parquet), duckdb:file.db#table, or a folder of Parquet files that Spark writes, spark:folder"
+)
 """Places for records, for help texts."""
 _OPTION = "--output"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import Workload
 
 PLACES = (
-    "a file (.csv, .parquet), 'data/*.parquet', a folder of Parquet files, duckdb:///path/file.db#table, "
+    "a file (.csv, .tsv, .parquet), 'data/*.parquet', a folder of Parquet files, duckdb:///path/file.db#table, "
     "postgresql://user@host/database#table"
 )
 

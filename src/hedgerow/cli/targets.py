@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from hedgerow.cli.console import Output, showing_steps
+from hedgerow.cli.outputs import TABLES_WRITTEN
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import at_most
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
     from hedgerow.simulation import Basis, Prediction, Predictor, Solved, Target
-
-TABLES_WRITTEN = (".csv", ".tsv", ".parquet", ".pq")
-"""Endings of the files that records are written to."""
 
 
 class Amount(StrEnum):

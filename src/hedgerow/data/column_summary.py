@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from hedgerow.data.kinds import Spellings, digits_of
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 
-_NAMED = 8
-"""Texts among numbers that a draft names."""
+_MOST_OTHERS = 8
+"""Texts among numbers that a draft names; a column with as many is one of texts."""
 _DATE_DIGITS = 8
 """Digits of a date that is written as a whole number."""
 MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
@@ -112,7 +112,7 @@ class Summary:
                 self.counts = None
         lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
         self.spellings.add(f"0{text}" if lost else text, count)
-        if len(self.others) == _NAMED:
+        if len(self.others) == _MOST_OTHERS:
             return
         number = _number(text)
         if math.isfinite(number):

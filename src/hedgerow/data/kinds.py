@@ -18,7 +18,7 @@ _LOOKS = re.compile(
 )
 _COMPACT = ("%Y%m%d", "%d%m%Y", "%m%d%Y")
 _NAMED = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%d-%B-%Y", "%B %d, %Y")
-_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", *_NAMED, *_COMPACT)
+_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", *_NAMED)
 _PLAUSIBLE = range(-43_829, 47_482)
 """Days from 1850 to 2099: eight digits are a date only where all of them lie here."""
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
@@ -57,7 +57,7 @@ class Spellings:
     def __init__(self) -> None:
         """Begin with every form that is known."""
         self._found: dict[Scale, tuple[int, int, int]] = {
-            **{Calendar(form=form): (0, 0, 0) for form in _DATES},
+            **{Calendar(form=form): (0, 0, 0) for form in (*_DATES, *_COMPACT)},
             **{Moments(1, form): (0, 0, 0) for form in _TIMES},
             Moments(1, zone="UTC"): (0, 0, 0),
             **{TimesOfDay(1, form): (0, 0, 0) for form in ("%H:%M", "%H:%M:%S", None)},

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.data.column_summary import TRACKED, Summary
+from hedgerow.data.column_summary import TRACKED, Summary, is_number
 from hedgerow.data.kinds import decimal_options, digits_of
 from hedgerow.domain import Spelling
 
@@ -194,17 +194,17 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
-    signed = [text for text in summary.counts or () if _SIGNED_NUMBER.fullmatch(text)]
-    if 2 * len(signed) > len(summary.counts or ()) > 2 * summary.numbers:
-        return (
-            f"{100 * len(signed) / distinct:.3g} % of the distinct texts are a number among other signs, as "
-            f"{json_text(signed[0])}; write plain numbers, as 1234.56, to take the column in."
-        )
     if 2 * summary.numbers > summary.rows:
         rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
         return (
             f"{100 * summary.numbers / summary.rows:.3g} % of the texts are numbers; the others begin with {rest}. "
             "Numbers have one text for missing values: make these one, or leave the cells empty."
+        )
+    signed = [text for text in summary.counts or () if _SIGNED_NUMBER.fullmatch(text) and not is_number(text)]
+    if 2 * len(signed) > distinct:
+        return (
+            f"{100 * len(signed) / distinct:.3g} % of the distinct texts are a number among other signs, as "
+            f"{json_text(signed[0])}; write plain numbers, as 1234.56, to take the column in."
         )
     many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
     return (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,26 +75,31 @@ def read_values(path: Path) -> pa.Table:
     """A file of values, as records are written; cells of CSV stay texts.
 
     Args:
-        path: A file that ends in ``.csv``, ``.parquet`` or ``.pq``.
+        path: A file that ends in ``.csv``, ``.tsv``, ``.parquet`` or ``.pq``.
 
     Raises:
         ConfigError: The ending is another, or the file cannot be read.
     """
-    readers: dict[str, Callable[[Path], pa.Table]] = {".csv": _read_csv, ".parquet": pa.parquet.read_table}
-    readers[".pq"] = readers[".parquet"]
+    readers: dict[str, Callable[[Path], pa.Table]] = {
+        ".csv": partial(_read_texts, separator=","),
+        ".tsv": partial(_read_texts, separator="\t"),
+        ".parquet": pa.parquet.read_table,
+        ".pq": pa.parquet.read_table,
+    }
     if path.suffix.lower() not in readers:
-        raise ConfigError(f"cannot read {path}: its ending is not known", remedy="give a file .csv or .parquet")
+        raise ConfigError(f"cannot read {path}: its ending is not known", remedy="give a file .csv, .tsv or .parquet")
     try:
         return readers[path.suffix.lower()](path)
     except (pa.ArrowInvalid, OSError) as error:
         raise ConfigError(f"cannot read {path}: {error}", remedy="check the file") from error
 
 
-def _read_csv(path: Path) -> pa.Table:
-    with pa.csv.open_csv(path) as reader:
+def _read_texts(path: Path, separator: str) -> pa.Table:
+    separated = pa.csv.ParseOptions(delimiter=separator)
+    with pa.csv.open_csv(path, parse_options=separated) as reader:
         names = reader.schema.names
     texts = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
-    return pa.csv.read_csv(path, convert_options=texts)
+    return pa.csv.read_csv(path, parse_options=separated, convert_options=texts)
 
 
 def _same_codes(records: Records, domain: Domain) -> dict[str, Ints]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hedgerow.queries import Workload
     from hedgerow.release import LinkedRelease
 
-_FILES = "a file (.csv, .parquet)"
+_FILES = "a file (.csv, .tsv, .parquet)"
 ChildrenRecords = Annotated[
     Path,
     options.output_option("--children-output", metavar="FILE", help=f"Synthetic children: {_FILES}."),

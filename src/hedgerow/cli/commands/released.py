@@ -67,8 +67,8 @@ def sample(
         typer.Option(
             "--given",
             metavar="FILE",
-            help="Complete the rows of a file (.csv, .parquet): public values of some columns. With -n so many records "
-            "for each row.",
+            help="Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n so many "
+            "records for each row.",
         ),
     ] = None,
     method: Annotated[

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Protocol
 
@@ -266,7 +266,8 @@ def _refuse_parquet(path: Path, error: Exception) -> NoReturn:
 
 def _from_csv(path: Path) -> Reader:
     with _text(path) as file:
-        header = next(csv.reader(file, delimiter=_separator(path)), None)
+        first = file.readline()
+        header = next(csv.reader(chain([first], file), delimiter=_separator(path)), None)
     if not header:
         raise UnreadableTableError(
             "the first line is empty", file=str(path), remedy="name the columns in the first line"
@@ -275,7 +276,7 @@ def _from_csv(path: Path) -> Reader:
         raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
     names = tuple(header)
     other = next((name for name, mark in _SEPARATORS.items() if mark in header[0]), None)
-    if len(header) == 1 and other is not None and not _is_quoted(path):
+    if len(header) == 1 and other is not None and not first.startswith('"'):
         raise UnreadableTableError(
             f"the first line names one column, and holds {other}",
             file=str(path),
@@ -297,11 +298,6 @@ def _from_csv(path: Path) -> Reader:
             _explain_csv(path, names)
 
     return Reader(str(path), names, batches, texts=True)
-
-
-def _is_quoted(path: Path) -> bool:
-    with _text(path) as file:
-        return bool(file.read(1) == '"')
 
 
 def _separator(path: Path) -> str:

@@ -221,7 +221,8 @@ def _run(model: Model, measurements: Sequence[Measurement], rule: Rule) -> None:
     if rule.anew:
         model.reset()
     if isinstance(rule, Proximal | Onward) and isinstance(model, Histogram) and solvable(measurements):
-        Newton(_PARITIES * rule.c, _FALL, steps=1 if isinstance(rule, Onward) else 2).fit(model, measurements)
+        newton = Newton(_PARITIES * rule.c, _FALL)
+        (replace(newton, steps=1) if isinstance(rule, Onward) else newton).fit(model, measurements)
         return
     left = _beside_nested(model, measurements, rule)
     if len(left) == 1 and isinstance(model, Histogram) and not isinstance(rule, Sweeps):
@@ -245,7 +246,8 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
     bases = [domain.base(measured.target.scope) for measured in measurements]
     start = [domain.base(scope) for scope in model.start] if isinstance(model, Markov) else []
     connected = [*bases, *start, *(c.scope for c in domain.constraints)] if uniform else [domain.names]
-    fit = Nested(_NESTED * rule.c, steps=2 if isinstance(rule, Onward) else 8)
+    fit = Nested(_NESTED * rule.c)
+    fit = replace(fit, steps=2) if isinstance(rule, Onward) else fit
     left = list(range(len(measurements)))
     for group in components(domain, connected):
         inside = [place for place in left if bases[place] and bases[place][0] in group]
