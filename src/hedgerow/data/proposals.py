@@ -231,10 +231,10 @@ def _numeric(name: str, summary: Summary) -> Proposal:
         kind = f"Whole numbers that are multiples of {step:,}"
     elif decimals is not None:
         kind = f"Numbers with {summary.digits} digit{'s' if summary.digits != 1 else ''} after the point"
-        if "bins" not in decimals:
-            return Proposal(decimals, f"{kind}; bounds rounded outward. Which bounds are publicly known?")
     else:
         kind = "Whole numbers" if whole else "Numbers"
+    if decimals is not None and "bins" not in decimals:
+        return Proposal(decimals, f"{kind}; bounds rounded outward. Which bounds are publicly known?")
     identifies = whole and (counts is None or max(counts.values()) == 1)
     if identifies and _IDENTIFIER.search(name):
         return Proposal(None, "whole numbers that are all different, by its name an identifier; left out.")
