@@ -72,6 +72,7 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
+from .file_format import USUAL_FILE as USUAL_FILE, FileFormat as FileFormat
 from .layout import Layout as Layout, Written as Written, check_written as check_written
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level

@@ -63,6 +63,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
 
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
+    format: {separator: ";", decimal: ",", encoding: cp1252, skip: 2}    # of the text file (``file_format.py``)
     draft: true                                        # read off data: refused until the line is deleted
     trusted_types: true                                # those of a file or frame, which a cell may have decided
 
@@ -91,6 +92,7 @@ from hedgerow.domain.entries import (
     constraint_of,
     derived_entry,
     derived_of,
+    file_format_of,
     level_item,
     levels_of,
     parsed,
@@ -220,6 +222,7 @@ def domain_to_mapping(domain: Domain) -> dict[str, Any]:
         entries[span.length] |= span_entry(span)
     content: dict[str, Any] = {"draft": True} if domain.draft else {}
     content |= {"trusted_types": True} if domain.trusted_types else {}
+    content |= {"format": entry} if (entry := domain.layout.file.entry) else {}
     content["attributes"] = entries
     if functions := domain.declared[len(leading) :]:
         content["derived"] = {
@@ -318,6 +321,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if wrong := [name for name, mark in marks.items() if not isinstance(mark, bool)]:
         raise DomainError(f"{wrong[0]!r} is neither true nor false", remedy=f"write '{wrong[0]}: true', or delete it")
+    written = written_of(domain, {**entries, **functions}, spans)
     domain = Domain(
         attributes,
         domain.declared,
@@ -325,7 +329,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         unleveled,
         ignored=map(str, ignored),
         **marks,
-        layout=Layout(tuple(map(str, order)), written_of(domain, {**entries, **functions}, spans)),
+        layout=Layout(tuple(map(str, order)), written, file_format_of(beside.get("format"))),
         spans=spans,
     )
     check_feasible(domain)

@@ -1,4 +1,4 @@
-"""Layouts of records: the order of columns, and of each column type, text of empty cells and digits.
+"""Layouts of records: the format of their file, the order of columns, and of each type, empty cells and digits.
 
 A layout has no bearing on what records there are, on codes or on privacy; domains that differ in it alone are equal.
 It is public like the domain: the types of a private table may tell what it holds (a column of whole numbers with a gap
@@ -16,6 +16,7 @@ import numpy as np
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
+from hedgerow.domain.file_format import USUAL_FILE, FileFormat
 from hedgerow.domain.scales import Calendar, Decimals, Moments
 
 _INTEGER = re.compile(r"(u?)int(8|16|32|64)")
@@ -66,6 +67,7 @@ class Layout:
     Attributes:
         order: Names of columns that come first, in this order; the others follow.
         columns: Columns of which something is declared.
+        file: Format of the text file that they are read from and written to.
 
     Example:
         >>> layout = Layout(("b", "a"), {"a": Written("int8")})
@@ -75,6 +77,7 @@ class Layout:
 
     order: tuple[str, ...] = ()
     columns: Mapping[str, Written] = field(default_factory=dict)
+    file: FileFormat = USUAL_FILE
 
     def __getitem__(self, name: str) -> Written:
         """The form of a column."""
@@ -91,7 +94,8 @@ class Layout:
 
     def merged(self, other: Layout) -> Layout:
         """This layout, and the other one where this says nothing."""
-        return Layout(tuple(dict.fromkeys((*self.order, *other.order))), {**other.columns, **self.columns})
+        order = tuple(dict.fromkeys((*self.order, *other.order)))
+        return Layout(order, {**other.columns, **self.columns}, self.file)
 
 
 AS_DECLARED = Layout()

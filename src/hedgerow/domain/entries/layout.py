@@ -1,4 +1,4 @@
-"""Entries of domain files for how columns are written."""
+"""Entries of domain files for how files and columns are written."""
 
 from __future__ import annotations
 
@@ -7,10 +7,42 @@ from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.entries.options import WRITTEN
+from hedgerow.domain.entries.options import FILE, WRITTEN
+from hedgerow.domain.file_format import FileFormat
 from hedgerow.domain.layout import Written, check_written
 from hedgerow.domain.measures import measure_of
 from hedgerow.domain.spans import Span
+from hedgerow.errors import DomainError
+
+
+def file_format_of(entry: object) -> FileFormat:
+    """The format of a file that an entry declares.
+
+    Args:
+        entry: What a domain file has under ``format``; None if it has nothing there.
+
+    Raises:
+        DomainError: An option is not known, or is not of its kind.
+
+    Example:
+        >>> file_format_of({"separator": ";", "decimal": ","}).decimal
+        ','
+    """
+    if entry is None:
+        return FileFormat()
+    if not isinstance(entry, Mapping):
+        raise DomainError("'format' is no mapping", remedy='write \'format: {separator: ";", decimal: ","}\'')
+    for option, value in entry.items():
+        if option not in FILE:
+            raise DomainError(f"'format' has no option {option!r}", remedy=f"it has {', '.join(FILE)}")
+        kind = FILE[option]["type"]
+        kinds = {"string": str, "integer": int, "boolean": bool}
+        allowed = tuple(kinds[each] for each in ([kind] if isinstance(kind, str) else kind) if each in kinds)
+        empty = value is None and "null" in kind
+        if not empty and (not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed)):
+            written = " or ".join([kind] if isinstance(kind, str) else kind)
+            raise DomainError(f"{option!r} under 'format' is {value!r}", remedy=f"give a value of type {written}")
+    return FileFormat(**entry)
 
 
 def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span] = ()) -> dict[str, Written]:

@@ -59,6 +59,7 @@ def whole(least: int, **more: Any) -> Schema:
 
 TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean"}
+OR_NONE: Schema = {"type": ["string", "null"]}
 NUMBER: Schema = {"type": ["number", "string"]}
 """A number, a date, a time or a duration."""
 VALUE: Schema = {"type": ["string", "number", "boolean"]}
@@ -144,6 +145,22 @@ WRITTEN: Schema = {
 }
 """Options about how a column is written."""
 
+FILE: Schema = {
+    "separator": said("The character between two fields; by default that of the file's ending.", TEXT),
+    "quote": said("The character around a field that holds separators; null where there is none.", OR_NONE),
+    "decimal": said(
+        "The mark before the fraction of a number: a point or a comma.", {"type": "string", "enum": [".", ","]}
+    ),
+    "thousands": said("The mark between groups of three digits.", OR_NONE),
+    "encoding": said("The encoding: utf-8, cp1252, utf-16, ...", TEXT),
+    "skip": said("Lines before the header.", whole(0)),
+    "header": said("Whether a line names the columns; if not, they are c1, c2, ...", FLAG),
+    "comment": said("Lines that begin with this text are left out.", OR_NONE),
+    "footer": said("Last lines that are no records.", whole(0)),
+    "sheet": said("Name of the sheet of a workbook; by default the first.", OR_NONE),
+}
+"""Options of the format of a text file."""
+
 SCALE: Schema = {
     "step": said("Step of decimals (0.1), or of times and durations (15min, 1h, 30s).", NUMBER),
     "format": said("Form of dates, times and durations in the data, as %d.%m.%Y.", TEXT),
@@ -178,6 +195,7 @@ DERIVED: Schema = {
 """Options of a derived attribute beside those of any."""
 
 BESIDE: Schema = {
+    "format": said("How the text file is written.", keyed(FILE)),
     "derived": said("Functions of columns.", mapped({"$ref": "#/definitions/derived"})),
     "constraints": said("Rules that no record breaks.", listed({"$ref": "#/definitions/constraint"})),
     "ignore": said("Columns that stay out.", listed({"type": ["string", "number"]})),
