@@ -145,25 +145,27 @@ class Opening:
     budget: Budget
     noise: NoiseSource | None = None
 
-    def read(self, workload: Workload, before_rows: Callable[[], object]) -> Opened:
-        """Read a table whose domain is known.
+    def opened(
+        self, wanted: Domain | OpenDomain, workload: Workload, text: str | None, before_rows: Callable[[], object]
+    ) -> Opened:
+        """Read a table; where something is to be learnt of its domain, learn that first.
 
         Args:
-            workload: Queries that will be asked.
+            wanted: The domain.
+            workload: Queries that will be asked, before anything is learnt.
+            text: The workload; None for the usual one.
             before_rows: Called when the columns are in order, before the first row is read.
         """
-        table = self._table(self.reading, workload, before_rows)
-        return Opened(table, workload, self.budget)
+        from hedgerow.domain import Domain
 
-    def learn(self, wanted: OpenDomain, text: str | None, before_rows: Callable[[], object]) -> Opened:
+        if not isinstance(wanted, Domain):
+            return self._learnt(wanted, text, before_rows)
+        return Opened(self._table(self.reading, workload, before_rows), workload, self.budget)
+
+    def _learnt(self, wanted: OpenDomain, text: str | None, before_rows: Callable[[], object]) -> Opened:
         """Read a table in fine cells, and its labels; learn bins and values, and read it again in these.
 
         All that can be wrong with its cells shows before anything is spent.
-
-        Args:
-            wanted: The domain with bins or values to be learnt.
-            text: The workload; None for the usual one.
-            before_rows: Called when the columns are in order, before the first row is read.
         """
         from hedgerow.algorithms.learning import learn_domain
         from hedgerow.privacy import Curator, budget_of_filtered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from enum import StrEnum
 from functools import partial, wraps
 from pathlib import Path
@@ -101,6 +101,7 @@ AcceptDraft = Annotated[
         "guarantee, and the release says so.",
     ),
 ]
+ShowValues = Annotated[bool, table_option("--show-values", help="Let messages about bad cells show their values.")]
 
 
 class Violations(StrEnum):
@@ -285,8 +286,9 @@ PriorFile = Annotated[
 ]
 
 
+@dataclass(frozen=True)
 class Options:
-    """Options that several commands share, as the fields of a dataclass; `spelled_out` makes parameters of them."""
+    """Options of a command, as the fields of a dataclass; `spelled_out` makes parameters of them."""
 
 
 @dataclass(frozen=True)
@@ -393,6 +395,108 @@ class LearningRegisterOptions(RegisterOptions):
 
 
 @dataclass(frozen=True)
+class DomainOptions(Options):
+    """A domain file, or what a domain follows from that is known in public."""
+
+    domain: Annotated[
+        Path | None,
+        table_option("--domain", metavar="FILE", help=f"{DOMAIN_FILE} Without it a draft is offered on a terminal."),
+    ] = None
+    accept_draft: AcceptDraft = False
+    auto_domain: Annotated[
+        bool,
+        table_option(
+            "--auto-domain",
+            help="Without a domain file: take names of the columns as public, and learn values of labels and bins of "
+            "numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
+        ),
+    ] = False
+    bounds: BoundsOption = None
+    types: Types = None
+    trust_types: TrustTypes = False
+
+    def wanted(self, data: str, columns: str | None, apart: Sequence[str]) -> Domain | OpenDomain:
+        """The domain in a file, or the one that follows from names of columns, and from types and bounds.
+
+        Args:
+            data: Place of the table.
+            columns: Columns that ``--columns`` selects; None for all.
+            apart: Columns that say something of rows.
+
+        Raises:
+            typer.BadParameter: There is a file and ``--auto-domain``, or neither; or bounds are none.
+            ConfigError: A column lacks bounds that are known in public.
+            DomainError: See `opened`.
+        """
+        if self.auto_domain == (self.domain is not None):
+            raise typer.BadParameter(
+                f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"
+            )
+        if self.domain is not None:
+            if self.bounds or self.types or self.trust_types:
+                option = "--bounds" if self.bounds else "--types" if self.types else "--trust-types"
+                raise typer.BadParameter(f"{option} go with --auto-domain; a domain file has its own")
+            return opened(self.domain, columns, accept_draft=self.accept_draft)
+        from hedgerow.domain import OpenDomain
+
+        content = automatic_content(
+            data, columns, self.bounds or (), self.types or (), apart, trust_types=self.trust_types
+        )
+        wanted = OpenDomain(content)
+        return wanted if wanted.learns else wanted.fine
+
+
+@dataclass(frozen=True)
+class MechanismOptions(Options):
+    """A mechanism and its settings.
+
+    Example:
+        >>> MechanismOptions(rounds="12").algorithm().parameters()["rounds"]
+        12
+    """
+
+    mechanism: MechanismOption = "mwem"
+    rounds: Rounds = None
+    optimize_for: OptimizeForOption = None
+
+    def algorithm(self, prior: Prior | None = None) -> Algorithm:
+        """The configured algorithm.
+
+        Args:
+            prior: Public data to start from.
+
+        Raises:
+            typer.BadParameter: The mechanism does not take an option that was given, or the rounds are neither a number
+                nor a known word.
+            ConfigError: A number is out of its range.
+        """
+        chosen = entry(self.mechanism)
+        values = {"rounds": _rounds_of(self.rounds), "optimize_for": self.optimize_for and self.optimize_for.value}
+        values |= {field.name: getattr(self, field.name) for field in fields(self) if field.name not in values}
+        del values["mechanism"]
+        takes = [_spelled(option) for option in values if option in chosen.options]
+        settings = {option: value for option, value in values.items() if value is not None}
+        for option in settings:
+            if option not in chosen.options:
+                allowed = " and ".join(takes) or "none of " + ", ".join(map(_spelled, values))
+                raise typer.BadParameter(
+                    f"--mechanism {self.mechanism} takes no {_spelled(option)}; it takes {allowed}"
+                )
+        made = chosen.make(settings)
+        started = with_prior(made, prior)
+        if prior is not None and started is None:
+            raise typer.BadParameter(f"--mechanism {self.mechanism} takes no --prior; mwem does")
+        return started or made
+
+
+@dataclass(frozen=True)
+class AnyMechanismOptions(MechanismOptions):
+    """The same, with the settings of mechanisms other than mwem."""
+
+    alpha: Alpha = None
+
+
+@dataclass(frozen=True)
 class _OutputOptions(Options):
     quiet: Quiet = False
     as_json: AsJson = False
@@ -424,8 +528,13 @@ def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
             continue
         groups[parameter.name], inner = kind, get_type_hints(kind, include_extras=True)
         parameters += [
-            inspect.Parameter(one.name, parameter.KEYWORD_ONLY, default=one.default, annotation=inner[one.name])
-            for one in fields(groups[parameter.name])
+            inspect.Parameter(
+                one.name,
+                parameter.KEYWORD_ONLY,
+                default=parameter.empty if one.default is MISSING else one.default,
+                annotation=inner[one.name],
+            )
+            for one in fields(kind)
         ]
 
     if "ctx" not in hints:
@@ -510,51 +619,6 @@ def opened(domain_file: Path, columns: str | None, *, accept_draft: bool = False
     from hedgerow.domain import open_domain
 
     return open_domain(domain_file, split_names(columns), accept_draft=accept_draft)
-
-
-def wanted_of(
-    data: str,
-    domain_file: Path | None,
-    columns: str | None,
-    *,
-    automatic: bool,
-    bounds: Sequence[str],
-    types: Sequence[str] = (),
-    trust_types: bool = False,
-    apart: Sequence[str] = (),
-    accept_draft: bool = False,
-) -> Domain | OpenDomain:
-    """The domain in a file, or the one that follows from names of columns, and from types and bounds that are given.
-
-    Args:
-        data: Place of the table.
-        domain_file: Path of the domain file; None without one.
-        columns: Columns that ``--columns`` selects; None for all.
-        automatic: Whether ``--auto-domain`` is given.
-        bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
-        types: Types of columns, each as ``NAME=TYPE``, several of them with commas between.
-        trust_types: Whether the table's own types are taken for public.
-        apart: Columns that say something of rows.
-        accept_draft: Whether the domain may be a draft.
-
-    Raises:
-        typer.BadParameter: Both are given, or neither; or bounds are none.
-        ConfigError: A column lacks bounds that are known in public.
-        DomainError: See `opened`.
-    """
-    if automatic == (domain_file is not None):
-        raise typer.BadParameter(
-            f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"
-        )
-    if domain_file is not None:
-        if bounds or types or trust_types:
-            option = "--bounds" if bounds else "--types" if types else "--trust-types"
-            raise typer.BadParameter(f"{option} go with --auto-domain; a domain file has its own")
-        return opened(domain_file, columns, accept_draft=accept_draft)
-    from hedgerow.domain import OpenDomain
-
-    wanted = OpenDomain(automatic_content(data, columns, bounds, types, apart, trust_types=trust_types))
-    return wanted if wanted.learns else wanted.fine
 
 
 def automatic_content(
@@ -788,40 +852,6 @@ def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--p
     if public is not None and public.exists() and any(path.exists() and public.samefile(path) for path in inputs):
         remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
         raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
-
-
-def algorithm_of(
-    mechanism: str,
-    rounds: str | None = None,
-    alpha: float | None = None,
-    prior: Prior | None = None,
-    optimize_for: OptimizeFor | None = None,
-) -> Algorithm:
-    """The configured algorithm.
-
-    Raises:
-        typer.BadParameter: The mechanism does not take an option that was given, or the rounds are neither a number
-            nor a known word.
-        ConfigError: A number is out of its range.
-
-    Example:
-        >>> algorithm_of("mwem", rounds="12").parameters()["rounds"]
-        12
-    """
-    wanted = optimize_for and optimize_for.value
-    given: dict[str, Any] = {"rounds": _rounds_of(rounds), "alpha": alpha, "optimize_for": wanted}
-    chosen = entry(mechanism)
-    takes = [_spelled(option) for option in given if option in chosen.options]
-    settings = {option: value for option, value in given.items() if value is not None}
-    for option in settings:
-        if option not in chosen.options:
-            allowed = " and ".join(takes) or "none of " + ", ".join(map(_spelled, given))
-            raise typer.BadParameter(f"--mechanism {mechanism} takes no {_spelled(option)}; it takes {allowed}")
-    made = chosen.make(settings)
-    started = with_prior(made, prior)
-    if prior is not None and started is None:
-        raise typer.BadParameter(f"--mechanism {mechanism} takes no --prior; mwem does")
-    return started or made
 
 
 def _spelled(option: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
+from hedgerow.cli.learning import Opened
 from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register, spent_sentence
@@ -27,10 +29,12 @@ ChildrenRecords = Annotated[
 ]
 
 
-def synth_linked(
-    *,
-    parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")],
-    children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")],
+@dataclass(frozen=True)
+class _Tables(options.Options):
+    """Two private tables and their key; fields of `Linked`."""
+
+    parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")]
+    children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")]
     key: Annotated[
         str,
         options.table_option(
@@ -39,7 +43,7 @@ def synth_linked(
             help="Column of both tables that says who belongs to whom, and no column of the domains. The guarantee is "
             "about a parent with all children.",
         ),
-    ],
+    ]
     at_most: Annotated[
         int,
         options.table_option(
@@ -49,10 +53,10 @@ def synth_linked(
             help="Number of children of one parent that are counted, at most; noise in the children's table is "
             "proportional to it. Which ones are left out depends on that parent's children alone.",
         ),
-    ],
+    ]
     domain: Annotated[
         Path, options.table_option("--domain", metavar="FILE", help="Domain file of the parents' columns.")
-    ],
+    ]
     children_domain: Annotated[
         Path,
         options.table_option(
@@ -61,11 +65,68 @@ def synth_linked(
             help="Domain file of the children's columns. Rules between both tables are stated here, where the parents' "
             "columns that they name are declared again.",
         ),
-    ],
+    ]
+    number: Annotated[
+        str,
+        options.table_option("--number", metavar="NAME", help="Name for the number of children in questions."),
+    ] = "children"
+    violations: options.ViolationsOption = options.Violations.REFUSE
+    accept_draft: options.AcceptDraft = False
+    show_values: options.ShowValues = False
+
+    def linked(self) -> Linked:
+        """The two domains, joined by the key."""
+        from hedgerow.domain import Linked
+
+        files = self.domain, self.children_domain
+        domains = (options.domain_of(file, None, accept_draft=self.accept_draft) for file in files)
+        return Linked.of(*domains, key=self.key, at_most=self.at_most, number=self.number)
+
+
+@dataclass(frozen=True)
+class _Files(options.Options):
+    """What is written."""
+
     output: Annotated[
         Path, options.output_option("--output", "-o", metavar="FILE", help=f"Synthetic parents: {_FILES}.")
-    ],
-    children_output: ChildrenRecords,
+    ]
+    children_output: ChildrenRecords
+    records: Annotated[
+        int | None,
+        options.output_option(
+            "--records", metavar="N", min=1, help="Number of parents to draw; by default their (noisy) number."
+        ),
+    ] = None
+    sign: Annotated[
+        Path | None,
+        options.output_option("--sign", metavar="KEY", help="Private Ed25519 key that the releases are signed with."),
+    ] = None
+    force: options.Force = False
+
+    def checked(self, inputs: list[Path]) -> dict[str, Path]:
+        """All files to be written, by their names in the JSON summary.
+
+        Args:
+            inputs: Files that nothing may be written over.
+
+        Raises:
+            ConfigError: One cannot be written.
+        """
+        places: dict[str, Path] = {}
+        for name, path in (("", self.output), ("children_", self.children_output)):
+            place = RecordsPlace.of(str(path))
+            if place.release is None or place.table is not None or place.folder is not None:
+                raise ConfigError(f"{path} is no file", remedy="name files that end in .csv, .tsv or .parquet")
+            places |= {f"{name}records": path, f"{name}release": place.release}
+        names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
+        check_outputs(dict(zip(names, places.values(), strict=True)), inputs=inputs, force=self.force)
+        return places
+
+
+def synth_linked(
+    *,
+    tables: _Tables,
+    written: _Files,
     budgeted: options.BudgetOptions,
     registering: options.RegisterOptions,
     share: Annotated[
@@ -74,10 +135,6 @@ def synth_linked(
             "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
         ),
     ] = 0.3,
-    number: Annotated[
-        str,
-        options.table_option("--number", metavar="NAME", help="Name for the number of children in questions."),
-    ] = "children",
     workload: options.WorkloadText = None,
     children_workload: Annotated[
         str | None,
@@ -88,31 +145,13 @@ def synth_linked(
             show_default="all pairs but those of the parents alone",
         ),
     ] = None,
-    mechanism: options.MechanismOption = "mwem",
-    rounds: options.Rounds = None,
-    optimize_for: options.OptimizeForOption = None,
-    violations: options.ViolationsOption = options.Violations.REFUSE,
-    accept_draft: options.AcceptDraft = False,
-    records: Annotated[
-        int | None,
-        options.output_option(
-            "--records", metavar="N", min=1, help="Number of parents to draw; by default their (noisy) number."
-        ),
-    ] = None,
+    configured: options.MechanismOptions,
     seed: Annotated[
         int | None,
         options.algorithm_option(
             "--seed", help="NOT PRIVATE: noise that can be drawn again, for tests. The releases are stamped."
         ),
     ] = None,
-    sign: Annotated[
-        Path | None,
-        options.output_option("--sign", metavar="KEY", help="Private Ed25519 key that the releases are signed with."),
-    ] = None,
-    show_values: Annotated[
-        bool, options.table_option("--show-values", help="Let messages about bad cells show their values.")
-    ] = False,
-    force: options.Force = False,
     shown: Output,
 ) -> None:
     r"""Make synthetic records of two linked tables, such as households and persons, or patients and visits.
@@ -131,78 +170,54 @@ def synth_linked(
           --domain patients.yaml --children-domain visits.yaml \
           -o patients.csv --children-output visits.csv
     """
-    from hedgerow.domain import Linked
+    from hedgerow.algorithms.shared import budgets_of
+    from hedgerow.data import read_linked
+    from hedgerow.release import LinkedRelease
 
-    between = budgeted.between(Persons(key, at_most))
+    between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)
-    described = (options.domain_of(each, None, accept_draft=accept_draft) for each in (domain, children_domain))
-    linked = Linked.of(*described, key=key, at_most=at_most, number=number)
+    linked = tables.linked()
     options.warn_of_domain(shown, linked.joined)
-    files = _checked_places(
-        output, children_output, force=force, inputs=[parents, children, domain, children_domain, registering.register]
-    )
-    signed = signing_key(shown, sign)
-    algorithm = options.algorithm_of(mechanism, rounds, None, None, optimize_for)
+    inputs = (tables.parents, tables.children, tables.domain, tables.children_domain, registering.register)
+    files = written.checked([path for path in inputs if path is not None])
+    signed = signing_key(shown, written.sign)
+    algorithm = configured.algorithm()
     asked = _workloads(linked, workload, children_workload)
     for each in asked:
         algorithm.check(each, budget.regime)
     if registering.register is not None and seed is not None:
         raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
     kept = open_register(registering.register, registering.bound(between))
-    from hedgerow.algorithms.shared import budgets_of
-    from hedgerow.cli.learning import Opened
-    from hedgerow.data import read_linked
-    from hedgerow.release import LinkedRelease
-
     if kept is None:
         budget = algorithm.accounted(asked[1], budget)
     parts = budgets_of(linked, budget, share)
-    registered = Registered(
-        shown, kept, budget, "release", output.name, (*linked.counted.names, *linked.children.names)
-    )
+    columns = (*linked.counted.names, *linked.children.names)
+    registered = Registered(shown, kept, budget, "release", written.output.name, columns)
     noise = options.noise_of(seed)
     with registered.staying():
         with shown.busy("reading both tables"):
             homes, people = read_linked(
-                parents,
-                children,
+                tables.parents,
+                tables.children,
                 linked,
-                violations=violations.value,
-                show_values=show_values,
+                violations=tables.violations.value,
+                show_values=tables.show_values,
                 before_rows=registered.charge,
             )
-        first = run_accounted(shown, algorithm, Opened(homes, asked[0], parts[0]), noise)
-        first = LinkedRelease.told(first, linked)
+        first = LinkedRelease.told(run_accounted(shown, algorithm, Opened(homes, asked[0], parts[0]), noise), linked)
         save_first(shown, first, files["release"], signed)
         registered.add_digest(files["release"])
         spent = spent_sentence(first.spent, parts[0].limit + parts[1].limit, parts[0].unit)
         kept_file = {"release": str(files["release"]), "spent": first.spent, "unit": parts[0].unit}
         with shown.warning_if_it_stops(lambda: (kept_file, f"the parents' release is in {files['release']}; {spent}")):
-            second = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
-            second = LinkedRelease.told(second, linked)
+            made = run_accounted(shown, algorithm, Opened(people, asked[1], parts[1]), noise)
+            second = LinkedRelease.told(made, linked)
             save_first(shown, second, files["children_release"], signed)
     both = LinkedRelease.of(first, second, linked)
     registered.add_digest(files["children_release"])
     with shown.busy("drawing records"):
-        drawn = both.write_records(output, children_output, records)
+        drawn = both.write_records(written.output, written.children_output, written.records)
     _tell(shown, both, drawn, files=files, promise=both.guarantee(budget), registered=registered)
-
-
-def _checked_places(output: Path, children_output: Path, *, force: bool, inputs: list[Path | None]) -> dict[str, Path]:
-    """All files to be written, by their names in the JSON summary."""
-    places: dict[str, Path] = {}
-    for name, path in (("", output), ("children_", children_output)):
-        place = RecordsPlace.of(str(path))
-        if place.release is None or place.table is not None or place.folder is not None:
-            raise ConfigError(f"{path} is no file", remedy="name files that end in .csv, .tsv or .parquet")
-        places |= {f"{name}records": path, f"{name}release": place.release}
-    names = ("--output", "release beside --output", "--children-output", "release beside --children-output")
-    check_outputs(
-        dict(zip(names, places.values(), strict=True)),
-        inputs=[path for path in inputs if path is not None],
-        force=force,
-    )
-    return places
 
 
 def _workloads(linked: Linked, parents: str | None, children: str | None) -> tuple[Workload, Workload]:

@@ -278,10 +278,7 @@ def plan(
     ] = None,
     budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
-    mechanism: options.MechanismOption = "mwem",
-    rounds: options.Rounds = None,
-    optimize_for: options.OptimizeForOption = None,
-    alpha: options.Alpha = None,
+    configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
     target_error: Annotated[
         float | None,
@@ -335,7 +332,7 @@ def plan(
 
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
-    algorithm = options.algorithm_of(mechanism, rounds, alpha, None, optimize_for)
+    algorithm = configured.algorithm()
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
     asked = planned_workload(wanted, workload)
     reading = Reading(asked.domain, chosen.reading())
@@ -355,7 +352,7 @@ def plan(
         return learning_of(wanted, algorithm.accounted(asked, budget))[1]
 
     learns = None if isinstance(wanted, Domain) else left
-    solved = wish.solved(shown, mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
+    solved = wish.solved(shown, configured.mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(*amounts))
     budget = algorithm.accounted(asked, budget)
     lines, budget_left = learning_of(wanted, budget)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,51 +27,14 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 
-def synth(
-    ctx: typer.Context,
-    *,
-    data: DataPlace,
+@dataclass(frozen=True)
+class _Files(options.Options):
+    """What is written."""
+
     output: Annotated[
         str,
         options.output_option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}."),
-    ],
-    domain: Annotated[
-        Path | None,
-        options.table_option(
-            "--domain", metavar="FILE", help=f"{options.DOMAIN_FILE} Without it a draft is offered on a terminal."
-        ),
-    ] = None,
-    auto_domain: Annotated[
-        bool,
-        options.table_option(
-            "--auto-domain",
-            help="Without a domain file: take names of the columns as public, and learn values of labels and bins of "
-            "numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
-        ),
-    ] = False,
-    bounds: options.BoundsOption = None,
-    types: options.Types = None,
-    trust_types: options.TrustTypes = False,
-    budgeted: options.BudgetOptions,
-    registering: options.LearningRegisterOptions,
-    workload: options.WorkloadText = None,
-    mechanism: options.MechanismOption = "mwem",
-    rounds: options.Rounds = None,
-    optimize_for: options.OptimizeForOption = None,
-    alpha: options.Alpha = None,
-    prior: options.PriorFile = None,
-    accept_draft: options.AcceptDraft = False,
-    chosen: options.TableOptions,
-    records: Annotated[
-        int | None,
-        options.output_option(
-            "--records",
-            metavar="N",
-            min=1,
-            help="Number of records to draw; by default the (noisy) number of records, with --weight 100,000 at most. "
-            "The exact number of rows of a private table is itself private.",
-        ),
-    ] = None,
+    ]
     release: Annotated[
         Path | None,
         options.output_option(
@@ -80,25 +44,18 @@ def synth(
             "the ending .release: next to the database file it is named after the table, next to Spark's folder after "
             "that.",
         ),
-    ] = None,
-    report: Annotated[
-        Path | None,
-        options.output_option("--report", metavar="FILE", help="HTML report."),
-    ] = None,
-    evaluate: Annotated[
-        bool,
-        options.algorithm_option(
-            "--evaluate",
-            help="NOT PRIVATE: print exact errors, and label the report. For public or test data only.",
-        ),
-    ] = False,
-    seed: Annotated[
+    ] = None
+    report: Annotated[Path | None, options.output_option("--report", metavar="FILE", help="HTML report.")] = None
+    records: Annotated[
         int | None,
-        options.algorithm_option(
-            "--seed",
-            help="NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.",
+        options.output_option(
+            "--records",
+            metavar="N",
+            min=1,
+            help="Number of records to draw; by default the (noisy) number of records, with --weight 100,000 at most. "
+            "The exact number of rows of a private table is itself private.",
         ),
-    ] = None,
+    ] = None
     sign: Annotated[
         Path | None,
         options.output_option(
@@ -106,12 +63,64 @@ def synth(
             metavar="KEY",
             help="Private Ed25519 key, PEM or OpenSSH, that the release is signed with; 'hedgerow key' makes one.",
         ),
-    ] = None,
-    show_values: Annotated[
+    ] = None
+    force: options.Force = False
+
+    def checked(self, inputs: Sequence[Path], data: str) -> tuple[RecordsPlace, Path]:
+        """The places of the records and of the release, which can be written.
+
+        Args:
+            inputs: Files that nothing may be written over.
+            data: Place of the private table.
+
+        Raises:
+            ConfigError: One cannot be written.
+        """
+        place = RecordsPlace.of(self.output)
+        release = self.release or place.release
+        if release is None:
+            raise ConfigError(
+                "there is no place for the release beside the records", remedy="name its file: --release FILE"
+            )
+        place.check({"--release": release, "--report": self.report}, inputs=inputs, force=self.force, source=data)
+        check_report("--report", self.report)
+        return place, release
+
+
+@dataclass(frozen=True)
+class _Tests(options.Options):
+    """Options for public data and tests, after which nothing is private."""
+
+    evaluate: Annotated[
         bool,
-        options.table_option("--show-values", help="Let messages about bad cells show their values."),
-    ] = False,
-    force: options.Force = False,
+        options.algorithm_option(
+            "--evaluate",
+            help="NOT PRIVATE: print exact errors, and label the report. For public or test data only.",
+        ),
+    ] = False
+    seed: Annotated[
+        int | None,
+        options.algorithm_option(
+            "--seed",
+            help="NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.",
+        ),
+    ] = None
+
+
+def synth(
+    ctx: typer.Context,
+    *,
+    data: DataPlace,
+    files: _Files,
+    described: options.DomainOptions,
+    budgeted: options.BudgetOptions,
+    registering: options.LearningRegisterOptions,
+    workload: options.WorkloadText = None,
+    configured: options.AnyMechanismOptions,
+    prior: options.PriorFile = None,
+    chosen: options.TableOptions,
+    testing: _Tests,
+    show_values: options.ShowValues = False,
     shown: Output,
 ) -> None:
     r"""Make synthetic records of a private table.
@@ -144,76 +153,47 @@ def synth(
       hedgerow synth people.csv --domain people.yaml --epsilon 0.1 --delta 1e-9 \
           --prior another-region.csv -o synthetic.csv
     """
-    from hedgerow.domain import Domain
-
     how = chosen.reading(show_values=show_values)
-    if not (domain or auto_domain):
+    if not (described.domain or described.auto_domain):
         offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
-    place = RecordsPlace.of(output)
-    release = release or place.release
-    if release is None:
-        raise ConfigError(
-            "there is no place for the release beside the records", remedy="name its file: --release FILE"
-        )
     between = budgeted.between(how.persons)
     options.check_public(prior, inputs_of(data))
-    inputs = [*inputs_of(data), *(each for each in (domain, registering.register, prior) if each is not None)]
-    place.check({"--release": release, "--report": report}, inputs=inputs, force=force, source=data)
-    check_report("--report", report)
-    key = signing_key(shown, sign)
-    wanted = options.wanted_of(
-        data,
-        domain,
-        chosen.columns,
-        automatic=auto_domain,
-        bounds=bounds or (),
-        types=types or (),
-        trust_types=trust_types,
-        apart=how.apart,
-        accept_draft=accept_draft,
-    )
+    beside = (described.domain, registering.register, prior)
+    place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
+    key = signing_key(shown, files.sign)
+    wanted = described.wanted(data, chosen.columns, how.apart)
     budget = budget_for(wanted, budgeted.budget(between))
     asked = planned_workload(wanted, workload)
     check_known(wanted, prior=prior is not None, coded=how.coded)
     options.warn_of_domain(shown, asked.domain)
-    known = options.prior_of(prior, asked.domain, how)
-    algorithm = options.algorithm_of(mechanism, rounds, alpha, known, optimize_for)
+    algorithm = configured.algorithm(options.prior_of(prior, asked.domain, how))
     prepare_run(ctx, shown, algorithm, asked, budget)
-    if registering.register is not None and (evaluate or seed is not None):
+    if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(registering.register, registering.bound(between))
     if kept is None:
         budget = algorithm.accounted(asked, budget)
     registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
     with registered.staying():
-        noise = options.noise_of(seed)
+        noise = options.noise_of(testing.seed)
         opening = Opening(shown, Reading(asked.domain, how), data, budget, noise)
-        if isinstance(wanted, Domain):
-            opened = opening.read(asked, registered.charge)
-        else:
-            opened = opening.learn(wanted, workload, registered.charge)
+        opened = opening.opened(wanted, asked, workload, registered.charge)
         made = run_accounted(shown, algorithm, opened, noise)
         save_first(shown, made, release, key)
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        exact = _exact_errors(opened.table, made, made.model) if evaluate else None
+        table = opened.table if testing.evaluate else None
+        exact = None if table is None else _exact_errors(table, made, made.model)
         with showing_records(shown) as progress:
-            drawn = made.write_records(place.text, records, progress=progress)
-        if report is not None:
+            drawn = made.write_records(place.text, files.records, progress=progress)
+        if files.report is not None:
             from hedgerow.report import write_report
 
             with shown.busy("writing the report"):
-                write_report(made, report, exact=exact)
-        _tell(
-            shown,
-            made,
-            drawn,
-            opened.table if evaluate else None,
-            exact=exact,
-            files={"records": place.text, "release": release, "report": report},
-            registered=registered,
-        )
+                write_report(made, files.report, exact=exact)
+        written = {"records": place.text, "release": release, "report": files.report}
+        _tell(shown, made, drawn, table, exact=exact, files=written, registered=registered)
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -> ExactErrors:
