@@ -202,7 +202,7 @@ def test_a_mechanism_that_needs_a_delta_says_so_before_anything_is_spent(place: 
         (("--mechanism", "mwem", "--alpha", 0.1), "takes no --alpha; it takes --rounds"),
         (("--mechanism", "laplace", "--rounds", 3), "takes no --rounds"),
         (("--mechanism", "pmw", "--for", "answers"), "takes no --for; it takes --rounds and --alpha"),
-        (("--mechanism", "laplace", "--for", "answers"), "it takes none of --rounds, --alpha, --for"),
+        (("--mechanism", "laplace", "--for", "answers"), "it takes none of --rounds, --for, --alpha"),
     ],
 )
 def test_wrong_mechanisms_and_options_are_wrong_usage(

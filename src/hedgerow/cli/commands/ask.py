@@ -95,15 +95,10 @@ class _SessionBudget(options.BudgetOptions):
     neighbours: Annotated[Relation | None, options.neighbours_option(show_default=Relation.ADD_REMOVE.value)] = None
 
 
-def ask(
-    *,
-    data: DataPlace,
-    conditions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
-        ),
-    ] = None,
+@dataclass(frozen=True)
+class _SessionFile(options.Options):
+    """The session, and the domain that it begins with."""
+
     session: Annotated[
         Path,
         options.table_option(
@@ -111,7 +106,7 @@ def ask(
             metavar="FILE",
             help="File of the session, SECRET: the first call makes it, later ones continue it.",
         ),
-    ],
+    ]
     domain: Annotated[
         Path | None,
         options.table_option(
@@ -119,9 +114,14 @@ def ask(
             metavar="FILE",
             help=f"{options.DOMAIN_FILE} Later calls find it in the session file, as well as the columns.",
         ),
-    ] = None,
-    budgeted: _SessionBudget,
-    registering: options.RegisterOptions,
+    ] = None
+    accept_draft: options.AcceptDraft = False
+
+
+@dataclass(frozen=True)
+class _SessionStart(options.Options):
+    """How a session begins."""
+
     queries_planned: Annotated[
         int | None,
         options.algorithm_option(
@@ -131,7 +131,7 @@ def ask(
             help="Number of questions that may look at the data; a generous number costs nothing.",
             show_default="10000",
         ),
-    ] = None,
+    ] = None
     updates: Annotated[
         int | None,
         options.algorithm_option(
@@ -141,7 +141,7 @@ def ask(
             help="Number of corrections that the budget is divided over. A correction is a noisy answer of the data, "
             "bought where the session's own guess is too far off, and known to the session from then on.",
         ),
-    ] = None,
+    ] = None
     threshold: Annotated[
         float | None,
         options.algorithm_option(
@@ -150,7 +150,7 @@ def ask(
             help="Error that calls for a correction, as a share of the records: a guess that is off by less is given "
             "as the answer and costs nothing.",
         ),
-    ] = None,
+    ] = None
     warm: Annotated[
         Path | None,
         options.algorithm_option(
@@ -158,23 +158,55 @@ def ask(
             metavar="RELEASE",
             help="An earlier release of the same table to start from; what it spent is charged to the budget.",
         ),
-    ] = None,
-    queries: Annotated[
-        Path | None,
-        typer.Option("--queries", metavar="FILE", help="A text file with one condition per line."),
-    ] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.95,
-    output: Annotated[
-        Path | None,
-        options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
-    ] = None,
-    accept_draft: options.AcceptDraft = False,
-    chosen: _SessionTable,
+    ] = None
     seed: Annotated[
         int | None,
         options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
-    ] = None,
-    force: options.Force = False,
+    ] = None
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The settings of `OnlinePMW` that are named."""
+        settings = {"queries": self.queries_planned, "updates": self.updates, "threshold": self.threshold}
+        return {name: value for name, value in settings.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class _Asked(options.Options):
+    """What is asked, and where the answers go."""
+
+    conditions: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
+        ),
+    ] = None
+    queries: Annotated[
+        Path | None,
+        typer.Option("--queries", metavar="FILE", help="A text file with one condition per line."),
+    ] = None
+    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.95
+    output: Annotated[
+        Path | None,
+        options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
+    ] = None
+    force: options.Force = False
+
+    @property
+    def texts(self) -> list[str]:
+        """The conditions and statements."""
+        return [*(self.conditions or ()), *(_listed(self.queries) if self.queries is not None else ())]
+
+
+def ask(
+    *,
+    data: DataPlace,
+    asked: _Asked,
+    kept_in: _SessionFile,
+    budgeted: _SessionBudget,
+    registering: options.RegisterOptions,
+    starting: _SessionStart,
+    chosen: _SessionTable,
     shown: Output,
 ) -> None:
     r"""Answer questions about a private table as they come, over weeks if need be, out of one budget.
@@ -198,23 +230,22 @@ def ask(
     """
     from hedgerow.domain import caveats_in_words
 
-    named = (*inputs_of(data), domain, session, queries, warm, registering.register)
-    inputs = [path for path in named if path is not None]
-    check_outputs({"--output": output}, inputs=inputs, force=force)
-    asked = [*(conditions or ()), *(_listed(queries) if queries is not None else ())]
-    reading = Reading.of_session(session, domain, chosen, accept_draft=accept_draft)
-    questions = Questions.of(asked, reading.domain)
-    questions.check_output(output)
+    session = kept_in.session
+    named = (*inputs_of(data), kept_in.domain, session, asked.queries, starting.warm, registering.register)
+    check_outputs({"--output": asked.output}, inputs=[path for path in named if path is not None], force=asked.force)
+    texts = asked.texts
+    reading = Reading.of_session(session, kept_in.domain, chosen, accept_draft=kept_in.accept_draft)
+    questions = Questions.of(texts, reading.domain)
+    questions.check_output(asked.output)
     between = budgeted.between(reading.how.persons, filtered=reading.filtered)
-    config = {"queries": queries_planned, "updates": updates, "threshold": threshold}
     wishes = _Wishes(
-        budget=_budget(budgeted, between, begun=session.exists(), warm=warm),
+        budget=_budget(budgeted, between, begun=session.exists(), warm=starting.warm),
         neighbours=None if budgeted.neighbours is None else between,
-        config={name: value for name, value in config.items() if value is not None},
-        warm=warm,
-        seed=seed,
+        config=starting.config,
+        warm=starting.warm,
+        seed=starting.seed,
     )
-    wishes.check(confidence)
+    wishes.check(asked.confidence)
     table_register = open_register(registering.register, registering.bound(between))
     with _alone(session) as kept:
         if kept.is_new and table_register is not None:
@@ -230,10 +261,10 @@ def ask(
             shown.tell(f"Of all that this session will ever say, taken together: {kept.budget.statement()}")
         if caveats := caveats_in_words(reading.domain).strip():
             shown.tell(caveats)
-        of_conditions = kept.ask_all(questions.conditions, confidence)
-        tables = [(text, kept.select(statement, confidence)) for text, statement in questions.statements.items()]
+        of_conditions = kept.ask_all(questions.conditions, asked.confidence)
+        tables = [(text, kept.select(each, asked.confidence)) for text, each in questions.statements.items()]
         answers = list(zip(questions.conditions, of_conditions, strict=True))
-        _write(output, answers, tables)
+        _write(asked.output, answers, tables)
         _tell(shown, session, kept, answers, tables, registered=registered)
 
 

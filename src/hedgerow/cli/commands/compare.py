@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, Reading, inputs_of
-from hedgerow.queries import Neighbours, Relation
+from hedgerow.queries import Persons, Relation
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, Prior
@@ -26,10 +27,44 @@ NOT_PRIVATE = (
 )
 
 
-def compare(
-    *,
-    data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
-    domain: options.DomainFile,
+@dataclass(frozen=True)
+class _Budgets(options.Options):
+    """Budgets, of which each run has one for itself."""
+
+    epsilon: Annotated[
+        str | None,
+        options.budget_option(
+            "--epsilon",
+            metavar="E,E,...",
+            help="Pure epsilons, or the epsilons of --delta; each run has one of them for itself.",
+        ),
+    ] = None
+    delta: options.Delta = None
+    rho: Annotated[
+        str | None,
+        options.budget_option("--rho", metavar="R,R,...", help="zCDP, instead of --epsilon."),
+    ] = None
+    mu: Annotated[
+        str | None,
+        options.budget_option("--mu", metavar="M,M,...", help="Gaussian differential privacy, instead of --epsilon."),
+    ] = None
+    neighbours: options.NeighboursOption = Relation.ADD_REMOVE
+
+    def budgets(self, persons: Persons | None) -> list[Budget]:
+        """One budget for every amount; ``budget_of`` says what goes together.
+
+        Args:
+            persons: Persons with several records, if there are.
+        """
+        neighbours = options.between(self.neighbours, persons)
+        amounts = product(_amounts("--epsilon", self.epsilon), _amounts("--rho", self.rho), _amounts("--mu", self.mu))
+        return [options.budget_of(first, self.delta, second, neighbours, third) for first, second, third in amounts]
+
+
+@dataclass(frozen=True)
+class _Files(options.Options):
+    """What is written."""
+
     output: Annotated[
         Path,
         options.output_option(
@@ -39,7 +74,55 @@ def compare(
             help="Errors of all runs, as .csv: one row per mechanism, budget, run and metric. Their averages go into "
             "a second file beside it, with the ending .summary.csv.",
         ),
-    ],
+    ]
+    plot: Annotated[
+        Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
+    ] = None
+    html: Annotated[
+        Path | None,
+        options.output_option("--html", metavar="FILE", help="Drawing and table on one page, .html."),
+    ] = None
+    resume: Annotated[
+        bool,
+        options.output_option(
+            "--resume",
+            help="Continue from the runs that --output holds already: after an interruption, or with more runs, "
+            "mechanisms or budgets.",
+        ),
+    ] = False
+    force: options.Force = False
+
+    @property
+    def summary(self) -> Path:
+        """The file of averages."""
+        return self.output.with_suffix(".summary.csv")
+
+    def check(self, inputs: Sequence[Path]) -> None:
+        """Refuse files that cannot be written.
+
+        Args:
+            inputs: Files that nothing may be written over.
+
+        Raises:
+            ConfigError: One cannot.
+        """
+        check_ending("--output", self.output, (".csv",), "let it end in .csv")
+        if self.plot is not None:
+            from hedgerow.report import require_extra
+
+            check_ending("--plot", self.plot, (".svg",), "let it end in .svg")
+            require_extra()
+        check_report("--html", self.html)
+        written = {"--output": self.output, "--output, the summary": self.summary}
+        check_outputs(
+            {**written, "--plot": self.plot, "--html": self.html}, inputs=inputs, force=self.force or self.resume
+        )
+
+
+@dataclass(frozen=True)
+class _Runs(options.Options):
+    """What is run, and how often."""
+
     mechanisms: Annotated[
         str | None,
         options.algorithm_option(
@@ -48,52 +131,27 @@ def compare(
             help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
-    ] = None,
-    epsilon: Annotated[
-        str | None,
-        options.budget_option(
-            "--epsilon",
-            metavar="E,E,...",
-            help="Pure epsilons, or the epsilons of --delta; each run has one of them for itself.",
-        ),
-    ] = None,
-    delta: options.Delta = None,
-    rho: Annotated[
-        str | None,
-        options.budget_option("--rho", metavar="R,R,...", help="zCDP, instead of --epsilon."),
-    ] = None,
-    mu: Annotated[
-        str | None,
-        options.budget_option("--mu", metavar="M,M,...", help="Gaussian differential privacy, instead of --epsilon."),
-    ] = None,
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE,
-    workload: options.WorkloadText = None,
-    prior: options.PriorFile = None,
+    ] = None
     repeats: Annotated[
         int,
         options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
-    ] = 5,
-    chosen: options.TableOptions,
-    plot: Annotated[
-        Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
-    ] = None,
-    html: Annotated[
-        Path | None,
-        options.output_option("--html", metavar="FILE", help="Drawing and table on one page, .html."),
-    ] = None,
+    ] = 5
     seed: Annotated[
         int | None,
         options.algorithm_option("--seed", help="Seed of the noise, to get the same figures again."),
-    ] = None,
-    resume: Annotated[
-        bool,
-        options.output_option(
-            "--resume",
-            help="Continue from the runs that --output holds already: after an interruption, or with more runs, "
-            "mechanisms or budgets.",
-        ),
-    ] = False,
-    force: options.Force = False,
+    ] = None
+
+
+def compare(
+    *,
+    data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
+    domain: options.DomainFile,
+    workload: options.WorkloadText = None,
+    prior: options.PriorFile = None,
+    chosen: options.TableOptions,
+    budgeted: _Budgets,
+    running: _Runs,
+    files: _Files,
     shown: Output,
 ) -> None:
     r"""Compare mechanisms on a public or test table. NOT PRIVATE: it prints exact errors.
@@ -114,20 +172,9 @@ def compare(
     from hedgerow.synthesis import workload_over
 
     how = chosen.reading()
-    between = options.between(neighbours, how.persons)
-    budgets = _budgets_of(epsilon, delta, rho, mu, between)
-    check_ending("--output", output, (".csv",), "let it end in .csv")
-    if plot is not None:
-        from hedgerow.report import require_extra
-
-        check_ending("--plot", plot, (".svg",), "let it end in .svg")
-        require_extra()
-    check_report("--html", html)
-    summary = output.with_suffix(".summary.csv")
-    made = {"--output": output, "--output, the summary": summary, "--plot": plot, "--html": html}
+    budgets = budgeted.budgets(how.persons)
     options.check_public(prior, inputs_of(data))
-    inputs = [*inputs_of(data), domain, *([] if prior is None else [prior])]
-    check_outputs(made, inputs=inputs, force=force or resume)
+    files.check([*inputs_of(data), domain, *([] if prior is None else [prior])])
     asked = workload_over(options.domain_of(domain, chosen.columns, accept_draft=True), workload)
     known = options.prior_of(prior, asked.domain, how)
     shown.warn(NOT_PRIVATE)
@@ -135,21 +182,31 @@ def compare(
 
     from hedgerow.comparison import compare as run
 
-    named = _named(NAMES if mechanisms is None else options.split_names(mechanisms) or [], known)
-    kept = f"the runs that were over are in {output}: give the same command with --resume to continue"
+    named = _named(NAMES if running.mechanisms is None else options.split_names(running.mechanisms) or [], known)
+    kept = f"the runs that were over are in {files.output}: give the same command with --resume to continue"
     with (
-        shown.warning_if_it_stops(lambda: ({"outcomes": str(output)}, kept), KeyboardInterrupt),
+        shown.warning_if_it_stops(lambda: ({"outcomes": str(files.output)}, kept), KeyboardInterrupt),
         showing_runs(shown) as progress,
     ):
-        compared = run(opened, asked, budgets, named, repeats, seed=seed, progress=progress, path=output, resume=resume)
+        compared = run(
+            opened,
+            asked,
+            budgets,
+            named,
+            running.repeats,
+            seed=running.seed,
+            progress=progress,
+            path=files.output,
+            resume=files.resume,
+        )
     _tell(shown, compared)
-    compared.write_summary(summary)
-    if plot is not None:
-        compared.write_plot(plot)
-    if html is not None:
-        compared.write_page(html)
-    files = shown.say_files({"rows": output, "summary": summary, "plot": plot, "page": html})
-    shown.result({**compared.to_dict(), "files": files})
+    compared.write_summary(files.summary)
+    if files.plot is not None:
+        compared.write_plot(files.plot)
+    if files.html is not None:
+        compared.write_page(files.html)
+    written = {"rows": files.output, "summary": files.summary, "plot": files.plot, "page": files.html}
+    shown.result({**compared.to_dict(), "files": shown.say_files(written)})
 
 
 def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, Algorithm]:
@@ -159,14 +216,6 @@ def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, A
     named = {text: parse(text) for text in texts}
     started = {f"{text} with prior": options.with_prior(each, prior) for text, each in named.items()}
     return {**named, **{name: each for name, each in started.items() if each is not None}}
-
-
-def _budgets_of(
-    epsilon: str | None, delta: float | None, rho: str | None, mu: str | None, neighbours: Neighbours
-) -> list[Budget]:
-    """One budget for every amount; ``budget_of`` says what goes together."""
-    amounts = product(_amounts("--epsilon", epsilon), _amounts("--rho", rho), _amounts("--mu", mu))
-    return [options.budget_of(first, delta, second, neighbours, third) for first, second, third in amounts]
 
 
 def _amounts(option: str, text: str | None) -> list[float] | list[None]:

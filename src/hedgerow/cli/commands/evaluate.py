@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -13,12 +14,10 @@ from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, inputs_of
 
 
-def evaluate(
-    *,
-    real: Annotated[str, typer.Argument(metavar="REAL", help=f"The real table: {PLACES}.")],
-    synthetic: Annotated[
-        list[str], typer.Argument(metavar="SYNTHETIC", help="One or more synthetic tables with the same columns.")
-    ],
+@dataclass(frozen=True)
+class _Columns(options.Options):
+    """The columns that are compared."""
+
     domain: Annotated[
         Path | None,
         options.table_option(
@@ -27,8 +26,8 @@ def evaluate(
             help="Domain file, also a draft: says which columns are numbers, which labels are one, and which records "
             "are impossible. Without it numbers and labels are told apart by the real table.",
         ),
-    ] = None,
-    columns: options.Columns = None,
+    ] = None
+    columns: options.Columns = None
     by: Annotated[
         str | None,
         options.table_option(
@@ -37,7 +36,13 @@ def evaluate(
             help="Figures of each subgroup, one for each value of this column, and a score over its tables with every "
             "pair of other columns, as NIST's with PUMA.",
         ),
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class _Models(options.Options):
+    """Models that are trained."""
+
     target: Annotated[
         str | None,
         options.algorithm_option(
@@ -46,23 +51,40 @@ def evaluate(
             help="Columns that models learn to predict from synthetic records, tested on real ones.",
             show_default="three of few values that depend most on the others",
         ),
-    ] = None,
+    ] = None
     models: Annotated[
         bool,
         options.algorithm_option(
             "--models/--no-models",
             help="Train models: propensities and predictions, which need scikit-learn (the extra 'evaluate').",
         ),
-    ] = True,
-    seed: Annotated[int, options.algorithm_option("--seed", min=0, help="Seed of all draws.")] = 0,
+    ] = True
+    seed: Annotated[int, options.algorithm_option("--seed", min=0, help="Seed of all draws.")] = 0
+
+
+@dataclass(frozen=True)
+class _Files(options.Options):
+    """What is written."""
+
     csv: Annotated[
         Path | None,
         options.output_option("--csv", metavar="FILE", help="All figures, one row each, .csv."),
-    ] = None,
+    ] = None
     html: Annotated[
         Path | None, options.output_option("--html", metavar="FILE", help="Drawings and tables on one page, .html.")
-    ] = None,
-    force: options.Force = False,
+    ] = None
+    force: options.Force = False
+
+
+def evaluate(
+    *,
+    real: Annotated[str, typer.Argument(metavar="REAL", help=f"The real table: {PLACES}.")],
+    synthetic: Annotated[
+        list[str], typer.Argument(metavar="SYNTHETIC", help="One or more synthetic tables with the same columns.")
+    ],
+    compared: _Columns,
+    training: _Models,
+    files: _Files,
     shown: Output,
 ) -> None:
     r"""Judge synthetic files beside the real table. NOT PRIVATE: it prints exact figures.
@@ -78,12 +100,16 @@ def evaluate(
           --by region --html evaluation.html --csv evaluation.csv
       hedgerow evaluate people.csv synthetic.csv --target income,sex --json
     """
-    if csv is not None:
-        check_ending("--csv", csv, (".csv",), "let it end in .csv")
-    check_report("--html", html)
+    if files.csv is not None:
+        check_ending("--csv", files.csv, (".csv",), "let it end in .csv")
+    check_report("--html", files.html)
     inputs = [path for place in (real, *synthetic) for path in inputs_of(place)]
-    check_outputs({"--csv": csv, "--html": html}, inputs=[*inputs, *([] if domain is None else [domain])], force=force)
-    declared = None if domain is None else options.opened(domain, columns, accept_draft=True)
+    check_outputs(
+        {"--csv": files.csv, "--html": files.html},
+        inputs=[*inputs, *([] if compared.domain is None else [compared.domain])],
+        force=files.force,
+    )
+    declared = None if compared.domain is None else options.opened(compared.domain, compared.columns, accept_draft=True)
 
     from hedgerow.evaluation import NOT_PRIVATE, evaluate as run, headings_of, rows_of, title_of
 
@@ -93,20 +119,20 @@ def evaluate(
             real,
             synthetic,
             declared,
-            columns=options.split_names(columns),
-            by=by,
-            targets=options.split_names(target),
-            models=models,
-            seed=seed,
+            columns=options.split_names(compared.columns),
+            by=compared.by,
+            targets=options.split_names(training.target),
+            models=training.models,
+            seed=training.seed,
         )
     headings = headings_of(evaluation)
     shown.tell(title_of(evaluation))
     shown.table(headings, rows_of(evaluation), right=headings[1:])
     for note in evaluation.notes:
         shown.tell(note)
-    if csv is not None:
-        evaluation.write_csv(csv)
-    if html is not None:
-        evaluation.write_page(html)
-    files = shown.say_files({"figures": csv, "page": html})
-    shown.result({**evaluation.to_dict(), "files": files})
+    if files.csv is not None:
+        evaluation.write_csv(files.csv)
+    if files.html is not None:
+        evaluation.write_page(files.html)
+    written = shown.say_files({"figures": files.csv, "page": files.html})
+    shown.result({**evaluation.to_dict(), "files": written})

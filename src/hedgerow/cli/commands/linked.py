@@ -123,6 +123,33 @@ class _Files(options.Options):
         return places
 
 
+@dataclass(frozen=True)
+class _Workloads(options.Options):
+    """The tables and queries that are to be accurate."""
+
+    workload: options.WorkloadText = None
+    children_workload: Annotated[
+        str | None,
+        options.algorithm_option(
+            "--children-workload",
+            metavar="SPEC",
+            help="The same for children, whose parents' columns may be named too.",
+            show_default="all pairs but those of the parents alone",
+        ),
+    ] = None
+
+    def of(self, linked: Linked) -> tuple[Workload, Workload]:
+        """The workload of parents, and that of children."""
+        from hedgerow.algorithms.shared import all_pairs, pairs_of_children
+        from hedgerow.queries import Workload
+
+        parents, children = self.workload, self.children_workload
+        return (
+            all_pairs(linked) if parents is None else Workload.parse(parents, linked.counted),
+            pairs_of_children(linked) if children is None else Workload.parse(children, linked.joined),
+        )
+
+
 def synth_linked(
     *,
     tables: _Tables,
@@ -135,16 +162,7 @@ def synth_linked(
             "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
         ),
     ] = 0.3,
-    workload: options.WorkloadText = None,
-    children_workload: Annotated[
-        str | None,
-        options.algorithm_option(
-            "--children-workload",
-            metavar="SPEC",
-            help="The same for children, whose parents' columns may be named too.",
-            show_default="all pairs but those of the parents alone",
-        ),
-    ] = None,
+    workloads: _Workloads,
     configured: options.MechanismOptions,
     seed: Annotated[
         int | None,
@@ -182,7 +200,7 @@ def synth_linked(
     files = written.checked([path for path in inputs if path is not None])
     signed = signing_key(shown, written.sign)
     algorithm = configured.algorithm()
-    asked = _workloads(linked, workload, children_workload)
+    asked = workloads.of(linked)
     for each in asked:
         algorithm.check(each, budget.regime)
     if registering.register is not None and seed is not None:
@@ -218,16 +236,6 @@ def synth_linked(
     with shown.busy("drawing records"):
         drawn = both.write_records(written.output, written.children_output, written.records)
     _tell(shown, both, drawn, files=files, promise=both.guarantee(budget), registered=registered)
-
-
-def _workloads(linked: Linked, parents: str | None, children: str | None) -> tuple[Workload, Workload]:
-    from hedgerow.algorithms.shared import all_pairs, pairs_of_children
-    from hedgerow.queries import Workload
-
-    return (
-        all_pairs(linked) if parents is None else Workload.parse(parents, linked.counted),
-        pairs_of_children(linked) if children is None else Workload.parse(children, linked.joined),
-    )
 
 
 def _tell(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +11,7 @@ import typer
 
 from hedgerow.cli import statements
 from hedgerow.cli.console import Output, showing_records, showing_steps
-from hedgerow.cli.options import Force, output_option
+from hedgerow.cli.options import Force, Options, output_option
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
@@ -44,10 +44,10 @@ class Method(StrEnum):
     INDEPENDENT = "independent"
 
 
-def sample(
-    *,
-    release: ReleaseFile,
-    output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
+@dataclass(frozen=True)
+class _Drawing(Options):
+    """What is drawn."""
+
     n: Annotated[
         int | None,
         typer.Option(
@@ -56,12 +56,12 @@ def sample(
             min=0,
             help="Number of records to draw; by default the (noisy) number of records of the table.",
         ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None,
+    ] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None
     where: Annotated[
         str | None,
         typer.Option("--where", metavar="CONDITION", help="Draw records that meet a condition in SQL, and no others."),
-    ] = None,
+    ] = None
     given: Annotated[
         Path | None,
         typer.Option(
@@ -70,10 +70,16 @@ def sample(
             help="Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n so many "
             "records for each row.",
         ),
-    ] = None,
+    ] = None
     method: Annotated[
         Method, typer.Option("--method", help="Systematic drawing adds less error than independent draws.")
-    ] = Method.SYSTEMATIC,
+    ] = Method.SYSTEMATIC
+
+
+@dataclass(frozen=True)
+class _Children(Options):
+    """The release of children, and the place of their records."""
+
     children: Annotated[
         Path | None,
         typer.Option(
@@ -81,10 +87,18 @@ def sample(
             metavar="RELEASE",
             help="The release of the children, where this one is that of their parents ('hedgerow synth-linked').",
         ),
-    ] = None,
+    ] = None
     children_output: Annotated[
         str | None, output_option("--children-output", metavar="PLACE", help="Records of the children.")
-    ] = None,
+    ] = None
+
+
+def sample(
+    *,
+    release: ReleaseFile,
+    output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
+    drawing: _Drawing,
+    linked: _Children,
     force: Force = False,
     shown: Output,
 ) -> None:
@@ -102,32 +116,22 @@ def sample(
       hedgerow sample homes.release --children people.release \
           -o homes.csv --children-output people.csv
     """
-    from hedgerow.release import LinkedRelease, read_values
+    from hedgerow.release import read_values
 
-    if where is not None and given is not None:
+    if drawing.where is not None and drawing.given is not None:
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
     loaded = load_release(release)
-    if children is not None or children_output is not None:
-        if children is None or children_output is None or where is not None or given is not None:
-            remedy = "give both, and neither --where nor --given"
-            raise ConfigError("--children and --children-output go together", remedy=remedy)
-        beside = RecordsPlace.of(children_output)
-        if place.is_same(beside) or place.folder is not None or beside.folder is not None:
-            remedy = "name two files, or two tables of DuckDB files"
-            raise ConfigError("the records of parents and children need a place each", remedy=remedy)
-        for each in (place, beside):
-            each.check({}, inputs=[release, children], force=force)
-        both = LinkedRelease.from_parts(loaded, load_release(children))
-        with shown.busy("drawing records"):
-            numbers = both.write_records(place.text, beside.text, n, seed=seed, method=method.value)
-        shown.say(f"{numbers[0]:,} synthetic parents in {place.text}, {numbers[1]:,} children in {beside.text}")
-        shown.result({"n_parents": numbers[0], "n_children": numbers[1], "files": [place.text, beside.text]})
+    if linked != _Children():
+        _sample_linked(shown, release, place, drawing, linked, force=force)
         return
-    place.check({}, inputs=[release, *([] if given is None else [given])], force=force)
-    known = where if given is None else read_values(given)
+    rows = drawing.given
+    place.check({}, inputs=[release, *([] if rows is None else [rows])], force=force)
+    known = drawing.where if rows is None else read_values(rows)
     with showing_records(shown) as progress:
-        drawn = loaded.write_records(place.text, n, seed=seed, method=method.value, given=known, progress=progress)
+        drawn = loaded.write_records(
+            place.text, drawing.n, seed=drawing.seed, method=drawing.method.value, given=known, progress=progress
+        )
     shown.say(f"{drawn:,} synthetic records in {place.text}{_keeping(loaded)}")
     result: dict[str, Any] = {"n_records": drawn, "file": place.text}
     if known is None and drawn and loaded.error is not None:
@@ -137,6 +141,29 @@ def sample(
         shown.tell(drawn_sentence(loaded, drawn, added))
         result["records_error"] = added.to_dict(loaded)
     shown.result(result)
+
+
+def _sample_linked(
+    shown: Output, release: Path, place: RecordsPlace, drawing: _Drawing, linked: _Children, *, force: bool
+) -> None:
+    """Draw records of parents and children."""
+    from hedgerow.release import LinkedRelease
+
+    children, children_output = linked.children, linked.children_output
+    if children is None or children_output is None or drawing.where is not None or drawing.given is not None:
+        remedy = "give both, and neither --where nor --given"
+        raise ConfigError("--children and --children-output go together", remedy=remedy)
+    beside = RecordsPlace.of(children_output)
+    if place.is_same(beside) or place.folder is not None or beside.folder is not None:
+        remedy = "name two files, or two tables of DuckDB files"
+        raise ConfigError("the records of parents and children need a place each", remedy=remedy)
+    for each in (place, beside):
+        each.check({}, inputs=[release, children], force=force)
+    both = LinkedRelease.from_parts(load_release(release), load_release(children))
+    with shown.busy("drawing records"):
+        numbers = both.write_records(place.text, beside.text, drawing.n, seed=drawing.seed, method=drawing.method.value)
+    shown.say(f"{numbers[0]:,} synthetic parents in {place.text}, {numbers[1]:,} children in {beside.text}")
+    shown.result({"n_parents": numbers[0], "n_children": numbers[1], "files": [place.text, beside.text]})
 
 
 def _keeping(release: Release) -> str:

@@ -1,17 +1,25 @@
 """``hedgerow serve``: the server."""
 
+from __future__ import annotations
+
 import signal
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hedgerow.cli.console import INTERRUPTED, Output
-from hedgerow.cli.options import between, limit_of
+from hedgerow.cli.options import Options, between, limit_of
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Relation
+
+if TYPE_CHECKING:
+    from hedgerow.cli.serving import StorePlace
+    from hedgerow.privacy import Limit
+    from hedgerow.service.http import ConnectionLimits
 
 STORE = "hedgerow.db"
 TABLES = "tables"
@@ -33,9 +41,10 @@ def _setting(panel: str, name: str, text: str, **settings: Any) -> Any:
     return _option(panel, name, text, envvar=variable, **settings)
 
 
-def serve(
-    ctx: typer.Context,
-    *,
+@dataclass(frozen=True)
+class _Places(Options):
+    """Where everything is kept, and where the server listens."""
+
     store: Annotated[
         str | None,
         _setting(
@@ -45,11 +54,11 @@ def serve(
             metavar="FILE|URL",
             show_default=STORE,
         ),
-    ] = None,
+    ] = None
     store_password_file: Annotated[
         Path | None,
         _setting("Places", "--store-password-file", "File with the password of a PostgreSQL store.", metavar="FILE"),
-    ] = None,
+    ] = None
     data: Annotated[
         Path | None,
         _setting(
@@ -59,7 +68,7 @@ def serve(
             metavar="FOLDER",
             show_default=TABLES,
         ),
-    ] = None,
+    ] = None
     anchor: Annotated[
         Path | None,
         _setting(
@@ -68,7 +77,7 @@ def serve(
             "File outside the store that says how far the store has come: a server refuses a store that is older.",
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     accept_store: Annotated[
         bool,
         _option(
@@ -76,11 +85,61 @@ def serve(
             "--accept-store",
             "Continue with a store that is older than the anchor says: its older data sets are closed permanently.",
         ),
-    ] = False,
-    host: Annotated[str, _setting("Places", "--host", "Address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int, _setting("Places", "--port", "Port to listen on; 0 takes a free one.", min=0, max=65535)
-    ] = 8000,
+    ] = False
+    host: Annotated[str, _setting("Places", "--host", "Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, _setting("Places", "--port", "Port to listen on; 0 takes a free one.", min=0, max=65535)] = (
+        8000
+    )
+    proxies: Annotated[
+        str,
+        _setting(
+            "Places",
+            "--proxies",
+            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.",
+            metavar="ADDRESSES",
+            show_default="none",
+        ),
+    ] = ""
+
+    def stored(self, here: Path, quota: int, *, demo: bool) -> StorePlace:
+        """The place of the store.
+
+        Args:
+            here: Folder of what has no other place.
+            quota: Space of one person's questions about a data set, in MiB.
+            demo: Whether the server is a demonstration.
+        """
+        from hedgerow.cli.serving import StorePlace
+
+        return StorePlace(
+            self.store or str(here / STORE),
+            self.store_password_file,
+            quota * _MEBIBYTE,
+            anchor=None if demo and self.store is None else self.anchor,  # nothing of it is kept
+            accept_older=self.accept_store,
+        )
+
+    def tables(self, here: Path) -> Path:
+        """The folder of the tables, which is made where nobody names one.
+
+        Args:
+            here: Folder of what has no other place.
+
+        Raises:
+            ConfigError: There is no such folder.
+        """
+        if self.data is None:
+            (here / TABLES).mkdir(mode=0o700, exist_ok=True)
+            return here / TABLES
+        if not self.data.is_dir():
+            raise ConfigError(f"--data: there is no folder {self.data}", remedy="make it, and put tables there")
+        return self.data
+
+
+@dataclass(frozen=True)
+class _Register(Options):
+    """The register of all data sets, and its limit."""
+
     register: Annotated[
         Path | None,
         _setting(
@@ -90,7 +149,7 @@ def serve(
             "its whole budget before its table is read. Made by the first start, which names the limit.",
             metavar="FILE",
         ),
-    ] = None,
+    ] = None
     limit: Annotated[
         float | None,
         _setting(
@@ -100,13 +159,13 @@ def serve(
             "--limit-delta, for all kinds.",
             metavar="EPSILON",
         ),
-    ] = None,
+    ] = None
     limit_delta: Annotated[
         float | None, _setting("Budget", "--limit-delta", "The delta of --limit.", metavar="DELTA")
-    ] = None,
+    ] = None
     limit_rho: Annotated[
         float | None, _setting("Budget", "--limit-rho", "zCDP, instead of --limit.", metavar="RHO")
-    ] = None,
+    ] = None
     limit_neighbours: Annotated[
         Relation,
         _setting(
@@ -114,7 +173,7 @@ def serve(
             "--limit-neighbours",
             "The change that one person can make in the tables of the register; its data sets must agree.",
         ),
-    ] = Relation.ADD_REMOVE,
+    ] = Relation.ADD_REMOVE
     limit_person: Annotated[
         str | None,
         _setting(
@@ -124,13 +183,25 @@ def serve(
             "records.",
             metavar="NAME",
         ),
-    ] = None,
+    ] = None
+
+    @property
+    def bound(self) -> Limit | None:
+        """The limit that the options describe; see `limit_of`."""
+        persons = None if self.limit_person is None else Persons(self.limit_person)
+        return limit_of(self.limit, self.limit_delta, self.limit_rho, between(self.limit_neighbours, persons))
+
+
+@dataclass(frozen=True)
+class _Limits(Options):
+    """Limits on requests, connections and space."""
+
     rate: Annotated[
         int, _setting("Limits", "--rate", "Requests a minute with one token; 0 for any number.", metavar="N", min=0)
-    ] = 6000,
+    ] = 6000
     largest_upload: Annotated[
         int, _setting("Limits", "--largest-upload", "Largest table that may be uploaded, in MiB.", metavar="MIB", min=1)
-    ] = 1024,
+    ] = 1024
     connections: Annotated[
         int | None,
         _setting(
@@ -141,7 +212,7 @@ def serve(
             min=1,
             show_default="as many as the files that the process may open allow (ulimit -n)",
         ),
-    ] = None,
+    ] = None
     connections_per_address: Annotated[
         int | None,
         _setting(
@@ -152,7 +223,7 @@ def serve(
             min=1,
             show_default="a quarter of all",
         ),
-    ] = None,
+    ] = None
     head_timeout: Annotated[
         float,
         _setting(
@@ -162,7 +233,7 @@ def serve(
             metavar="SECONDS",
             min=0.1,
         ),
-    ] = 10.0,
+    ] = 10.0
     stall_timeout: Annotated[
         float,
         _setting(
@@ -172,17 +243,7 @@ def serve(
             metavar="SECONDS",
             min=0.1,
         ),
-    ] = 20.0,
-    proxies: Annotated[
-        str,
-        _setting(
-            "Places",
-            "--proxies",
-            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.",
-            metavar="ADDRESSES",
-            show_default="none",
-        ),
-    ] = "",
+    ] = 20.0
     quota: Annotated[
         int,
         _setting(
@@ -192,10 +253,25 @@ def serve(
             metavar="MIB",
             min=1,
         ),
-    ] = 256,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out.")
-    ] = False,
+    ] = 256
+
+    @property
+    def of_connections(self) -> ConnectionLimits:
+        """Limits on connections."""
+        from hedgerow.service.http import ConnectionLimits
+
+        return ConnectionLimits.of(
+            self.connections,
+            self.connections_per_address,
+            head_seconds=self.head_timeout,
+            stall_seconds=self.stall_timeout,
+        )
+
+
+@dataclass(frozen=True)
+class _Tokens(Options):
+    """Tokens that are printed."""
+
     new_token: Annotated[
         str | None,
         _option(
@@ -204,7 +280,7 @@ def serve(
             "Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.",
             metavar="NAME",
         ),
-    ] = None,
+    ] = None
     token_datasets: Annotated[
         str | None,
         _option(
@@ -213,7 +289,7 @@ def serve(
             "Data sets that the token of --new-token opens, separated by commas; or 'all', later ones included.",
             metavar="NAMES|all",
         ),
-    ] = None,
+    ] = None
     token_days: Annotated[
         str,
         _option(
@@ -222,7 +298,19 @@ def serve(
             "Days until the tokens that this command prints expire; 'ever' for tokens that do not.",
             metavar="DAYS|ever",
         ),
-    ] = "30",
+    ] = "30"
+
+
+def serve(
+    ctx: typer.Context,
+    *,
+    places: _Places,
+    registering: _Register,
+    limits: _Limits,
+    tokens: _Tokens,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out.")
+    ] = False,
     output: Output,
 ) -> None:
     r"""Answer questions about private tables over HTTP and in a browser.
@@ -240,53 +328,40 @@ def serve(
       hedgerow serve --store hedgerow.db --register people.register --limit 3
       hedgerow serve --store hedgerow.db --new-token custodian --token-datasets all
     """
-    from hedgerow.cli.serving import Serving, StorePlace, check_installed, days_of, print_new_token, scope_of
+    from hedgerow.cli.serving import Serving, check_installed, days_of, print_new_token, scope_of
 
     check_installed()
-    scope, days = scope_of(token_datasets, new_token), days_of(token_days)
-    given = ctx.get_parameter_source("store")
-    if store is not None and given is not None and given.name == "COMMANDLINE":
-        _warn_of_password(output, store)
-    persons = None if limit_person is None else Persons(limit_person)
-    table_limit = limit_of(limit, limit_delta, limit_rho, between(limit_neighbours, persons))
+    scope, days = scope_of(tokens.token_datasets, tokens.new_token), days_of(tokens.token_days)
+    origin = ctx.get_parameter_source("store")
+    if places.store is not None and origin is not None and origin.name == "COMMANDLINE":
+        _warn_of_password(output, places.store)
+    table_limit = registering.bound
     with ExitStack() as stack:
         here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()
-        place = StorePlace(
-            store or str(here / STORE),
-            store_password_file,
-            quota * _MEBIBYTE,
-            anchor=None if demo and store is None else anchor,  # nothing of it is kept
-            accept_older=accept_store,
-        )
-        if new_token is not None:
-            print_new_token(output, place, new_token, scope, days)
+        place = places.stored(here, limits.quota, demo=demo)
+        if tokens.new_token is not None:
+            print_new_token(output, place, tokens.new_token, scope, days)
             return
-        tables = data or here / TABLES
-        if data is None:
-            tables.mkdir(mode=0o700, exist_ok=True)
-        elif not data.is_dir():
-            raise ConfigError(f"--data: there is no folder {data}", remedy="make it, and put tables there")
+        tables = places.tables(here)
 
-        from hedgerow.service.http import ConnectionLimits
         from hedgerow.service.settings import Proxies, Settings
 
+        settings = Settings(
+            tables,
+            requests_per_minute=limits.rate or None,
+            largest_upload=limits.largest_upload * _MEBIBYTE,
+            proxies=Proxies.named(places.proxies),
+        )
         stopped_by = Serving(
             output,
             place,
-            Settings(
-                tables,
-                requests_per_minute=rate or None,
-                largest_upload=largest_upload * _MEBIBYTE,
-                proxies=Proxies.named(proxies),
-            ),
-            ConnectionLimits.of(
-                connections, connections_per_address, head_seconds=head_timeout, stall_seconds=stall_timeout
-            ),
-            register=register,
+            settings,
+            limits.of_connections,
+            register=registering.register,
             limit=table_limit,
             demo=demo,
             days=days,
-        ).run(host, port)
+        ).run(places.host, places.port)
     if stopped_by == signal.SIGINT:
         raise typer.Exit(INTERRUPTED)
 
