@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,9 +32,9 @@ from hedgerow.quantities import at_most
 from hedgerow.queries import Neighbours, Persons, Workload
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.shared import Algorithm
+    from hedgerow.algorithms.shared import Algorithm, ProgressCallback
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
-    from hedgerow.privacy import Budget, Curator, NoiseSource, Register
+    from hedgerow.privacy import Budget, Curator, Event, NoiseSource, Register
     from hedgerow.release import Answer, Records, Release
     from hedgerow.system import Seed, SigningKey
 
@@ -133,6 +134,124 @@ def budget_between(
     return PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
 
 
+Reading = Callable[["Domain", "Workload", "Callable[[], object] | None"], "Table | ScannedTable"]
+"""Reads the private table: its domain, the queries that will be asked, and what is called before the first row."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A private table that is ready for a mechanism.
+
+    Attributes:
+        table: The table.
+        workload: Queries over its domain.
+        budget: Budget of the whole release.
+        events: Charges of what was learnt of its domain.
+    """
+
+    table: Table | ScannedTable
+    workload: Workload
+    budget: Budget
+    events: Sequence[Event] = ()
+
+    def released(
+        self,
+        algorithm: Algorithm,
+        noise: NoiseSource | None,
+        watching: Callable[[Curator], AbstractContextManager[ProgressCallback | None]] | None = None,
+    ) -> Release:
+        """Run an algorithm on what is left of the budget.
+
+        Args:
+            algorithm: The mechanism.
+            noise: Source of the noise; None for the secure one.
+            watching: Context of the run, which gives the callback for its rounds.
+        """
+        from hedgerow.privacy import Curator
+
+        curator = Curator(self.table, self.budget, noise=noise, events=self.events)
+        with nullcontext() if watching is None else watching(curator) as progress:
+            return algorithm.run_with(curator, self.workload, progress)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run from a private table to a release, described; public. `synthesize` and ``hedgerow synth`` do the same.
+
+    Attributes:
+        wanted: The domain, of which bins and values may be to be learnt.
+        algorithm: The mechanism.
+        budget: Budget of the whole run; if values are to be learnt, with a part of its delta for thresholds.
+        workload: Text of the queries; None for all pairs of columns.
+        noise: Source of the noise; None for the secure one.
+
+    Raises:
+        ConfigError: Values are to be learnt, and the budget has no delta.
+
+    Example:
+        >>> from hedgerow import MWEM, PureDP
+        >>> from hedgerow.domain import IntegerRange
+        >>> RunSpec(Domain([IntegerRange("age", 0, 99)]), MWEM(), PureDP(1.0)).asked.spec
+        'marginals:1'
+    """
+
+    wanted: Domain | OpenDomain
+    algorithm: Algorithm
+    budget: Budget
+    workload: str | None = None
+    noise: NoiseSource | None = None
+
+    def __post_init__(self) -> None:
+        """Keep a part of the delta for thresholds."""
+        if isinstance(self.wanted, OpenDomain):
+            object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
+
+    @cached_property
+    def asked(self) -> Workload:
+        """The queries, before anything is learnt.
+
+        Raises:
+            ConfigError: See `workload_before`.
+            QueryError: The text is wrong, or does not fit the domain.
+        """
+        return workload_before(self.wanted, partial(workload_over, text=self.workload))
+
+    def accounted(self) -> RunSpec:
+        """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
+        return replace(self, budget=self.algorithm.accounted(self.asked, self.budget))
+
+    def opened(
+        self,
+        read: Reading,
+        labels: Callable[[OpenDomain], Labels],
+        before_rows: Callable[[], object] | None = None,
+        watching: Callable[[Curator], AbstractContextManager[object]] = nullcontext,
+    ) -> Opened:
+        """Read the table; where something is to be learnt of its domain, in fine cells first, and again in those.
+
+        All that can be wrong with its cells shows before anything is spent.
+
+        Args:
+            read: Reads the table.
+            labels: Reads the labels of columns whose values are to be learnt.
+            before_rows: Called when the columns are in order, before the first row is read.
+            watching: Context of what is learnt.
+        """
+        from hedgerow.privacy import Curator, budget_for
+
+        wanted = self.wanted
+        if isinstance(wanted, Domain):
+            return Opened(read(wanted, self.asked, before_rows), self.asked, self.budget)
+        names = [*wanted.bins, *wanted.listed] or list(wanted.values)
+        table = read(wanted.fine, Workload.marginals(wanted.fine, cliques=[(name,) for name in names]), before_rows)
+        listed = labels(wanted) if wanted.values else None
+        curator = Curator(table, budget_for(self.budget, table), noise=self.noise)
+        with watching(curator):
+            domain = learn_domain(curator, wanted, listed)
+            asked = workload_over(domain, self.workload)
+            return Opened(read(domain, asked, None), asked, curator.budget, curator.ledger.events)
+
+
 def synthesize(
     data: Any,
     epsilon: float = 1.0,
@@ -215,14 +334,8 @@ def synthesize(
         >>> answer.low <= 200 <= answer.high
         True
     """
-    import pyarrow as pa
+    from hedgerow.data import ReadOptions
 
-    from hedgerow.data import ReadOptions, read_labels
-    from hedgerow.privacy import SeededNoise
-
-    if where is not None and not (isinstance(data, str | os.PathLike) or is_counted_in_place(data)):
-        message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
-        raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
     chosen = None if columns is None else list(columns)
     options = ReadOptions(
         count_column=count_column,
@@ -241,29 +354,10 @@ def synthesize(
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
     if budget is None:
         budget = budget_between(epsilon, delta, neighbours, persons)
-    kind = _kind_of(data)
-    if isinstance(data, os.PathLike):
-        data = str(data)
-    if isinstance(data, pa.RecordBatchReader) and not isinstance(domain, Domain):
-        data = data.read_all()  # which may be read twice: for a draft, or to learn a domain
-    declared = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
-    outline = declared if isinstance(declared, Domain) else declared.outline
-    asked = workload_before(declared, partial(workload_over, text=workload))
-    algorithm = _algorithm_of(mechanism, optimize_for)
-    algorithm.check(asked, budget.regime)  # before a large table is read for nothing
-    noise = None if seed is None else SeededNoise(seed)
-    read = partial(_opened, data, options=options)
-    if isinstance(declared, Domain):
-        release = algorithm.run(read(declared), asked, budget, noise=noise, register=register, name=name)
-    else:
-        budget = budget_with_thresholds(budget, declared)
-        if register is None:
-            budget = algorithm.accounted(asked, budget)
-        else:
-            register.charge(budget, name=name, attributes=outline.names)
-        labels = partial(read_labels, data, declared, options)
-        known, continued = _learnt(declared, read, labels, budget, noise)
-        release = algorithm.run_with(continued(known), workload_over(known, workload))
+    kind, data = _kind_of(data), _readable(data, where, once=isinstance(domain, Domain))
+    wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
+    spec = RunSpec(wanted, _algorithm_of(mechanism, optimize_for), budget, workload, _noise_of(seed))
+    release = _released(data, spec, options, register, name)
     assumptions = _assumptions(
         release,
         {
@@ -287,21 +381,47 @@ def _algorithm_of(mechanism: str | Algorithm, optimize_for: str) -> Algorithm:
     return mechanism
 
 
-def _learnt(
-    wanted: OpenDomain,
-    read: Callable[[Domain], Table | ScannedTable],
-    labels: Callable[[], Labels],
-    budget: Budget,
-    noise: NoiseSource | None,
-) -> tuple[Domain, Callable[[Domain], Curator]]:
-    """A domain that is learnt, and the curator before the table in it, whose ledger goes on."""
-    from hedgerow.privacy import Curator, budget_for
+def _readable(data: Any, where: str | None, *, once: bool) -> Any:
+    """The table as it can be read: twice, for a draft or to learn a domain, unless once is enough."""
+    import pyarrow as pa
 
-    table = read(wanted.fine)
-    within = budget_for(budget, table)
-    first = Curator(table, within, noise=noise)
-    domain = learn_domain(first, wanted, labels() if wanted.values else None)
-    return domain, lambda known: Curator(read(known), within, noise=noise, events=first.ledger.events)
+    if isinstance(data, os.PathLike):
+        return str(data)
+    if where is not None and not (isinstance(data, str) or is_counted_in_place(data)):
+        message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
+        raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
+    return data.read_all() if isinstance(data, pa.RecordBatchReader) and not once else data
+
+
+def _noise_of(seed: int | None) -> NoiseSource | None:
+    from hedgerow.privacy import SeededNoise
+
+    return None if seed is None else SeededNoise(seed)
+
+
+def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register | None, name: str) -> Release:
+    """The release of a run."""
+    from hedgerow.data import read_labels, read_with, scan_with
+
+    spec.algorithm.check(spec.asked, spec.budget.regime)  # before a large table is read for nothing
+
+    def read(domain: Domain, _: Workload, before_rows: Callable[[], object] | None) -> Table | ScannedTable:
+        if before_rows is not None:
+            before_rows()
+        return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
+
+    wanted = spec.wanted
+    if isinstance(wanted, Domain):
+        table = read(wanted, spec.asked, None)
+        return spec.algorithm.run(table, spec.asked, spec.budget, noise=spec.noise, register=register, name=name)
+    charge = None
+    if register is None:
+        spec = spec.accounted()
+    else:
+        charge = partial(register.charge, spec.budget, name=name, attributes=wanted.outline.names)
+    return spec.opened(read, lambda wanted: read_labels(data, wanted, options), charge).released(
+        spec.algorithm, spec.noise
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,13 +593,6 @@ def _domain_of(
         if not accept_draft:
             check_public(declared)
     return declared if columns is None else declared.of_columns(columns)
-
-
-def _opened(data: Any, domain: Domain, options: ReadOptions) -> Table | ScannedTable:
-    """The private table, for handing on."""
-    from hedgerow.data import read_with, scan_with
-
-    return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
 
 
 def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str, ...]:

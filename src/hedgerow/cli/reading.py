@@ -90,6 +90,12 @@ class Reading:
         kept = self.notes()
         return [f"--{name.replace('_', '-')}" for name in _NOTED[:4] if notes.get(name, kept[name]) != kept[name]]
 
+    def read(
+        self, output: Output, data: str, domain: Domain, workload: Workload, before_rows: Callable[[], object] | None
+    ) -> Table | ScannedTable:
+        """The same table in another domain of its columns; see `read_data`."""
+        return replace(self, domain=domain).read_data(output, data, workload, before_rows=before_rows)
+
     def read_data(
         self,
         output: Output,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +17,11 @@ from hedgerow.errors import HedgerowError
 if TYPE_CHECKING:
     import typer
 
-    from hedgerow.algorithms.shared import Algorithm
-    from hedgerow.cli.learning import Opened
-    from hedgerow.privacy import Budget, NoiseSource
+    from hedgerow.algorithms.shared import Algorithm, ProgressCallback
+    from hedgerow.privacy import Budget, Curator, NoiseSource
     from hedgerow.queries import Workload
     from hedgerow.release import Release
+    from hedgerow.synthesis import Opened
     from hedgerow.system import SigningKey
 
 
@@ -83,11 +85,13 @@ def prepare_run(ctx: typer.Context, output: Output, algorithm: Algorithm, worklo
 
 def run_accounted(output: Output, algorithm: Algorithm, opened: Opened, noise: NoiseSource | None) -> Release:
     """Run an algorithm on what is left of the budget; if it stops, say what was spent."""
-    from hedgerow.privacy import Curator
 
-    curator = Curator(opened.table, opened.budget, noise=noise, events=opened.events)
-    with accounted(output, curator), showing_progress(output) as progress:
-        return algorithm.run_with(curator, opened.workload, progress=progress)
+    @contextmanager
+    def watching(curator: Curator) -> Iterator[ProgressCallback | None]:
+        with accounted(output, curator), showing_progress(output) as progress:
+            yield progress
+
+    return opened.released(algorithm, noise, watching)
 
 
 def save_first(output: Output, release: Release, path: Path, key: SigningKey | None) -> None:

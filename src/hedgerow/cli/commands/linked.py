@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,6 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
-from hedgerow.cli.learning import Opened
 from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register, spent_sentence
@@ -18,6 +18,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons
 
 if TYPE_CHECKING:
+    from hedgerow.data import Table
     from hedgerow.domain import Linked
     from hedgerow.queries import Workload
     from hedgerow.release import LinkedRelease
@@ -82,6 +83,19 @@ class _Tables(options.Options):
         domains = (options.domain_of(file, None, accept_draft=self.accept_draft) for file in files)
         return Linked.of(*domains, key=self.key, at_most=self.at_most, number=self.number)
 
+    def read(self, linked: Linked, before_rows: Callable[[], object]) -> tuple[Table, Table]:
+        """Both tables, for handing on; see `read_linked`."""
+        from hedgerow.data import read_linked
+
+        return read_linked(
+            self.parents,
+            self.children,
+            linked,
+            violations=self.violations.value,
+            show_values=self.show_values,
+            before_rows=before_rows,
+        )
+
 
 @dataclass(frozen=True)
 class _Files(options.Options):
@@ -125,7 +139,7 @@ class _Files(options.Options):
 
 @dataclass(frozen=True)
 class _Workloads(options.Options):
-    """The tables and queries that are to be accurate."""
+    """The tables and queries that are to be accurate, and what the parents' get of the budget."""
 
     workload: options.WorkloadText = None
     children_workload: Annotated[
@@ -137,6 +151,12 @@ class _Workloads(options.Options):
             show_default="all pairs but those of the parents alone",
         ),
     ] = None
+    share: Annotated[
+        float,
+        options.algorithm_option(
+            "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
+        ),
+    ] = 0.3
 
     def of(self, linked: Linked) -> tuple[Workload, Workload]:
         """The workload of parents, and that of children."""
@@ -156,12 +176,6 @@ def synth_linked(
     written: _Files,
     budgeted: options.BudgetOptions,
     registering: options.RegisterOptions,
-    share: Annotated[
-        float,
-        options.algorithm_option(
-            "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
-        ),
-    ] = 0.3,
     workloads: _Workloads,
     configured: options.MechanismOptions,
     seed: Annotated[
@@ -189,8 +203,8 @@ def synth_linked(
           -o patients.csv --children-output visits.csv
     """
     from hedgerow.algorithms.shared import budgets_of
-    from hedgerow.data import read_linked
     from hedgerow.release import LinkedRelease
+    from hedgerow.synthesis import Opened
 
     between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)
@@ -208,20 +222,14 @@ def synth_linked(
     kept = open_register(registering.register, registering.bound(between))
     if kept is None:
         budget = algorithm.accounted(asked[1], budget)
-    parts = budgets_of(linked, budget, share)
-    columns = (*linked.counted.names, *linked.children.names)
-    registered = Registered(shown, kept, budget, "release", written.output.name, columns)
+    parts = budgets_of(linked, budget, workloads.share)
+    registered = Registered(
+        shown, kept, budget, "release", written.output.name, (*linked.counted.names, *linked.children.names)
+    )
     noise = options.noise_of(seed)
     with registered.staying():
         with shown.busy("reading both tables"):
-            homes, people = read_linked(
-                tables.parents,
-                tables.children,
-                linked,
-                violations=tables.violations.value,
-                show_values=tables.show_values,
-                before_rows=registered.charge,
-            )
+            homes, people = tables.read(linked, registered.charge)
         first = LinkedRelease.told(run_accounted(shown, algorithm, Opened(homes, asked[0], parts[0]), noise), linked)
         save_first(shown, first, files["release"], signed)
         registered.add_digest(files["release"])

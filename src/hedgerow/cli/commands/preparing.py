@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -15,7 +16,7 @@ import typer
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
-from hedgerow.cli.learning import budget_for, learning_of, planned_workload
+from hedgerow.cli.learning import learning_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -327,19 +328,21 @@ def plan(
       hedgerow plan --domain people.yaml --target-error 0.02 --delta 1e-9 \
           --total 50000 --like last-year.release
     """
+    from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted, prediction_lines
     from hedgerow.domain import Domain, caveats_in_words, feasible_records
+    from hedgerow.synthesis import RunSpec, workload_over
 
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = configured.algorithm()
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
-    asked = planned_workload(wanted, workload)
+    asked = workload_before(wanted, partial(workload_over, text=workload))
     reading = Reading(asked.domain, chosen.reading())
     relation = budgeted.between(reading.how.persons, filtered=reading.filtered)
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return budget_for(wanted, options.budget_of(epsilon, budgeted.delta, rho, relation, mu))
+        return RunSpec(wanted, algorithm, options.budget_of(epsilon, budgeted.delta, rho, relation, mu)).budget
 
     amounts = budgeted.epsilon, budgeted.rho, budgeted.mu
     wish = wish_of((target_error, target_interval), like, solve_for, amounts, budget_of)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
-from hedgerow.cli.learning import Opening, budget_for, check_known, planned_workload
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
-from hedgerow.cli.spending import Registered, open_register
+from hedgerow.cli.spending import Registered, accounted, open_register
 from hedgerow.errors import ConfigError
 from hedgerow.quantities import spent_of
 
@@ -153,6 +153,9 @@ def synth(
       hedgerow synth people.csv --domain people.yaml --epsilon 0.1 --delta 1e-9 \
           --prior another-region.csv -o synthetic.csv
     """
+    from hedgerow.domain import Domain
+    from hedgerow.synthesis import RunSpec
+
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
         offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
@@ -162,38 +165,52 @@ def synth(
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart)
-    budget = budget_for(wanted, budgeted.budget(between))
-    asked = planned_workload(wanted, workload)
-    check_known(wanted, prior=prior is not None, coded=how.coded)
-    options.warn_of_domain(shown, asked.domain)
-    algorithm = configured.algorithm(options.prior_of(prior, asked.domain, how))
-    prepare_run(ctx, shown, algorithm, asked, budget)
+    outline = wanted if isinstance(wanted, Domain) else wanted.outline
+    if outline is not wanted and (prior is not None or how.coded):
+        raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
+    options.warn_of_domain(shown, outline)
+    algorithm = configured.algorithm(options.prior_of(prior, outline, how))
+    spec = RunSpec(wanted, algorithm, budgeted.budget(between), workload, options.noise_of(testing.seed))
+    prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
     kept = open_register(registering.register, registering.bound(between))
     if kept is None:
-        budget = algorithm.accounted(asked, budget)
-    registered = Registered(shown, kept, budget, "release", release.name, asked.domain.names)
+        spec = spec.accounted()
+    registered = Registered(shown, kept, spec.budget, "release", release.name, outline.names)
     with registered.staying():
-        noise = options.noise_of(testing.seed)
-        opening = Opening(shown, Reading(asked.domain, how), data, budget, noise)
-        opened = opening.opened(wanted, asked, workload, registered.charge)
-        made = run_accounted(shown, algorithm, opened, noise)
+        reading = Reading(outline, how)
+        readers = partial(reading.read, shown, data), partial(reading.read_labels, shown, data)
+        opened = spec.opened(*readers, registered.charge, partial(accounted, shown))
+        made = run_accounted(shown, algorithm, opened, spec.noise)
         save_first(shown, made, release, key)
     complete = f"the release is complete, in {release}: 'hedgerow sample' and 'hedgerow report' continue from it"
     with shown.warning_if_it_stops(lambda: ({"release": str(release)}, complete)):
         registered.add_digest(release)
-        table = opened.table if testing.evaluate else None
-        exact = None if table is None else _exact_errors(table, made, made.model)
-        with showing_records(shown) as progress:
-            drawn = made.write_records(place.text, files.records, progress=progress)
-        if files.report is not None:
-            from hedgerow.report import write_report
-
-            with shown.busy("writing the report"):
-                write_report(made, files.report, exact=exact)
         written = {"records": place.text, "release": release, "report": files.report}
-        _tell(shown, made, drawn, table, exact=exact, files=written, registered=registered)
+        table = opened.table if testing.evaluate else None
+        _write(shown, made, table, n_records=files.records, files=written, registered=registered)
+
+
+def _write(
+    output: Output,
+    release: Release,
+    table: Table | ScannedTable | None,
+    *,
+    n_records: int | None,
+    files: Mapping[str, Any],
+    registered: Registered,
+) -> None:
+    """Draw the records, write the report, and say what was made."""
+    exact = None if table is None else _exact_errors(table, release, release.model)
+    with showing_records(output) as progress:
+        drawn = release.write_records(files["records"], n_records, progress=progress)
+    if files["report"] is not None:
+        from hedgerow.report import write_report
+
+        with output.busy("writing the report"):
+            write_report(release, files["report"], exact=exact)
+    _tell(output, release, drawn, table, exact=exact, files=files, registered=registered)
 
 
 def _exact_errors(table: Table | ScannedTable, release: Release, model: Model) -> ExactErrors:
