@@ -19,6 +19,7 @@ from hedgerow.domain import (
     IntegerRange,
     domain_from_mapping,
     domain_to_mapping,
+    parsed_text,
     read_domain,
     yaml_text,
 )
@@ -264,3 +265,13 @@ def test_files_are_read_back(tmp_path: Path, name: str) -> None:
 def test_logarithmic_bins_of_fractions() -> None:
     edges = domain_from_mapping({"x": {"min": 0.01, "max": 100, "bins": {"log": 4}}})["x"].edges  # type: ignore[attr-defined]
     assert edges == pytest.approx([0.01, 0.1, 1.0, 10.0, 100.0])
+
+
+@pytest.mark.parametrize("opening", ["[", "{", "- ", "? "])
+def test_a_text_that_is_nested_too_deeply_is_not_read_to_its_end(opening: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = list[object]()
+    scan = yaml.scan
+    monkeypatch.setattr(yaml, "scan", lambda text: (tokens.append(token) or token for token in scan(text)))
+    with pytest.raises(DomainError, match="nested too deeply"):
+        parsed_text(opening * 30_000)
+    assert len(tokens) < 200

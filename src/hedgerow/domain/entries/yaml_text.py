@@ -11,6 +11,15 @@ import yaml
 
 from hedgerow.errors import DomainError
 
+_OPENING = (
+    yaml.FlowSequenceStartToken,
+    yaml.FlowMappingStartToken,
+    yaml.BlockSequenceStartToken,
+    yaml.BlockMappingStartToken,
+)
+_CLOSING = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
+_DEEPEST = 50
+"""Levels that a text may be nested in; a domain file has some six."""
 _TRUTH = re.compile("^(?:true|True|TRUE|false|False|FALSE)$")
 _WHOLE = re.compile("^[-+]?(?:0|[1-9][0-9]*)$")
 _DECIMAL = re.compile(r"^[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$")
@@ -72,11 +81,25 @@ def parsed_text(text: str) -> Any:
         pass
     try:
         with suppress(yaml.YAMLError):  # told better below
-            if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(text)):
-                raise DomainError("it has an alias (*name)", remedy="write out what it stands for")
+            _check_tokens(text)
         return _loaded(text, json_alone=False)
     except RecursionError:
-        raise DomainError("it is nested too deeply", remedy="write each column on one level") from None
+        raise _too_deep() from None
+
+
+def _check_tokens(text: str) -> None:
+    """Refuse aliases and deep nesting, at the first token that shows them: a scan takes time by the depth squared."""
+    depth = 0
+    for token in yaml.scan(text):
+        if isinstance(token, yaml.AliasToken):
+            raise DomainError("it has an alias (*name)", remedy="write out what it stands for")
+        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
+        if depth > _DEEPEST:
+            raise _too_deep()
+
+
+def _too_deep() -> DomainError:
+    return DomainError("it is nested too deeply", remedy="write each column on one level")
 
 
 def _loaded(text: str, *, json_alone: bool) -> Any:
