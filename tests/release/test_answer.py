@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, Budget, PureDP
 from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
-from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Release, evidence, sum_bound
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, measured
 from hedgerow.release.answer import shares
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
@@ -101,10 +100,8 @@ def test_more_evidence_narrows_where_it_is_better() -> None:
 def test_intervals_of_half_the_width_would_be_caught(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
     """The power of the tests above: half as wide, an interval of 80% confidence misses about 40 times in 100."""
 
-    def half(*arguments: Any, **options: Any) -> float:
-        return 0.5 * sum_bound(*arguments, **options)
-
-    monkeypatch.setattr(evidence, "sum_bound", half)
+    bound = Noises.bound
+    monkeypatch.setattr(Noises, "bound", lambda noises, risk: 0.5 * bound(noises, risk))
     text = "sex = 'Male'"
     many = misses(lambda seed: make_release(budget, seed, [("sex",)], error=False).answer(text, 0.8), truth(text))
     assert many > most_misses(0.8)
@@ -163,7 +160,7 @@ def test_whole_valued_explicit_measurements_have_whole_noise(risk: float) -> Non
     query = Explicit.of(DOMAIN, ["sex"], [0.0, 1.0])
     for scale in (0.5, 1.0, 2.0, 4.0):
         measurement = Measurement(query, np.array([7.0]), NoiseKind.LAPLACE, scale)
-        (piece,) = evidence.measured(query, [measurement])
+        (piece,) = measured(query, [[measurement]])
         beyond = np.floor(piece.radius(risk)) + 1.0
         assert 2 * np.exp(-beyond / scale) / (1 + np.exp(-1 / scale)) <= risk
 

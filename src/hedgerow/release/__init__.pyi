@@ -29,10 +29,14 @@ from .evidence import (
     Evidence as Evidence,
     from_workload_error as from_workload_error,
     measured as measured,
-    sum_bound as sum_bound,
 )
 from .file import load_release as load_release, save_release as save_release
 from .linked import LinkedRelease as LinkedRelease
+from .noise_sums import (
+    Noises as Noises,
+    laplace_sum_quantile as laplace_sum_quantile,
+    laplace_sum_tail as laplace_sum_tail,
+)
 from .pairs import (
     Association as Association,
     Knowledge as Knowledge,
@@ -68,3 +72,4 @@ from .summary import (
     summary_of as summary_of,
     tables_sentence as tables_sentence,
 )
+from .unbiased import Estimated as Estimated, estimated as estimated, runs as runs

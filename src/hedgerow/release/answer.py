@@ -3,9 +3,10 @@
 **What an interval covers.** The true answer on the private table, with at least the stated confidence over the
 noise of the run. It says nothing about the population that the table was drawn from.
 
-**From a measurement.** Let a measured marginal hold all attributes of the query. The query is then a known weighted
+**From measurements.** Let a measured marginal hold all attributes of the query. The query is then a known weighted
 sum of the marginal's cells, and the same sum of the noisy cells misses the truth by the same sum of independent
-noises, whose law is public. The model plays no part.
+noises, whose law is public. The model plays no part. Tables that were chosen before any of them was measured are
+averaged for the query with weights that no noise decides, and are one piece of evidence (`unbiased`).
 
 **From the error of the workload.** The run may have paid for a noisy maximum of the workload's error. Take away the
 noise at a chosen risk: no candidate's error is larger than what is left, U. If a candidate is a marginal that holds

@@ -1,19 +1,15 @@
 """Evidence about a true count: noisy measurements, and the noisy error of the workload.
 
-`answer` derives the intervals that rest on it. The noise of a measurement is discrete Laplace or Gaussian on a lattice.
-Its sums are bounded through the continuous law of the same scale, whose moment generating function dominates the
-discrete one (for Laplace: ``(cosh(1/b) - 1) / (cosh(1/b) - cosh(s)) <= 1 / (1 - b^2 s^2)``; for Gaussian: Canonne,
-Kamath, Steinke 2020, "The Discrete Gaussian for Differential Privacy", Corollary 17), and half a lattice step is added
-for the jumps of the discrete tail. The tests compare with the exact discrete law.
+`answer` derives the intervals that rest on it; `unbiased` averages tables that were chosen beforehand, and
+`noise_sums` bounds the noise.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, CodeSet, spread_over
@@ -27,16 +23,16 @@ from hedgerow.queries import (
     Marginal,
     Measurement,
     Neighbours,
-    NoiseKind,
     Workload,
 )
+from hedgerow.release.noise_sums import Noises
+from hedgerow.release.unbiased import estimated
 
 _COMPARED_CELLS = 1 << 20
 _LARGEST_SEARCH = 20_000
 """Candidates of a family that are compared with the query one by one."""
 _UNIT_ROUNDING = 1.0 + 2.0**-9
 """The curator rounds what a count is worth down to 10 bits."""
-_NORMAL_BEYOND = 100_000
 
 
 @dataclass(frozen=True)
@@ -58,27 +54,49 @@ class Evidence:
     source: str
 
 
-def measured(query: LinearQuery, measurements: Sequence[Measurement]) -> Iterator[Evidence]:
+def measured(
+    query: LinearQuery, measurements: Iterable[Sequence[Measurement]], total: float | None = None
+) -> Iterator[Evidence]:
     """Evidence from the measurements that determine the query, in the order in which they were made.
+
+    Args:
+        query: The query.
+        measurements: In runs, of which no table was chosen by the noise of another one.
+        total: The number of records, if it is public.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.array([1.0, 2, 30, 40]), NoiseKind.LAPLACE, 5.0)
-        >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [noisy])]
+        >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [[noisy]])]
         [70.0]
     """
     levels = _levels(query)
-    for measurement in measurements:
-        target = measurement.target
-        if isinstance(target, Marginal):
-            if seen := _seen_over(query, levels, target.scope):
-                yield from _from_marginal(seen, target, measurement)
-        elif isinstance(target, Blocks):
-            if seen := _seen_over(query, levels, target.scope):
-                yield from _from_blocks(seen, target, measurement)
-        elif isinstance(target, LinearQuery) and same_query(query, target):
-            yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
+    for run in measurements:
+        average = estimated(query, run, total)
+        if average is not None:
+            number = len(average.tables)
+            those = f"measurement of {average.tables[0]}" if number == 1 else f"{number} measurements that bear on it"
+            yield Evidence(average.value, average.noises.bound, f"the noise of the {those}")
+        for measurement in run:
+            if average is None or measurement.target.text not in average.tables:
+                yield from _alone(query, levels, measurement)
+
+
+def _alone(
+    query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], measurement: Measurement
+) -> Iterator[Evidence]:
+    """Evidence from one measurement, if it determines the query."""
+    target = measurement.target
+    if isinstance(target, Marginal):
+        if seen := _seen_over(query, levels, target.scope):
+            yield from _from_marginal(seen, target, measurement)
+    elif isinstance(target, Blocks):
+        if seen := _seen_over(query, levels, target.scope):
+            yield from _from_blocks(seen, target, measurement)
+    elif isinstance(target, LinearQuery) and same_query(query, target):
+        yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
 
 
 def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
@@ -144,13 +162,10 @@ def _from_blocks(query: LinearQuery, blocks: Blocks, measurement: Measurement) -
         yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
 
 
-def _from_noise(centre: float, weights: np.ndarray, copies: int, measurement: Measurement) -> Evidence:
+def _from_noise(centre: float, weights: Floats, copies: int, measurement: Measurement) -> Evidence:
     step = step_of(measurement.target)
-
-    def radius(risk: float) -> float:
-        return sum_bound(measurement.noise, measurement.scale, weights, copies=copies, risk=risk, step=step)
-
-    return Evidence(centre, radius, f"the noise of the measurement of {measurement.target.text}")
+    noises = Noises.of(measurement.noise, measurement.scale, weights, copies=copies, step=step)
+    return Evidence(centre, noises.bound, f"the noise of the measurement of {measurement.target.text}")
 
 
 def same_query(one: LinearQuery, other: LinearQuery) -> bool:
@@ -260,75 +275,3 @@ def _is_candidate(query: LinearQuery, family: Family) -> bool:
     alike = np.flatnonzero(family.scope_of == family.scopes.index(query.scope))
     candidates = (family.candidate(index) for index in alike[:_LARGEST_SEARCH].tolist())
     return any(isinstance(candidate, LinearQuery) and same_query(query, candidate) for candidate in candidates)
-
-
-def sum_bound(kind: NoiseKind, scale: float, weights: Floats, *, copies: int, risk: float, step: float = 1.0) -> float:
-    """A bound t with ``P(|sum_i weights_i z_i| > t) <= risk`` for independent noises z_i of one scale.
-
-    Equal weights: the quantile of the exact law of the continuous sum. Unequal weights: the exact law for
-    Gaussian noise, the Chernoff bound for Laplace noise.
-
-    Args:
-        kind: Shape of the noise.
-        scale: In counts: b of Laplace noise, sigma of Gaussian noise.
-        weights: Factors of the noises, any shape; zeros do not matter.
-        copies: Number of times that each weight occurs.
-        risk: Probability that the bound may fail, ``0 < risk < 1``.
-        step: Lattice of the noise, in counts.
-
-    Example:
-        >>> round(sum_bound(NoiseKind.GAUSSIAN, 10.0, np.ones(4), copies=1, risk=0.05), 1)
-        39.7
-    """
-    sizes = np.abs(weights[weights != 0.0])
-    if not sizes.size or scale == 0.0:
-        return 0.0
-    slack = 0.5 * step * float(sizes.max())
-    if kind is NoiseKind.GAUSSIAN:
-        norm = math.sqrt(copies * float(sizes @ sizes))
-        return -float(special.ndtri(risk / 2.0)) * scale * norm + slack
-    if sizes.min() == sizes.max():
-        return float(sizes[0]) * scale * laplace_sum_quantile(sizes.size * copies, risk) + slack
-    return scale * _chernoff(sizes, copies, risk) + slack
-
-
-def laplace_sum_quantile(count: int, risk: float) -> float:
-    """The t with ``P(|S| > t) = risk`` for a sum S of independent continuous Laplace variables of scale 1.
-
-    Example:
-        >>> abs(laplace_sum_quantile(1, 0.05) - math.log(20)) < 1e-9
-        True
-    """
-    from scipy.optimize import brentq  # scipy.optimize is slow to import
-
-    high = 2.0 * math.sqrt(2.0 * count * math.log(2.0 / risk)) + 4.0 * math.log(2.0 / risk)
-    return float(brentq(lambda t: laplace_sum_tail(count, t) - risk, 0.0, high, xtol=1e-9))
-
-
-def laplace_sum_tail(count: int, threshold: float) -> float:
-    """``P(|S| > threshold)`` for a sum S of ``count`` independent continuous Laplace variables of scale 1.
-
-    S is the difference of two waiting times for the ``count``-th event of two unit Poisson processes. When one
-    of them ends, j events of the other have happened, j being negative binomial, and the rest of the waiting
-    time is Gamma(count - j), because the process has no memory.
-
-    Example:
-        >>> round(laplace_sum_tail(1, math.log(20)), 6)
-        0.05
-    """
-    if count > _NORMAL_BEYOND:  # Edgeworth: the excess kurtosis 3 / count moves the tail by less than 1e-4 of itself
-        return float(2.0 * special.ndtr(-threshold / math.sqrt(2.0 * count)))
-    done = np.arange(count)
-    log_odds = special.gammaln(count + done) - special.gammaln(done + 1.0) - special.gammaln(count)
-    odds = np.exp(log_odds - (count + done) * math.log(2.0))
-    return float(2.0 * np.sum(odds * special.gammaincc(count - done, threshold)))
-
-
-def _chernoff(sizes: Floats, copies: int, risk: float) -> float:
-    def bound(rate: float) -> float:
-        return float(-copies * np.log1p(-np.square(rate * sizes)).sum() + math.log(2.0 / risk)) / rate
-
-    from scipy.optimize import minimize_scalar
-
-    pole = 1.0 / float(sizes.max())
-    return float(minimize_scalar(bound, bounds=(1e-6 * pole, pole * (1.0 - 1e-9)), method="bounded").fun)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -18,8 +18,10 @@ from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.content import StoredModel
-from hedgerow.release.evidence import Evidence, from_workload_error, measured, sum_bound
+from hedgerow.release.evidence import Evidence, from_workload_error, measured
+from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
+from hedgerow.release.unbiased import runs
 from hedgerow.system import Seed, generator
 
 if TYPE_CHECKING:
@@ -437,7 +439,7 @@ class Release:
         total = self._total_evidence()
         if not query.scope:
             return self._answer_total(query, value, total, confidence)
-        pieces = list(measured(query, self.measurements))
+        pieces = list(measured(query, self._runs, total.value if total.public else None))
         slack = total.slack(TOTAL_SHARE * check_confidence(confidence))
         if self.error is not None:
             answer = from_workload_error(
@@ -459,6 +461,11 @@ class Release:
             return float(query.of_table(np.array(self.total))[0])
         return float(query.on(self.model)[0])
 
+    @cached_property
+    def _runs(self) -> list[Sequence[Measurement]]:
+        """The measurements, those together of which none was chosen by the noise of another one."""
+        return list(runs(self.events, self.measurements))
+
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:
             return Total(self.total, public=True)
@@ -477,7 +484,7 @@ class Release:
             that number is, and as it is to that number: whatever tables it was averaged with.
             """
             beside = 0.0 if self.counted is None else abs(self.total - self.counted)
-            bounds = [sum_bound(noise.kind, noise.scale, np.ones(1), copies=1, risk=risk) for noise in noises]
+            bounds = [Noises.of(noise.kind, noise.scale, np.ones(1)).bound(risk) for noise in noises]
             return beside + max(1.0, *bounds)
 
         return Total(self.total, public=False, evidence=Evidence(self.total, radius, "the noisy number of records"))
