@@ -102,7 +102,7 @@ def test_commas_quotes_and_line_ends_inside_values(tmp_path: Path) -> None:
 
 
 def test_line_ends_inside_values_at_the_border_of_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hedgerow.data.reading.readers._BLOCK_BYTES", 100)
+    monkeypatch.setattr("hedgerow.data.reading.text_files._BLOCK_BYTES", 100)
     path = tmp_path / "t.csv"
     path.write_text("v,w\n" + '"one\ntwo\nthree",0\n' * 1000)
     domain = Domain([Categorical("v", ("one\ntwo\nthree", "x")), IntegerRange("w", 0, 1)])
@@ -181,7 +181,7 @@ def test_a_table_is_a_count_source_and_shows_nothing_private() -> None:
 @pytest.mark.parametrize("room", [1 << 28, 300])
 def test_long_tables_are_read_in_batches(room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hedgerow.data.table._MOST_ROOM", room)
-    monkeypatch.setattr("hedgerow.data.reading.readers._BLOCK_BYTES", 1 << 12)
+    monkeypatch.setattr("hedgerow.data.reading.text_files._BLOCK_BYTES", 1 << 12)
     monkeypatch.setattr("hedgerow.data.reading.readers.BATCH_ROWS", 1 << 9)
     rng = np.random.default_rng(0)
     cities, ages = rng.choice(["Bath", "York"], 20_000), rng.integers(0, 100, 20_000)

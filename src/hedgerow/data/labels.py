@@ -123,8 +123,8 @@ def read_labels(
         for name, reader in readers_of_distinct(frame, list(rules), options.where, declared=stored).items():
             labels |= labels_of(reader, {name: rules[name]})
     else:
-        placed = isinstance(source, str | os.PathLike)
-        labels = labels_of(open_place(source, options.where) if placed else open_table(source), rules)
+        placed, form = isinstance(source, str | os.PathLike), wanted.fine.layout.file
+        labels = labels_of(open_place(source, options.where, form) if placed else open_table(source), rules)
     domain = wanted.labelled(labels)
     if frame is None and not isinstance(source, str | os.PathLike):
         return Labels(read_with(source, domain, options), tuple(rules))

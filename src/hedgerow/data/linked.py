@@ -104,7 +104,7 @@ def read_linked(
 
 def _opened(source: Source, domain: Domain, options: ReadOptions) -> tuple[Reader, Coding]:
     """A table whose columns are in order."""
-    reader = open_table(source)
+    reader = open_table(source, domain.layout.file)
     return reader, select_columns(reader, domain, options)
 
 

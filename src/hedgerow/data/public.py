@@ -46,7 +46,7 @@ def read_public(
         [array([1., 2.])]
     """
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
-    reader = open_table(source)
+    reader = open_table(source, declared.layout.file)
     shared = [
         name
         for name in (*declared.names, *(derived_column.name for derived_column in declared.derived_columns))

@@ -286,8 +286,8 @@ def read_with(source: Source, domain: Domain | str | os.PathLike[str], options: 
     Raises:
         DataError: See `read_table`.
     """
-    reader = open_table(source)
     declared = domain if isinstance(domain, Domain) else declared_in(domain)
+    reader = open_table(source, declared.layout.file)
     return gathered(reader, select_columns(reader, declared, options))
 
 

@@ -73,11 +73,18 @@ from .file import (
     read_domain as read_domain,
 )
 from .file_format import USUAL_FILE as USUAL_FILE, FileFormat as FileFormat
-from .layout import Layout as Layout, Written as Written, check_written as check_written
+from .layout import (
+    AS_DECLARED as AS_DECLARED,
+    Layout as Layout,
+    Written as Written,
+    check_written as check_written,
+    is_numeric as is_numeric,
+)
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
+from .number_format import NumberFormat as NumberFormat
 from .rules import (
     determines as determines,
     determining as determining,
@@ -100,4 +107,4 @@ from .tables import (
     spread_over as spread_over,
     summed as summed,
 )
-from .values import arrow_schema as arrow_schema, type_name as type_name
+from .values import arrow_schema as arrow_schema, form_of as form_of, type_name as type_name

@@ -321,7 +321,8 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         raise DomainError("'order' is not a list of columns of the table", remedy="write 'order: [sex, age]'")
     if wrong := [name for name, mark in marks.items() if not isinstance(mark, bool)]:
         raise DomainError(f"{wrong[0]!r} is neither true nor false", remedy=f"write '{wrong[0]}: true', or delete it")
-    written = written_of(domain, {**entries, **functions}, spans)
+    file_format = file_format_of(beside.get("format"))
+    written = written_of(domain, {**entries, **functions}, spans, file_format)
     domain = Domain(
         attributes,
         domain.declared,
@@ -329,7 +330,7 @@ def domain_of(mapping: object, folder: Path | None, known: Mapping[str, Attribut
         unleveled,
         ignored=map(str, ignored),
         **marks,
-        layout=Layout(tuple(map(str, order)), written, file_format_of(beside.get("format"))),
+        layout=Layout(tuple(map(str, order)), written, file_format),
         spans=spans,
     )
     check_feasible(domain)

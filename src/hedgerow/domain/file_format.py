@@ -11,6 +11,7 @@ from typing import Any
 
 from hedgerow.errors import DomainError
 
+_UTF8 = ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
 _MARKS = (".", ",", "'", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{RIGHT SINGLE QUOTATION MARK}")
 
 
@@ -73,6 +74,11 @@ class FileFormat:
             raise _wrong(
                 "encoding", f"{self.encoding!r} is unknown", "name one as Python does, as in utf-8, cp1252 or utf-16"
             ) from None
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether it is UTF-8, or a part of it."""
+        return self.encoding.lower() in _UTF8
 
     @property
     def entry(self) -> dict[str, Any]:

@@ -11,14 +11,19 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
 from hedgerow.domain.file_format import USUAL_FILE, FileFormat
+from hedgerow.domain.number_format import PLAIN, NumberFormat
 from hedgerow.domain.scales import Calendar, Decimals, Moments
 
+_SPELLS_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|inf)")
 _INTEGER = re.compile(r"(u?)int(8|16|32|64)")
 _DECIMAL = re.compile(r"decimal128\((\d{1,2}), (\d{1,2})\)")
 _TEXTS = ("string", "large_string", "dictionary")
@@ -49,11 +54,54 @@ class Written:
         null: Text of empty cells in text files; None for the text of the missing value, and for no text in columns of
             numbers.
         digits: Digits after the point of numbers in text files; None for those that they need.
+        pattern: Pattern of numbers in text files, as in ``$#,##0.00``.
+        decimal: Mark before the fraction of numbers in text files, where it is not that of the file.
+        thousands: Mark between groups of three digits, likewise.
+        missing: Texts, and numbers as texts, that all stand for the missing value; empty where one text does.
+        number: Format of numbers in text files: that of the pattern with the marks of the file.
     """
 
     type: str | None = None
     null: str | None = None
     digits: int | None = None
+    pattern: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    missing: tuple[str, ...] = ()
+    number: NumberFormat = field(default=PLAIN, repr=False)
+
+    def plain(self, cells: pa.Array[Any]) -> pa.Array[Any]:
+        """Cells as the values of the domain are written: plain numbers, and nulls in place of missing ones.
+
+        Args:
+            cells: A column of a table.
+        """
+        return self.number.plain(_without(cells, self.missing) if self.missing else cells)
+
+
+def _without(cells: pa.Array[Any], missing: tuple[str, ...]) -> pa.Array[Any]:
+    """Cells without those that equal a text, or the number that it spells."""
+    if isinstance(cells, pa.DictionaryArray):
+        values = _without(cells.dictionary, missing)
+        places: Any = cells.indices
+        if values.null_count:
+            valid: Any = pa.compute.is_valid(values).take(places.cast(pa.int64()))
+            places = pa.compute.if_else(pa.compute.fill_null(valid, False), places, pa.scalar(None, places.type))
+        return pa.DictionaryArray.from_arrays(places, cells.dictionary)
+    kind = cells.type
+    listed: Any = None
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        listed = pa.array(missing, kind)
+    elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        numbers = [float(text) for text in missing if _SPELLS_NUMBER.fullmatch(text)]
+        listed = pa.array(numbers, pa.float64())
+    if listed is None or not len(listed):
+        return cells
+    compared: Any = cells if listed.type == kind else cells.cast(pa.float64(), safe=False)
+    found: pa.Array[Any] = pa.compute.if_else(
+        pa.compute.is_in(compared, value_set=listed), pa.scalar(None, kind), cells
+    )
+    return found
 
 
 AS_USUAL = Written()
@@ -126,10 +174,13 @@ def check_written(attribute: Attribute, written: Written) -> None:
             "name an Arrow type that does, as in int16, double, bool, timestamp[ns], large_string or dictionary; or "
             "delete 'type'",
         )
+    if written.pattern is not None and not is_numeric(attribute):
+        raise attribute_error(attribute.name, "'pattern' has no meaning for it", "delete it: only numbers have one")
     if written.null is not None:
         listed = isinstance(attribute, Categorical) and "" in attribute.values
         empty = not written.null and not listed
-        known = empty or written.null == attribute.missing or _is_synonym(attribute, written.null)
+        spelled = written.null in (attribute.missing, *written.missing)
+        known = empty or spelled or _is_synonym(attribute, written.null)
         if attribute.missing is None or not known:
             raise attribute_error(
                 attribute.name,
@@ -142,6 +193,17 @@ def check_written(attribute: Attribute, written: Written) -> None:
             f"{written.digits} digits after the point do not show its values",
             "give at least those of its step, of whole numbers or of decimals with a step; or delete 'digits'",
         )
+
+
+def is_numeric(attribute: Attribute) -> bool:
+    """Whether the cells of a column are numbers, which a pattern may describe.
+
+    Example:
+        >>> is_numeric(IntegerRange("age", 0, 99)), is_numeric(Categorical("sex", ("F", "M")))
+        (True, False)
+    """
+    scaled = isinstance(attribute.scale, Decimals) or attribute.scale is None
+    return scaled and isinstance(attribute, IntegerRange | Binned)
 
 
 def _is_synonym(attribute: Attribute, text: str) -> bool:

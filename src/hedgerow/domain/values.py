@@ -39,7 +39,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain.arrow import arrow_flags, arrow_numbers, arrow_text, arrow_texts
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, ends_of
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.layout import AS_USUAL, Written
+from hedgerow.domain.layout import AS_USUAL, Written, is_numeric
 from hedgerow.domain.measures import written
 from hedgerow.domain.scales import Decimals, Moments, Scale, texts_on
 from hedgerow.domain.tilts import leaning
@@ -80,7 +80,7 @@ def form_of(domain: Domain, name: str) -> Written:
 
     Example:
         >>> form_of(Domain([IntegerRange("age", 17, 90)]), "age")
-        Written(type=None, null=None, digits=None)
+        Written(type=None, null=None, digits=None, pattern=None, decimal=None, thousands=None, missing=())
     """
     starts = {span.end: span.start for span in domain.spans}
     return domain.layout[starts.get(name, name)]
@@ -395,6 +395,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         point = "." if more == form.digits else ""
         numbers: Any = values.cast(pa.string())
         values = pa.compute.binary_join_element_wise(numbers, arrow_text(point + "0" * more), arrow_text(""))
+    if not form.number.is_plain and is_numeric(attribute):
+        values = form.number.written(values)
     missing = attribute.missing if form.null is None else form.null
     shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
     usual = not _holds_texts(attribute) and not _is_on(scale, missing)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hedgerow.cards import MOST_ROWS, card
-from hedgerow.domain import Domain, OpenDomain, Scale, open_domain, value_text
+from hedgerow.domain import AS_DECLARED, Domain, OpenDomain, Scale, open_domain, value_text
 from hedgerow.errors import ColumnError, ConfigError, DomainError
 from hedgerow.evaluation import learners, measures
 from hedgerow.evaluation.columns import joined
@@ -196,9 +196,10 @@ def evaluate(
     tell = step or (lambda _: None)
     tell("reading")
     title = os.path.basename(os.fspath(real)) if isinstance(real, str | os.PathLike) else "the real table"
-    everything = [exact_records(real), *map(exact_records, named.values())]
     if isinstance(domain, str | os.PathLike):
         domain = open_domain(domain, accept_draft=True)
+    layout = domain.fine.layout if isinstance(domain, OpenDomain) else AS_DECLARED if domain is None else domain.layout
+    everything = [exact_records(each, layout=layout) for each in (real, *named.values())]
     declared = _closed(domain, everything) if isinstance(domain, OpenDomain) else domain
     names, notes = _shared([title, *named], everything, declared, columns)
     wanted = None if targets is None else list(targets)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from hedgerow.arrays import Bools, Floats
 from hedgerow.data import CountSource, Table, is_place, open_place, open_table, rules_of
-from hedgerow.domain import Clique, Codes, Domain, encoder
+from hedgerow.domain import AS_DECLARED, Clique, Codes, Domain, Layout, encoder
 from hedgerow.errors import ColumnError, QueryError, UnreadableTableError
 from hedgerow.queries import Tables, Workload
 
@@ -128,12 +128,13 @@ def relative_entropy(source: CountSource, model: Tables) -> float:
     return float(max(0.0, np.sum(exact[positive] / exact.sum() * logarithms)))
 
 
-def exact_records(place: object, columns: Iterable[str] | None = None) -> pa.Table:
+def exact_records(place: object, columns: Iterable[str] | None = None, layout: Layout = AS_DECLARED) -> pa.Table:
     """All records of a table as they are written. NOT PRIVATE: for the evaluation of synthetic files only.
 
     Args:
         place: Path of a table, its address, an Arrow table or a data frame, as for `read_table` and `scan_table`.
         columns: Columns to read; None for all.
+        layout: Format of text files, and of the numbers in them.
 
     Returns:
         The columns, texts as dictionaries where that is how they were read.
@@ -147,13 +148,18 @@ def exact_records(place: object, columns: Iterable[str] | None = None) -> pa.Tab
         {'b': [3, 4]}
     """
     address = os.fspath(place) if isinstance(place, str | os.PathLike) else None
-    reader = open_place(address) if address is not None and is_place(address) else open_table(place)
+    placed = address is not None and is_place(address)
+    reader = open_place(str(address), form=layout.file) if placed else open_table(place, layout.file)
     wanted = list(reader.names if columns is None else columns)
     for column in wanted:
         if reader.names.count(column) != 1:
             problem = "it is there more than once" if column in reader.names else "the table has no such column"
             raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
-    batches = [batch for batch in reader.batches(wanted, wanted) if batch.num_rows]
+    batches = [
+        pa.RecordBatch.from_arrays([layout[name].plain(batch.column(name)) for name in wanted], wanted)
+        for batch in reader.batches(wanted, wanted)
+        if batch.num_rows
+    ]
     if not batches:
         raise UnreadableTableError("the table has no records", file=reader.file, remedy="check how it was made")
     return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

@@ -13,7 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from hedgerow.arrays import Ints
-from hedgerow.domain import Domain, Fault, UnsupportedTypeError, encoder
+from hedgerow.domain import Domain, Fault, UnsupportedTypeError, encoder, form_of
 from hedgerow.errors import ConfigError
 from hedgerow.queries import LinearQuery, parse_predicate
 from hedgerow.release.records import Records
@@ -123,7 +123,8 @@ def _arrow(given: Any) -> pa.Table:
 def _codes(domain: Domain, name: str, column: pa.ChunkedArray[Any]) -> Ints:
     cells: Any = column.combine_chunks()
     try:
-        codes = encoder(domain[name]).codes(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
+        whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        codes = encoder(domain[name]).codes(form_of(domain, name).plain(whole))
     except UnsupportedTypeError as error:
         raise ConfigError(f"the values of {name!r} are neither texts nor numbers", remedy="convert them") from error
     wrong = np.flatnonzero(codes < 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import csv
 import io
 import os
@@ -12,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ from hedgerow.domain.spans import Span
 from hedgerow.domain.tables import codes_at
 from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
-from hedgerow.errors import ConfigError, MissingExtraError
+from hedgerow.errors import ConfigError, MissingExtraError, RecordsError
 from hedgerow.system import Seed, Tabular, ahead, generator, replacing
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ _LONGEST = 200
 _SHOWN = 10
 """Records that a notebook shows."""
 
+RECORD_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq")
+"""Endings of the files that records are written to."""
 Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
 Decode = Callable[[Drawn], "pa.Array[Any]"]
@@ -316,7 +319,7 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
         >>> writer_for("out.xlsx")
         Traceback (most recent call last):
         hedgerow.errors.ConfigError: cannot write out.xlsx: the ending '.xlsx' is not a known format
-          Remedy: let the name end in .csv, .tsv or .parquet
+          Remedy: let the name end in .csv, .tsv, .txt, .parquet or .pq
     """
     name = os.fspath(path)
     if is_duckdb(name):
@@ -327,14 +330,14 @@ def writer_for(path: str | os.PathLike[str]) -> Writer:
             )
         return partial(_to_table, table)
     ending = Path(path).suffix.lower()
-    tabs = partial(_write_csv, separator="\t")
-    forms: dict[str, Form] = {".csv": _write_csv, ".tsv": tabs, ".parquet": _write_parquet, ".pq": _write_parquet}
-    if ending not in forms:
+    if ending not in RECORD_ENDINGS:
         raise ConfigError(
             f"cannot write {name}: the ending {ending!r} is not a known format",
-            remedy="let the name end in .csv, .tsv or .parquet",
+            remedy=f"let the name end in {', '.join(RECORD_ENDINGS[:-1])} or {RECORD_ENDINGS[-1]}",
         )
-    return partial(_to_file, Path(path), forms[ending])
+    if ending in (".parquet", ".pq"):
+        return partial(_to_file, Path(path), _write_parquet)
+    return partial(_to_file, Path(path), partial(_write_csv, usual="\t" if ending == ".tsv" else ","))
 
 
 def _to_table(table: DuckDBTable, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
@@ -353,15 +356,40 @@ def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain,
             tell(rows)
 
 
-def _write_csv(
-    batches: Iterable[Records], domain: Domain, path: Path, separator: str = ","
-) -> Generator[int, None, None]:
+def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: str = ",") -> Generator[int, None, None]:
+    """Write a text file in the format of the domain's layout, or with the usual separator of the file's ending."""
+    form = domain.layout.file
+    separator = form.separator or usual
     header = io.StringIO(newline="")
     names = [column.name for column in written(domain)]
     csv.writer(header, delimiter=separator, lineterminator="\n").writerow(names)
-    with path.open("wb") as file:
-        file.write(header.getvalue().encode())
+    with path.open("wb") as raw:
+        file: IO[bytes] = raw if form.is_utf8 else cast("IO[bytes]", _Encoded(raw, form.encoding))
+        if form.header:
+            file.write(header.getvalue().encode())
         yield from (_write_lines if _is_plain(domain, separator) else _write_quoted)(batches, domain, file, separator)
+
+
+class _Encoded:
+    """A file of bytes that is given UTF-8, whole lines at a time, and holds another encoding."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes], encoding: str) -> None:
+        self._file = file
+        self._encoder = codecs.getincrementalencoder(encoding)()
+
+    def write(self, lines: bytes | memoryview) -> int:
+        """Write lines."""
+        try:
+            self._file.write(self._encoder.encode(str(lines, "utf-8")))
+        except UnicodeEncodeError as error:
+            message = f"a label cannot be written as {error.encoding}"
+            raise RecordsError(message, remedy="declare an encoding that has its letters: 'encoding: utf-8'") from error
+        return len(lines)
+
+    def flush(self) -> None:
+        """Nothing is kept."""
 
 
 def _write_lines(
@@ -429,6 +457,8 @@ def _is_plain(domain: Domain, separator: str) -> bool:
         text for attribute in written(domain) for text in (attribute.missing, attribute.other) if text is not None
     ]
     texts += [form.null for form in domain.layout.columns.values() if form.null]
+    numbers = (form.number for form in domain.layout.columns.values() if not form.number.is_plain)
+    texts += [str(number.written(pa.array(["-1234567.5"]))[0]) for number in numbers]
     first, rng = np.zeros(1, dtype=np.int64), generator(0)
     texts += [
         str(texts_of(Drawn.of(attribute, first, rng), empties=True)[0])  # the format of dates may have commas

@@ -25,6 +25,7 @@ from hedgerow.domain import (
     Measure,
     UnsupportedTypeError,
     encoder,
+    form_of,
     smallest_unsigned,
 )
 from hedgerow.errors import ColumnError, CountColumnError, UnreadableTableError, raise_alone
@@ -235,9 +236,12 @@ class Encoding:
         return None
 
     def _codes(self, name: str, column_encoder: Encoder, column: pa.Array[Any]) -> Codes:
+        form = form_of(self._coding.domain, name)
         with spelled(self._reader.file, name):
-            codes = column_encoder.codes(column)
-            self.faults.check(name, codes, column, self._next_row, column_encoder.codes)
+            codes = column_encoder.codes(form.plain(column))
+            self.faults.check(
+                name, codes, column, self._next_row, lambda cells: column_encoder.codes(form.plain(cells))
+            )
         return codes.astype(column_encoder.dtype)
 
     def _measured(self, measure: Measure, batch: pa.RecordBatch, own: Codes | None) -> Codes:

@@ -8,19 +8,21 @@ from urllib.parse import unquote, urlsplit
 
 from hedgerow.data.reading.databases import filtered, open_database, open_folder, open_postgresql
 from hedgerow.data.reading.readers import Reader, one_after_another, open_table
+from hedgerow.domain import USUAL_FILE, FileFormat
 from hedgerow.engines import DUCKDB_REMEDY, SPARK, duckdb_table
 from hedgerow.errors import UnreadableTableError
 
 
-def open_place(source: str | os.PathLike[str], where: str | None = None) -> Reader:
+def open_place(source: str | os.PathLike[str], where: str | None = None, form: FileFormat = USUAL_FILE) -> Reader:
     """Look at the columns of a table that stays where it is; rows are read later, as often as need be.
 
     Args:
-        source: Path of a CSV or Parquet file; a pattern of such paths (``data/*.parquet``); a folder with Parquet files
-            below it, partitioned (``year=2024/``) or not; a table of a DuckDB file (``duckdb:///path/file.db#table``,
+        source: Path of a file (see `open_table`); a pattern of such paths (``data/*.parquet``); a folder with Parquet
+            files below it, partitioned (``year=2024/``) or not; a table of a DuckDB file (``duckdb:///path/file.db#table``,
             ``duckdb:file.db#table`` in the current folder) or of a PostgreSQL database
             (``postgresql://user@host/database#table``).
         where: A SQL condition on its columns: only rows for which it holds are read.
+        form: Format of text files and workbooks.
 
     Raises:
         UnreadableTableError: There is no such table.
@@ -37,11 +39,13 @@ def open_place(source: str | os.PathLike[str], where: str | None = None) -> Read
     path = Path(text)
     if path.is_dir():
         return open_folder(path, where)
-    return _joined(text, where) if has_magic(text) and not path.exists() else _open_file(path, where)
+    if has_magic(text) and not path.exists():
+        return _joined(text, where, form)
+    return _open_file(path, where, form)
 
 
-def _open_file(path: str | Path, where: str | None) -> Reader:
-    reader = open_table(path)
+def _open_file(path: str | Path, where: str | None, form: FileFormat) -> Reader:
+    reader = open_table(path, form)
     return reader if where is None else filtered(reader, where)
 
 
@@ -115,7 +119,7 @@ def shown_address(text: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{before}{table}"
 
 
-def _joined(pattern: str, where: str | None) -> Reader:
+def _joined(pattern: str, where: str | None, form: FileFormat) -> Reader:
     """Files one after the other, in the order of their names; all have the columns of the first.
 
     Each is filtered by itself: types and order of columns can differ.
@@ -123,4 +127,4 @@ def _joined(pattern: str, where: str | None) -> Reader:
     files = sorted(set(glob(pattern, recursive=True)))  # "**/**" finds a file more than once
     if not files:
         raise UnreadableTableError("no file has such a name", file=pattern, remedy="check the pattern, and quote it")
-    return one_after_another(pattern, [_open_file(file, where) for file in files], filtered=where is not None)
+    return one_after_another(pattern, [_open_file(file, where, form) for file in files], filtered=where is not None)

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from itertools import chain, islice
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
 from hedgerow.data.reading.cells import cells_of
-from hedgerow.data.reading.faults import SHOWN_ROWS
-from hedgerow.errors import ColumnError, UnreadableTableError
+from hedgerow.data.reading.text_files import TEXT_ENDINGS, TextFile, unreadable
+from hedgerow.domain import USUAL_FILE, FileFormat
+from hedgerow.errors import ColumnError, MissingExtraError, UnreadableTableError
 from hedgerow.system import ahead
 
 BATCH_ROWS = 1 << 14
 """Rows that are held as values at a time, beside the codes: what is made of them on the way stays in the cache, and is
 not asked of the system again and again."""
 
-_BLOCK_BYTES = 1 << 24
-"""The same in bytes of CSV."""
-TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet", ".pq")
+TABLE_ENDINGS = (*TEXT_ENDINGS, ".parquet", ".pq", ".feather", ".arrow", ".jsonl", ".ndjson", ".xlsx")
 """Endings of the files that are read as tables."""
-_SEPARATORS = {"a semicolon": ";", "a tab": "\t", "a bar": "|", "a comma": ","}
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -74,17 +68,19 @@ class Reader:
     numbered: bool = True
 
 
-def open_table(source: object) -> Reader:
+def open_table(source: object, form: FileFormat = USUAL_FILE) -> Reader:
     """Look at the columns of a table; rows are read later.
 
     Args:
-        source: Path of a text file (UTF-8, one header row; ``.csv`` with commas or ``.tsv`` with tabs; ``.gz`` behind
-            it if it is compressed) or Parquet file (``.parquet``, ``.pq``), Arrow table, batch or batch reader, pandas
-            or polars data frame.
+        source: Path of a text file (``.csv``, ``.txt``, ``.tsv``; ``.gz`` behind it if it is compressed, or one of them
+            in a ``.zip``), Parquet file (``.parquet``, ``.pq``), file of Arrow (``.feather``, ``.arrow``), file of JSON
+            lines (``.jsonl``) or workbook (``.xlsx``); Arrow table, batch or batch reader, pandas or polars data frame.
+        form: Format of a text file or a workbook.
 
     Raises:
         UnreadableTableError: It is not there, empty, truncated, or of an unknown kind.
         ColumnError: A cell of a pandas data frame is of an unknown kind; raised when it is read.
+        MissingExtraError: The library that reads workbooks is not installed.
 
     Example:
         >>> reader = open_table(pa.table({"a": ["x", "y"], "b": [1, 2]}))
@@ -92,7 +88,7 @@ def open_table(source: object) -> Reader:
         ('the Arrow table', ('a', 'b'), [2])
     """
     if isinstance(source, str | os.PathLike):
-        return _open_file(Path(source))
+        return _open_file(Path(source), form)
     if isinstance(source, pa.Table):
         return _from_arrow("the Arrow table", source.schema, lambda: iter(source.to_batches(BATCH_ROWS)))
     if isinstance(source, pa.RecordBatch):
@@ -161,27 +157,24 @@ def one_after_another(file: str, readers: Sequence[Reader], *, filtered: bool) -
     return Reader(file, first.names, batches, texts=texts, types=first.types, n_rows=n_rows, filtered=filtered)
 
 
-def _open_file(path: Path) -> Reader:
-    name = path.name.lower()
-    if not name.endswith(TABLE_ENDINGS):
+def _open_file(path: Path, form: FileFormat) -> Reader:
+    ending = next((each for each in TABLE_ENDINGS if path.name.lower().endswith(each)), None)
+    if ending is None:
         raise UnreadableTableError(
             f"the ending {path.suffix!r} is not that of a table",
             file=str(path),
-            remedy="save the table as .csv (commas), .tsv (tabs) or .parquet; a new name alone changes no file",
+            remedy=f"save it as one of: {', '.join(TABLE_ENDINGS)}; a new name alone changes no file",
         )
-    opener = _from_parquet if name.endswith((".parquet", ".pq")) else _from_csv
     try:
         with path.open("rb") as file:
             if not file.read(1):
                 raise UnreadableTableError("the file is empty", file=str(path), remedy="check how it was made")
-        return opener(path)
+        if ending in TEXT_ENDINGS:
+            text = TextFile.opened(path, form)
+            return Reader(str(path), text.names, text.batches, texts=True)
+        return _from_workbook(path, form) if ending == ".xlsx" else _OPENERS[ending](path)
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: OSError) -> UnreadableTableError:
-    reason = error.strerror or "it is damaged or of another kind"
-    return UnreadableTableError(f"cannot be read: {reason}", file=str(path), remedy="check the path and the file")
+        raise unreadable(path, error) from error
 
 
 def _from_arrow(file: str, schema: pa.Schema, stream: Callable[[], Iterator[pa.RecordBatch]]) -> Reader:
@@ -264,103 +257,62 @@ def _refuse_parquet(path: Path, error: Exception) -> NoReturn:
     ) from error
 
 
-def _from_csv(path: Path) -> Reader:
-    with _text(path) as file:
-        first = file.readline()
-        header = next(csv.reader(chain([first], file), delimiter=_separator(path)), None)
-    if not header:
+def _from_feather(path: Path) -> Reader:
+    try:
+        opened = pa.ipc.open_file(pa.memory_map(str(path)))
+    except pa.ArrowInvalid as error:
+        remedy = "write it as Feather version 2, or as Parquet"
+        raise UnreadableTableError("not a file of Arrow", file=str(path), remedy=remedy) from error
+    numbers = range(opened.num_record_batches)
+    return _from_arrow(str(path), opened.schema, lambda: map(opened.get_batch, numbers))
+
+
+def _from_json_lines(path: Path) -> Reader:
+    from pyarrow import json
+
+    try:
+        rows = json.read_json(path)
+    except pa.ArrowInvalid:  # whose message shows values
         raise UnreadableTableError(
-            "the first line is empty", file=str(path), remedy="name the columns in the first line"
-        )
-    if _undecoded(header):
-        raise UnreadableTableError("a column name that is not UTF-8", file=str(path), remedy="save the file as UTF-8")
-    names = tuple(header)
-    other = next((name for name, mark in _SEPARATORS.items() if mark in header[0]), None)
-    if len(header) == 1 and other is not None and not first.startswith('"'):
-        raise UnreadableTableError(
-            f"the first line names one column, and holds {other}",
+            "its lines are not objects of JSON whose columns have a type each",
             file=str(path),
-            remedy="save the table with commas as .csv, or with tabs as .tsv",
-        )
-
-    def batches(wanted: Sequence[str], repetitive: Collection[str]) -> Batches:
-        broken: list[int] = []
-        words = pa.dictionary(pa.int32(), pa.string())
-        types = {name: words if name in repetitive else pa.string() for name in wanted}
-        try:
-            with _csv_stream(path, names, types, broken) as stream:
-                yield from stream
-        except pa.ArrowInvalid:
-            broken.append(0)
-        except OSError as error:
-            raise _unreadable(path, error) from error
-        if broken:
-            _explain_csv(path, names)
-
-    return Reader(str(path), names, batches, texts=True)
+            remedy="write one object on each line, with the same kind of value in each column",
+        ) from None
+    return _from_arrow(str(path), rows.schema, lambda: iter(rows.to_batches(BATCH_ROWS)))
 
 
-def _separator(path: Path) -> str:
-    return "\t" if path.name.lower().endswith((".tsv", ".tsv.gz")) else ","
+def _from_workbook(path: Path, form: FileFormat) -> Reader:
+    """A sheet, all cells as the texts that they show: a workbook has types cell by cell."""
+    try:
+        import fastexcel
+    except ImportError as error:
+        raise MissingExtraError("fastexcel is not installed", remedy="pip install 'hedgerow[excel]'") from error
+    try:
+        book = fastexcel.read_excel(path)
+        if form.sheet is not None and form.sheet not in book.sheet_names:
+            raise UnreadableTableError(
+                f"it has no sheet {form.sheet!r}",
+                file=str(path),
+                remedy=f"name one under 'sheet': {', '.join(book.sheet_names)}",
+            )
+        header: dict[str, Any] = {"header_row": form.skip if form.header else None}
+        header |= {} if form.header else {"skip_rows": form.skip}
+        sheet = book.load_sheet(form.sheet or 0, dtypes="string", **header).to_arrow()
+    except fastexcel.FastExcelError as error:
+        remedy = "save it again as .xlsx, or as .csv"
+        raise UnreadableTableError("not a workbook", file=str(path), remedy=remedy) from error
+    names = list(sheet.schema.names) if form.header else [f"c{n}" for n in range(1, sheet.num_columns + 1)]
+    kept = pa.Table.from_batches([sheet]).rename_columns(names).slice(0, max(0, sheet.num_rows - form.footer))
+    texts = kept.cast(pa.schema([(name, pa.string()) for name in names]))
+    reader = _from_arrow(str(path), texts.schema, lambda: iter(texts.to_batches(BATCH_ROWS)))
+    return replace(reader, texts=True)
 
 
-def _text(path: Path) -> Any:
-    """The text of a CSV file, bytes that are not UTF-8 marked as surrogates."""
-    raw = pa.input_stream(path, compression="detect")
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
-
-
-def _csv_stream(
-    path: Path, names: Sequence[str], types: Mapping[str, pa.DataType], broken: list[int]
-) -> pa.csv.CSVStreamingReader:
-    def note(row: pa.csv.InvalidRow) -> Literal["skip"]:
-        broken.append(row.actual_columns)
-        return "skip"
-
-    file: Any = pa.input_stream(path, compression="detect")
-    return pa.csv.open_csv(
-        file,
-        read_options=pa.csv.ReadOptions(block_size=_BLOCK_BYTES),
-        parse_options=pa.csv.ParseOptions(
-            delimiter=_separator(path),
-            newlines_in_values=True,
-            ignore_empty_lines=len(names) > 1,
-            invalid_row_handler=note,
-        ),
-        convert_options=pa.csv.ConvertOptions(
-            column_types=dict(types), include_columns=list(types), strings_can_be_null=False
-        ),
-    )
-
-
-def _explain_csv(path: Path, names: Sequence[str]) -> NoReturn:
-    """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
-    with _text(path) as file:
-        rows = csv.reader(file, delimiter=_separator(path))
-        next(rows)
-        numbered = ((i, row) for i, row in enumerate((row for row in rows if row or len(names) == 1), 1))
-        wrong = [(i, row) for i, row in numbered if len(row) not in (len(names), 0) or _undecoded(row)]
-    lengths = [i for i, row in wrong if len(row) not in (len(names), 0)]
-    if lengths:
-        raise UnreadableTableError(
-            f"the header names {len(names)} columns and a row has another number of fields",
-            file=str(path),
-            rows=list(islice(lengths, SHOWN_ROWS)),
-            n_rows=len(lengths),
-            remedy="complete the rows, or put fields that hold the separator in double quotes",
-        )
-    if wrong:
-        column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
-        raise UnreadableTableError(
-            "text that is not UTF-8",
-            file=str(path),
-            column=column,
-            rows=[i for i, _ in wrong[:SHOWN_ROWS]],
-            n_rows=len(wrong),
-            remedy="save the file as UTF-8",
-        )
-    raise UnreadableTableError("not a CSV file", file=str(path), remedy="check how it was made")
-
-
-def _undecoded(row: Sequence[str]) -> bool:
-    return any("\udc80" <= letter <= "\udcff" for cell in row if not cell.isascii() for letter in cell)
+_OPENERS: dict[str, Callable[[Path], Reader]] = {
+    ".parquet": _from_parquet,
+    ".pq": _from_parquet,
+    ".feather": _from_feather,
+    ".arrow": _from_feather,
+    ".jsonl": _from_json_lines,
+    ".ndjson": _from_json_lines,
+}

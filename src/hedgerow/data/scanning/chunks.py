@@ -188,7 +188,7 @@ def scan_with(
         from hedgerow.data.scanning.spark import scan_spark
 
         return scan_spark(frame, select, where, declared=is_stored_in_spark(source))
-    reader = open_place(cast("str | os.PathLike[str]", source), where)
+    reader = open_place(cast("str | os.PathLike[str]", source), where, declared.layout.file)
     check_apart(where, options.count_column, reader.file)
     coding = select(reader)
     whole = coding.violations == "refuse" and coding.options.person is None

@@ -50,7 +50,7 @@ def attribute_of(name: str, entry: object) -> Attribute:
 
 def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
     _check_options(name, options)
-    missing = _declared(name, "missing", options.get("missing"), MISSING_TEXT)
+    missing = _declared(name, "missing", _first_spelling(name, options.get("missing")), MISSING_TEXT)
     other = _declared(name, "other", options.get("other"), OTHER_TEXT)
     if "values" in options:
         values, spelling = _values(name, options["values"]), spelling_of(name, options)
@@ -110,6 +110,23 @@ def _check_options(name: str, options: Mapping[str, Any]) -> None:
     for option in SPELLING:
         if options.get(option) and "values" not in options:
             raise attribute_error(name, f"{option!r} has no meaning for numbers", "delete it")
+
+
+def _first_spelling(name: str, missing: object) -> object:
+    """Of a list of texts and numbers that stand for the missing value the first that is a text, or else true."""
+    if not isinstance(missing, list):
+        return missing
+    if not missing or not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in missing):
+        raise attribute_error(name, "'missing' lists no texts or numbers", "write 'missing: [NA, \"-\", -9]'")
+    return next((each for each in missing if isinstance(each, str) and each and not _spells_number(each)), True)
+
+
+def _spells_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _declared(name: str, option: str, given: object, default: str) -> str | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries.options import FILE, WRITTEN
-from hedgerow.domain.file_format import FileFormat
-from hedgerow.domain.layout import Written, check_written
+from hedgerow.domain.file_format import USUAL_FILE, FileFormat
+from hedgerow.domain.layout import Written, check_written, is_numeric
 from hedgerow.domain.measures import measure_of
+from hedgerow.domain.number_format import PLAIN, NumberFormat
 from hedgerow.domain.spans import Span
 from hedgerow.errors import DomainError
 
@@ -45,13 +47,16 @@ def file_format_of(entry: object) -> FileFormat:
     return FileFormat(**entry)
 
 
-def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span] = ()) -> dict[str, Written]:
+def written_of(
+    domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span] = (), file: FileFormat = USUAL_FILE
+) -> dict[str, Written]:
     """Forms of columns that entries declare.
 
     Args:
         domain: The domain that the entries describe.
         entries: Entries of attributes and of derived ones, by name.
         spans: Durations between two columns, of which the later one has the form of the earlier one.
+        file: Format of the file, whose marks numbers are written with.
 
     Raises:
         DomainError: An option is not understood, or does not fit the values of the column.
@@ -59,13 +64,16 @@ def written_of(domain: Domain, entries: Mapping[str, Any], spans: Iterable[Span]
     Example:
         >>> from hedgerow import IntegerRange
         >>> written_of(Domain([IntegerRange("age", 0, 99)]), {"age": {"min": 0, "max": 99, "type": "int8"}})
-        {'age': Written(type='int8', null=None, digits=None)}
+        {'age': Written(type='int8', null=None, digits=None, pattern=None, decimal=None, thousands=None, missing=())}
     """
     columns = {}
     for name, entry in entries.items():
         given = {option: entry[option] for option in WRITTEN if option in entry} if isinstance(entry, Mapping) else {}
-        if given:
-            columns[str(name)] = _written(str(name), given)
+        spellings = entry.get("missing") if isinstance(entry, Mapping) else None
+        numeric = is_numeric(domain[str(name)])
+        marked = numeric and (file.decimal, file.thousands) != (".", None)
+        if given or isinstance(spellings, list) or marked:
+            columns[str(name)] = _written(str(name), given, spellings, file, numeric=numeric)
             check_written(domain[str(name)], columns[str(name)])
     for span in spans:
         if span.start in columns:
@@ -84,14 +92,20 @@ def _check_span(span: Span, written: Written) -> None:
         )
 
 
-def _written(name: str, given: Mapping[str, Any]) -> Written:
-    for option in ("type", "null"):
+def _written(name: str, given: Mapping[str, Any], spellings: object, file: FileFormat, *, numeric: bool) -> Written:
+    for option in ("type", "null", "pattern", "decimal", "thousands"):
         if not isinstance(given.get(option, ""), str):
             raise attribute_error(name, f"{option!r} is no text", f"write it in quotes, as in '{option}: \"NA\"'")
     digits = given.get("digits")
     if digits is not None and (isinstance(digits, bool) or not isinstance(digits, int)):
         raise attribute_error(name, "'digits' is no whole number", "write 'digits: 2'")
-    return Written(given.get("type"), given.get("null"), digits)
+    pattern = given.get("pattern")
+    missing = tuple(map(str, spellings)) if isinstance(spellings, list) else ()
+    decimal, thousands = given.get("decimal"), given.get("thousands")
+    marks = FileFormat(decimal=decimal or file.decimal, thousands=file.thousands if decimal is None else None)
+    marks = marks if thousands is None else replace(marks, thousands=thousands)
+    number = NumberFormat.of(pattern, marks.decimal, marks.thousands) if numeric else PLAIN
+    return Written(given.get("type"), given.get("null"), digits, pattern, decimal, thousands, missing, number)
 
 
 def written_entry(written: Written) -> dict[str, Any]:
@@ -101,5 +115,6 @@ def written_entry(written: Written) -> dict[str, Any]:
         >>> written_entry(Written("int8", null=""))
         {'type': 'int8', 'null': ''}
     """
-    options = {"type": written.type, "null": written.null, "digits": written.digits}
+    options: dict[str, Any] = {option: getattr(written, option) for option in WRITTEN}
+    options |= {"missing": list(written.missing)} if written.missing else {}
     return {option: value for option, value in options.items() if value is not None}

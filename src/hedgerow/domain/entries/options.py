@@ -121,7 +121,10 @@ FORM: Schema = {
 
 COMMON: Schema = {
     "whole": said("Whether the numbers of bins are whole.", FLAG),
-    "missing": said("Whether a cell may be empty, or the text of an empty one.", VALUE),
+    "missing": said(
+        "Whether a cell may be empty, or the text of an empty one, or a list of texts and numbers that are.",
+        {"anyOf": [VALUE, listed(VALUE, 1)]},
+    ),
     "other": said("Whether values that are not listed are taken as one, or the text of that one.", VALUE),
     "learnt": said("Whether bins or values were learnt; written by releases.", FLAG),
 }
@@ -142,6 +145,11 @@ WRITTEN: Schema = {
     ),
     "null": said("Text of empty cells in text files.", TEXT),
     "digits": said("Digits after the point in text files.", whole(0)),
+    "decimal": said("The mark before the fraction of its numbers, where it is not that of the file.", TEXT),
+    "thousands": said("The mark between groups of three digits, likewise.", TEXT),
+    "pattern": said(
+        'Pattern of numbers in text files, as in spreadsheets: "$#,##0.00", "#,##0.00;(#,##0.00)", "# cm".', TEXT
+    ),
 }
 """Options about how a column is written."""
 

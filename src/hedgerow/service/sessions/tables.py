@@ -165,7 +165,8 @@ def read_private(
         MissingExtraError: The package that reads it is not installed.
     """
     options = ReadOptions.from_mapping(described)
-    reader = open_place(checked_place(str(described["place"]), folder), options.where)
+    place = checked_place(str(described["place"]), folder)
+    reader = open_place(place, options.where, domain.layout.file)
     check_apart(options.where, options.count_column, reader.file)
     coding = select_columns(reader, domain, options)
     before_rows()
