@@ -39,6 +39,7 @@ step; from Python there is a [client](client.md).
 """
 FILE_EXAMPLES = {
     "attributes": "attributes: {age: {min: 0, max: 110}}",
+    "format": "format: {separator: ';', decimal: ',', encoding: cp1252}\nattributes: {age: {min: 0, max: 110}}",
     "derived": "attributes: {age: {min: 0, max: 99}}\n"
     "derived:\n  adult: {cases: {yes: age >= 18, no: age < 18}, column: false}",
     "constraints": "attributes: {age: {min: 0, max: 99}, married: [yes, no]}\n"
@@ -66,6 +67,9 @@ KEY_EXAMPLES = {
     "column": "stay: {from: admitted, to: discharged, min: 0, max: 90, unit: d, column: true}",
     "type": "age: {min: 0, max: 110, type: int16}",
     "null": "job: {values: [nurse, clerk], missing: unknown, null: ''}",
+    "pattern": "price: {min: 0, max: 9999, step: 0.01, bins: 20, pattern: '$#,##0.00;($#,##0.00)'}",
+    "decimal": "price: {min: 0, max: 9999, step: 0.01, bins: 20, decimal: ','}",
+    "thousands": "price: {min: 0, max: 9999, bins: 20, whole: true, thousands: ' '}",
     "digits": "cost: {min: 0, max: 9999, whole: true, bins: 20, digits: 2}",
     "step": "temperature: {min: 35.0, max: 43.0, step: 0.1}",
     "format": "born: {min: 1900-01-01, max: 2024-12-31, format: '%d.%m.%Y'}",

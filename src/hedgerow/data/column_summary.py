@@ -11,14 +11,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.data.kinds import Spellings, digits_of
+from hedgerow.data.written_numbers import WrittenNumbers, written_numbers
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 
 _MOST_OTHERS = 8
 """Texts among numbers that a draft names; a column with as many is one of texts."""
 _DATE_DIGITS = 8
 """Digits of a date that is written as a whole number."""
-MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-")
-"""Texts that are taken for the missing value; where several occur, the first, and the others are listed."""
+MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "--", ".", "n/a", "#N/A", "<NA>")
+"""Texts that are taken for the missing value."""
+_INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
+"""Texts of infinite numbers, which no bounded column has."""
+_LOOKED_AT = 2_000
+"""Distinct texts by which it is seen how numbers are written."""
 
 TRACKED = 10_000
 """With more distinct values than this a column is not a list of categories."""
@@ -54,6 +59,7 @@ class Summary:
         zeros: Number of rows that hold 0.
         kind: Name of the type that the source declares; None where it declares none, as CSV.
         are_texts: Whether cells are texts in the source.
+        written: The way in which its numbers are written, where there are other signs among them.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -78,6 +84,14 @@ class Summary:
     zeros: int = 0
     kind: str | None = None
     are_texts: bool = True
+    written: WrittenNumbers | None = None
+
+    def look(self, column: pa.Array[Any]) -> None:
+        """See by the first batch how numbers are written, before it is taken in."""
+        if not (pa.types.is_string(column.type) or pa.types.is_dictionary(column.type)):
+            return
+        texts = pc.unique(column).to_pylist()[:_LOOKED_AT]
+        self.written = written_numbers(text for text in texts if text and text.strip() not in MISSING_TEXTS)
 
     def declare(self, kind: pa.DataType) -> None:
         """Note the type that the source declares."""
@@ -88,6 +102,8 @@ class Summary:
 
     def add(self, column: pa.Array[Any]) -> None:
         """Take a batch in."""
+        if self.written is not None:
+            column = self.written.format().plain(column)
         try:
             timed = pa.types.is_time(column.type) or pa.types.is_timestamp(column.type)
             values: Any = column.cast(pa.string()) if timed else plain(plain_durations(column))
@@ -99,7 +115,7 @@ class Summary:
         for text, count in zip(texts, counted.field("counts").to_pylist(), strict=True):
             if not text:
                 self.empty = True
-            elif text in MISSING_TEXTS:
+            elif text in MISSING_TEXTS or text.lower() in _INFINITE:
                 self.missing.add(text)
             else:
                 self._add_value(text, count)
@@ -170,10 +186,17 @@ class Summary:
         return self.empty or (not self.numeric and any(not text.strip() for text in self.counts or ()))
 
     @property
+    def missing_texts(self) -> list[str]:
+        """Texts of the missing value, the one to declare first; none where no cell is missing."""
+        known = [text for text in MISSING_TEXTS if text in self.missing]
+        found = [*known, *sorted(self.missing - {*known})]
+        is_infinite = bool(found) and found[0].lower() in _INFINITE
+        return [MISSING_TEXTS[0], *found] if is_infinite or (not found and self.has_empty) else found
+
+    @property
     def missing_text(self) -> str | None:
         """Text of the missing value to declare."""
-        missing = [text for text in MISSING_TEXTS if text in self.missing] or sorted(self.missing)
-        return missing[0] if missing else MISSING_TEXTS[0] if self.has_empty else None
+        return next(iter(self.missing_texts), None)
 
 
 def _texts(values: Any) -> list[str | None]:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.column_summary import Summary, is_number
-from hedgerow.data.proposals import json_text, numbers_of, proposed
-from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, open_place, open_table
+from hedgerow.data.proposals import Proposal, json_text, numbers_of, proposed
+from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, files_of, open_place, open_table
+from hedgerow.data.sniffing import sniffed
 from hedgerow.domain import (
+    USUAL_FILE,
     Attribute,
     Categorical,
     Domain,
+    FileFormat,
     Written,
     arrow_schema,
     attribute_of,
@@ -93,7 +98,8 @@ def draft_domain(
         <BLANKLINE>
         <BLANKLINE>
     """
-    reader = open_place(source) if isinstance(source, str) else open_table(source)
+    form = _form_of(source)
+    reader = open_place(source, form=form) if isinstance(source, str) else open_table(source, form)
     left_out = set(without)
     wanted = [column for column in (reader.names if columns is None else columns) if column not in left_out]
     for column in wanted:
@@ -107,32 +113,75 @@ def draft_domain(
         for column, summary in summaries.items():
             if not reader.texts:
                 summary.declare(batch.schema.field(column).type)
+            if n_rows == batch.num_rows:
+                summary.look(batch.column(column))
             summary.add(batch.column(column))
     if not n_rows:
         raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
-    entries = [_entry(column, summary, max_values) for column, summary in summaries.items()]
+    form = replace(form, decimal=_decimal_of(summaries.values())) if reader.texts else form
+    entries = [_entry(column, summary, max_values, form.decimal) for column, summary in summaries.items()]
     taken, left = ([line for lines, is_in in entries if is_in is side for line in lines] for side in (True, False))
     ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
     file = os.path.basename(reader.file) if name is None else name
-    return "\n".join([HEADER.format(file=file) + "attributes:", *taken, *ignored, "", FOOTER])
+    head = [HEADER.format(file=file).rstrip("\n"), *_format_lines(form), "attributes:"]
+    return "\n".join([*head, *taken, *ignored, "", FOOTER])
 
 
-def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], bool]:
+def _form_of(source: Source) -> FileFormat:
+    """The format of a text file, or of the first of several."""
+    if not isinstance(source, str | os.PathLike):
+        return USUAL_FILE
+    file = next(iter(sorted(files_of(os.fspath(source)))), None)
+    return sniffed(file) if file is not None and file.is_file() else USUAL_FILE
+
+
+def _decimal_of(summaries: Iterable[Summary]) -> str:
+    """The mark before fractions that most columns with fractions have."""
+    votes = Counter[str]()
+    for summary in summaries:
+        if summary.written is not None:
+            votes.update([summary.written.decimal] if summary.written.decimal else [])
+        elif summary.numeric and summary.digits and not summary.whole:
+            votes["."] += 1
+    return "," if votes[","] > votes["."] else "."
+
+
+def _format_lines(form: FileFormat) -> list[str]:
+    """The format of the file, where it is not the usual one, and what was seen."""
+    if not (entry := form.entry):
+        return []
+    seen = {
+        "separator": f"fields are separated by {json_text(form.separator)}",
+        "decimal": "fractions follow a comma",
+        "encoding": "it is not UTF-8 (correct the encoding where letters look wrong)",
+        "skip": f"{form.skip} line{'s' if form.skip != 1 else ''} stand before the header",
+        "header": "the first line is a record like the others, so the columns have no names",
+        "footer": f"the last {form.footer} line{'s' if form.footer != 1 else ''} have other fields",
+    }
+    words = "; ".join(seen[option] for option in entry if option in seen)
+    return [*_wrapped(f"How the file is written: {words}.", "#"), f"format: {json_text(entry)}"]
+
+
+def _entry(name: str, summary: Summary, max_values: int, decimal: str) -> tuple[list[str], bool]:
     """The comment and the line of a column, and whether it is an attribute and does not stay out."""
     word = summary.word
     summary = numbers_of(summary, max_values)
     proposal = proposed(name, summary, max_values)
+    if summary.written is not None and "values" in (proposal.options or {}):
+        proposal = Proposal(
+            None, f"some cells are no numbers that are written as {summary.written.pattern!r}; left out."
+        )
     if proposal.options is None:
         return [*_wrapped(f"{json_text(name)}: {proposal.comment}"), f"  - {json_text(name)}"], False
     options, comment = dict(proposal.options), proposal.comment
-    missing = summary.missing_text
-    if missing is not None:
-        others = sorted(summary.missing - {missing})
-        comment += f" The text {json_text(word)} is read as a missing number." if missing == word else ""
-        options |= {"missing": missing}
-        if others:
-            options |= {"other": "other"}
-            comment += f" The texts {', '.join(map(json_text, others))} look missing too and would be read as 'other'."
+    missing = summary.missing_texts
+    if missing:
+        comment += f" The text {json_text(word)} is read as a missing number." if missing == [word] else ""
+        options |= {"missing": missing[0] if len(missing) == 1 else missing}
+        if len(missing) > 1:
+            comment += f" The texts {', '.join(map(json_text, sorted(summary.missing)))} are read as missing."
+    if summary.numeric and not summary.spellings.options():
+        options |= _numbers_written(summary, decimal)
     options |= _written(name, options, summary)
     if name in (summary.counts or ()) or (summary.numeric and is_number(name)):
         comment += " Its name looks like one of its values: does the first line hold the names of the columns?"
@@ -142,6 +191,13 @@ def _entry(name: str, summary: Summary, max_values: int) -> tuple[list[str], boo
         comment += " If it says how often each record counts, delete the entry and name it as the weight."
     hints = [f"  #   perhaps {hint}" for hint in proposal.hints]
     return [*_wrapped(comment), *hints, f"  {json_text(name)}: {json_text(options)}"], True
+
+
+def _numbers_written(summary: Summary, decimal: str) -> dict[str, Any]:
+    """Options by which the numbers of a column are written otherwise than the file's."""
+    if summary.written is not None:
+        return summary.written.options(decimal)
+    return {"decimal": "."} if decimal != "." and summary.are_texts and summary.digits and not summary.whole else {}
 
 
 def _written(name: str, options: dict[str, Any], summary: Summary) -> dict[str, Any]:
@@ -154,7 +210,7 @@ def _written(name: str, options: dict[str, Any], summary: Summary) -> dict[str, 
         wanted["type"] = summary.kind
     if summary.has_empty and not summary.missing and of_texts:
         wanted["null"] = ""
-    elif summary.missing and not summary.empty and not of_texts:
+    elif summary.missing_text in summary.missing and not summary.empty and not of_texts:
         wanted["null"] = summary.missing_text
     if summary.kind is None and summary.numeric and summary.whole and summary.digits:
         wanted["digits"] = summary.digits
@@ -169,11 +225,11 @@ def _fits(attribute: Attribute, written: Written) -> bool:
     return True
 
 
-def _wrapped(comment: str) -> list[str]:
-    lines, line = [], "  #"
+def _wrapped(comment: str, sign: str = "  #") -> list[str]:
+    lines, line = [], sign
     for word in comment.split(" "):
-        if len(line) + len(word) + 1 > 100 and line != "  #":
+        if len(line) + len(word) + 1 > 100 and line != sign:
             lines.append(line)
-            line = "  #"
+            line = sign
         line += f" {word}"
     return [*lines, line]

@@ -198,13 +198,13 @@ def _why_unlisted(summary: Summary, distinct: int) -> str:
         rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
         return (
             f"{100 * summary.numbers / summary.rows:.3g} % of the texts are numbers; the others begin with {rest}. "
-            "Numbers have one text for missing values: make these one, or leave the cells empty."
+            "If these are missing values, describe the column and list these under 'missing'."
         )
     signed = [text for text in summary.counts or () if _SIGNED_NUMBER.fullmatch(text) and not is_number(text)]
     if 2 * len(signed) > distinct:
         return (
             f"{100 * len(signed) / distinct:.3g} % of the distinct texts are a number among other signs, as "
-            f"{json_text(signed[0])}; write plain numbers, as 1234.56, to take the column in."
+            f"{json_text(signed[0])}; describe these by a 'pattern', or write plain numbers, as 1234.56, to take it in."
         )
     many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
     return (

@@ -7,6 +7,7 @@ import codecs
 import csv
 import io
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
+import pyarrow.compute
 import pyarrow.parquet
 from numpy.typing import ArrayLike
 
@@ -405,11 +406,31 @@ def _write_lines(
 def _write_quoted(
     batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
 ) -> Generator[int, None, None]:
-    options = pa.csv.WriteOptions(include_header=False, delimiter=separator, quoting_style="needed")
+    quote = domain.layout.file.quote
     for batch in batches:
         for chunk in batch.batches(as_text=True):
-            pa.csv.write_csv(chunk, file, options)
+            cells = [_quoted(column, separator, quote) for column in chunk.columns]
+            lines: Any = pa.compute.binary_join_element_wise(*cells, _large(separator))
+            lines = pa.compute.binary_join_element_wise(lines, _large("\n"), _large(""))
+            _, offsets, data = lines.buffers()
+            ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+            file.write(memoryview(data)[ends[0] : ends[-1]])
             yield chunk.num_rows
+
+
+def _large(text: str) -> Any:
+    return pa.scalar(text, pa.large_string())
+
+
+def _quoted(column: pa.Array[Any], separator: str, quote: str | None) -> Any:
+    """Cells as texts, in quotes where a reader needs them; empty ones where there is none."""
+    texts: Any = column.cast(pa.large_string())
+    if quote is not None and _is_text(column.type):
+        needed = pa.compute.match_substring_regex(texts, rf"^$|[{re.escape(separator + quote)}\r\n]|^\s|\s$")
+        doubled = pa.compute.replace_substring(texts, quote, 2 * quote)
+        around = pa.compute.binary_join_element_wise(_large(quote), doubled, _large(quote), _large(""))
+        texts = pa.compute.if_else(needed, around, texts)
+    return pa.compute.coalesce(texts, _large(""))
 
 
 def _may_be_empty(domain: Domain) -> bool:

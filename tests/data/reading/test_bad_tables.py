@@ -192,7 +192,7 @@ def test_another_separator(tmp_path: Path) -> None:
         path = written(tmp_path, "Bath,20,1,3".replace(",", mark), header="city,age,pay,size".replace(",", mark))
         error = refused(UnreadableTableError, path)
         assert name in error.message
-        assert "save the table with commas as .csv, or with tabs as .tsv" in error.remedy
+        assert "declare it in the domain file: 'format: {separator: " in error.remedy
 
 
 def test_tabs_are_what_separates_tsv(tmp_path: Path) -> None:

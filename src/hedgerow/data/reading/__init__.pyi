@@ -8,10 +8,16 @@ from .columns import (
 )
 from .labels import labels_of as labels_of
 from .persons import bounded as bounded
-from .places import open_place as open_place
+from .places import files_of as files_of, open_place as open_place
 from .readers import Reader as Reader, open_table as open_table
 from .rules import (
     BROKEN_REMEDY as BROKEN_REMEDY,
     Rule as Rule,
     keeping as keeping,
+)
+from .text_files import (
+    TEXT_ENDINGS as TEXT_ENDINGS,
+    bytes_of as bytes_of,
+    lines_of as lines_of,
+    separator_of as separator_of,
 )

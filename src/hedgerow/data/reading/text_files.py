@@ -62,7 +62,7 @@ class TextFile:
         Raises:
             UnreadableTableError: There is no header, or it is not in the declared encoding or separated otherwise.
         """
-        lines = _content(path, form)
+        lines = lines_of(path, form)
         first = next(lines, "")
         header = next(csv.reader(chain([first], lines), **_dialect(path, form)), None)
         if not header:
@@ -129,7 +129,7 @@ class TextFile:
 
     def _explain(self) -> NoReturn:
         """Read a file that Arrow refused once more, row by row, to say which rows are wrong."""
-        rows = csv.reader(_content(self.path, self.form), **_dialect(self.path, self.form))
+        rows = csv.reader(lines_of(self.path, self.form), **_dialect(self.path, self.form))
         if self.form.header:
             next(rows)
         names = self.names
@@ -189,8 +189,15 @@ def _dialect(path: Path, form: FileFormat) -> dict[str, Any]:
     return {"delimiter": separator_of(path, form), **quoting}
 
 
-def _raw(path: Path) -> Any:
-    """The bytes of a file, decompressed."""
+def bytes_of(path: Path) -> Any:
+    """The bytes of a text file, decompressed, as a stream.
+
+    Args:
+        path: The file; in an archive there must be one.
+
+    Raises:
+        UnreadableTableError: An archive holds several files, or is damaged.
+    """
     if not path.name.lower().endswith(".zip"):
         return pa.input_stream(path, compression="detect")
     try:
@@ -204,13 +211,17 @@ def _raw(path: Path) -> Any:
         raise unreadable(path, OSError()) from error
 
 
-def _content(path: Path, form: FileFormat) -> Iterator[str]:
+def lines_of(path: Path, form: FileFormat) -> Iterator[str]:
     """The lines of a file from its header on, without comments and without its last lines that are no records.
 
     Bytes that are not of the encoding are marked as surrogates.
+
+    Args:
+        path: The file.
+        form: Its format.
     """
     encoding = "utf-8-sig" if form.is_utf8 else form.encoding
-    with io.TextIOWrapper(_raw(path), encoding=encoding, errors="surrogateescape", newline="") as text:
+    with io.TextIOWrapper(bytes_of(path), encoding=encoding, errors="surrogateescape", newline="") as text:
         lines: Iterator[str] = islice(text, form.skip, None)
         if form.comment:
             sign = form.comment
@@ -232,7 +243,7 @@ def _is_rewritten(path: Path, form: FileFormat) -> bool:
 
 def _rewritten(path: Path, form: FileFormat) -> Any:
     """The records of a file as UTF-8, without the header; bytes that are not of its encoding stay as they are."""
-    lines = _content(path, form)
+    lines = lines_of(path, form)
     if form.header:
         rows = csv.reader(lines, **_dialect(path, form))
         next(rows)

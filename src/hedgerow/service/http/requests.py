@@ -16,7 +16,7 @@ from hedgerow.service.store import Role
 DATA_SET_NAME = r"^[a-z0-9_-]{1,40}$"
 PERSON_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@+-]{0,99}$"
 TOKEN_ID = r"^[0-9a-f]{16}$"
-FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.(csv|parquet|release)$"
+FILE_NAME = r"^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,91}\.((csv|tsv|txt)(\.gz)?|zip|parquet|feather|xlsx|jsonl|release)$"
 LARGEST_BATCH = 1000
 LARGEST_PAGE = 1000
 MOST_RECORDS = 1_000_000
@@ -38,7 +38,7 @@ FileName = Annotated[
     str,
     Path(
         pattern=FILE_NAME,
-        description="Letters, digits, '_', '-' and '.', ending in .csv, .parquet or .release.",
+        description="Letters, digits, '_', '-' and '.', ending in .csv, .tsv, .txt (and .gz behind it), .zip, .parquet, .feather, .xlsx, .jsonl or .release.",
         openapi_examples={"adult": {"value": "adult.csv"}},
     ),
 ]

@@ -18,7 +18,7 @@ export function sourcePart(chosen) {
 
 /** A file that is sent, or a place that the server reaches. @param {(file: File | undefined) => void} chosen */
 function placePart(chosen) {
-  const file = h("input", { type: "file", accept: ".csv,.parquet" });
+  const file = h("input", { type: "file", accept: ".csv,.tsv,.txt,.gz,.zip,.parquet,.feather,.xlsx,.jsonl" });
   file.addEventListener("change", () => chosen(file.files[0]));
   const place = h("input", { autocomplete: "off", spellcheck: "false", placeholder: "adult.csv or postgresql://host/db#table" });
   const [sent, there] = ["file", "place"].map((value) => h("input", { type: "radio", name: "where", value, checked: value === "file" }));

@@ -1,0 +1,143 @@
+"""The format of a text file, found out by looking: for the draft of a domain file, which a person reads.
+
+A format is proposed only where the usual one (UTF-8, a header, the separator of the file's ending) does not fit, and
+only by what nearly all lines have: the same number of fields.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Self
+
+from hedgerow.data.column_summary import is_number
+from hedgerow.data.reading import TEXT_ENDINGS, bytes_of, lines_of, separator_of
+from hedgerow.domain import USUAL_FILE, FileFormat
+
+_LINES = 500
+"""Lines at the beginning that are looked at."""
+_NEARLY_ALL = 0.9
+"""Share of the lines that have the same number of fields."""
+_SEPARATORS = (",", ";", "\t", "|")
+_MOST_SKIPPED = 50
+"""Lines before the header at most."""
+_MOST_FOOTER = 5
+"""Lines after the last record at most."""
+_SAMPLE = 1 << 18
+"""Bytes that an encoding is guessed from."""
+_DATED = re.compile(r"\d{1,4}[-./:]\d{1,2}([-./:]\d{1,4})?.*")
+
+
+def sniffed(path: Path) -> FileFormat:
+    r"""The format of a text file; the usual one for other files, and where nothing else fits better.
+
+    Args:
+        path: The file.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder, "a.csv")
+        ...     _ = file.write_text("age;pay\n20;3\n31;2\n")
+        ...     sniffed(file).entry
+        {'separator': ';'}
+    """
+    if not path.name.lower().endswith(TEXT_ENDINGS):
+        return USUAL_FILE
+    form = replace(USUAL_FILE, encoding=_encoding(path))
+    head = list(islice(lines_of(path, form), _LINES))
+    usual = separator_of(path, form)
+    fits = [fit for mark in dict.fromkeys((usual, *_SEPARATORS)) if (fit := _Fit.of(head, mark)) is not None]
+    if not fits:
+        return form
+    best = min(fits, key=lambda fit: (fit.skip, -fit.share))  # the usual one where several fit alike
+    form = replace(form, separator=None if best.mark == usual else best.mark, skip=best.skip)
+    records = [fields for line in head[best.skip :] if len(fields := _split(line, best.mark)) == best.number]
+    last = reversed(_last(path, form))
+    footer = next((place for place, line in enumerate(last) if _count(line, best.mark) == best.number), 0)
+    return replace(form, header=not _is_record(records), footer=footer)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A separator that nearly all lines are made of fields by.
+
+    Attributes:
+        mark: The separator.
+        number: Fields of a line.
+        skip: Lines before the first one with so many fields.
+        share: Share of the lines from there on that have so many.
+    """
+
+    mark: str
+    number: int
+    skip: int
+    share: float
+
+    @classmethod
+    def of(cls, lines: Sequence[str], mark: str) -> Self | None:
+        counts = [_count(line, mark) for line in lines]
+        several = [count for count in counts if count > 1]
+        if not several:
+            return None
+        number = Counter(several).most_common(1)[0][0]
+        skip = counts.index(number)
+        filled = [count for count in counts[skip:] if count]
+        share = filled.count(number) / len(filled)
+        return cls(mark, number, skip, share) if share >= _NEARLY_ALL and skip <= _MOST_SKIPPED else None
+
+
+def _encoding(path: Path) -> str:
+    """UTF-8 where the whole file is that; else what a sample of it looks like."""
+    from charset_normalizer import from_bytes
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    sample, odd = b"", b""
+    with bytes_of(path) as file:
+        while block := file.read(_SAMPLE):
+            sample = sample or block
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                odd = block
+                break
+        else:
+            return "utf-8"
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    found = from_bytes(odd).best()
+    if found is None or str(found) == odd.decode("cp1252", "replace"):
+        return "cp1252"  # of the encodings that read it alike the most common one
+    return found.encoding
+
+
+def _split(line: str, mark: str) -> list[str]:
+    return next(csv.reader([line], delimiter=mark), [])
+
+
+def _count(line: str, mark: str) -> int:
+    return len(_split(line, mark))
+
+
+def _last(path: Path, form: FileFormat) -> list[str]:
+    """The last lines of a file, but for empty ones."""
+    return list(deque((line for line in lines_of(path, form) if line.strip()), _MOST_FOOTER + 1))
+
+
+def _is_record(records: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line is a record: it has numbers or dates wherever all others have."""
+    if len(records) < 3:
+        return False
+    columns = list(zip(*records[1:], strict=True))
+    valued = [place for place, cells in enumerate(columns) if all(map(_is_value, cells))]
+    return bool(valued) and all(_is_value(records[0][place]) and records[0][place] for place in valued)
+
+
+def _is_value(cell: str) -> bool:
+    return not cell or is_number(cell) or _DATED.fullmatch(cell) is not None
