@@ -12,8 +12,8 @@ from scipy import stats
 from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, Budget, PureDP
-from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind, Persons, Weight
-from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, measured, table_in_words
+from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, measured
 from hedgerow.release.answer import shares
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
@@ -219,13 +219,3 @@ def test_a_column_in_a_hundred_measured_tables_has_an_interval(relation: str) ->
     assert found.high is not None
     assert found.low <= release.answer("sex = 'Male'").high
     assert f"and {len(list(shares(0.05))) - 1} more" in found.covers
-
-
-def test_answers_say_which_records_count() -> None:
-    visits = Persons("patient", 5)
-    assert table_in_words(visits) == "the private table (at most 5 records of each patient)"
-    weighted = Persons(None, 1, Weight("PWGTP", 200))
-    assert table_in_words(weighted, left_out=True) == (
-        "the private table (weights above 200 count as 200; without records that break a rule)"
-    )
-    assert "on the private table, with 95% confidence" in make_release(PureDP(1.0), 0).answer("sex = 'Male'").covers

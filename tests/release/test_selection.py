@@ -109,36 +109,8 @@ def test_where_all_counts_are_covered_all_numbers_are(name: str, spread: float, 
             assert low <= here <= high  # type: ignore[operator]
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.sampled_from([0.0, 20.0]), st.sampled_from(["low", "high", "mixed"]), st.integers(0, 10**6))
-def test_values_may_lie_anywhere_in_their_bins(spread: float, where: str, seed: int) -> None:
-    """Sums and means of values at either end of their bins are covered, and of exact counts reached."""
-    histogram = drawn(seed)
-    found = select(parse_select(STATEMENT.format("y"), DOMAIN), Oracle(histogram, spread, seed), 0.9)
-    ends = {"low": np.array([0.0, 10.0, 20.0]), "high": np.array([10.0, 20.0, 50.0])}
-    parts = np.random.default_rng(seed).random(3)
-    values = ends[where] if where in ends else ends["low"] + parts * (ends["high"] - ends["low"])
-    assert found.covers.endswith(
-        "wherever in its bin a value lies; bins of y that are narrower where many values are "
-        "make sums and means narrower"
-    )
-    for row, each in enumerate(found.to_dicts()):
-        counts = truth_of(histogram, "y", row)[2]
-        if not counts.sum():
-            continue
-        total = float(counts @ values)
-        slack = 1e-4 * (1.0 + histogram.sum())
-        for heading, true in (("s", total), ("a", total / counts.sum())):
-            low, high = each[f"{heading} low"], each[f"{heading} high"]
-            assert isinstance(low, float)
-            assert isinstance(high, float)
-            assert low - slack <= true <= high + slack
-            if not spread and where in ends:
-                assert {"low": low, "high": high}[where] == pytest.approx(true, abs=slack)
-
-
 @pytest.mark.parametrize(
-    ("statement", "most"), [("SUM(x)", 0.1), ("AVG(y)", 0.1), ("SUM(z)", 0.1), ("MEDIAN(x)", 0.1), ("COUNT(*)", 0.1)]
+    ("statement", "most"), [("SUM(x)", 0.1), ("AVG(y)", 0.1), ("MEDIAN(x)", 0.1), ("COUNT(*)", 0.1)]
 )
 def test_the_risks_of_all_questions_of_a_number_add_up_to_its_own(statement: str, most: float) -> None:
     oracle = Oracle(drawn(1), 40.0, 1)

@@ -97,7 +97,6 @@ def tell_selected(output: Output, text: str, found: Selected) -> None:
     output.table((*found.names, *ends), rows, right=ends, title=text)
     said = ", ".join(f"{count:,} by {source}" for source, count in found.sources.items())
     output.say(f"questions     {said}")
-    output.say(f"covers        {found.covers}")
 
 
 def listed(text: str, found: Selected) -> dict[str, Any]:
@@ -105,7 +104,6 @@ def listed(text: str, found: Selected) -> dict[str, Any]:
     return {
         "statement": text,
         "confidence": found.confidence,
-        "covers": found.covers,
         "rows": found.to_dicts(),
         "sources": dict(found.sources),
         "charged": found.charged,

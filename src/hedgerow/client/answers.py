@@ -133,7 +133,6 @@ class AnswerTable(Tabular):
         confidence: Confidence of each interval.
         sources: Number of questions that each source answered.
         charged: Cost to the person's share of the budget.
-        covers: Meaning of the intervals, in words; empty where an older server does not say it.
     """
 
     names: tuple[str, ...]
@@ -143,16 +142,13 @@ class AnswerTable(Tabular):
     confidence: float | None
     sources: Mapping[str, int]
     charged: float
-    covers: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> AnswerTable:
         """Read what a server tells."""
         names, headings, columns = (tuple(told[each]) for each in ("names", "headings", "columns"))
         rows = tuple(tuple(row) for row in told["rows"])
-        told = {"covers": "", **told}
-        more = (told[each] for each in ("confidence", "sources", "charged", "covers"))
-        return cls(names, headings, columns, rows, *more)
+        return cls(names, headings, columns, rows, told["confidence"], dict(told["sources"]), told["charged"])
 
     def __repr__(self) -> str:
         """Its size and its price."""

@@ -5,7 +5,6 @@ from .answer import (
     Total as Total,
     check_confidence as check_confidence,
     intersect as intersect,
-    table_in_words as table_in_words,
     within_possible as within_possible,
 )
 from .bin_warnings import release_warnings as release_warnings

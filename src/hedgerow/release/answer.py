@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity, Persons
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
 from hedgerow.release.evidence import Evidence
 
 TOTAL_SHARE = 0.05
@@ -131,37 +131,7 @@ def shares(risk: float) -> Iterator[float]:
         rest *= 0.5
 
 
-def table_in_words(persons: Persons | None, *, left_out: bool = False) -> str:
-    """The private table as answers are about it: after records were bounded by person, weighted, or left out.
-
-    Args:
-        persons: Persons with several records, or with weights.
-        left_out: Whether records that break a rule were left out.
-
-    Example:
-        >>> table_in_words(None)
-        'the private table'
-        >>> table_in_words(Persons("patient", 5), left_out=True)
-        'the private table (at most 5 records of each patient; without records that break a rule)'
-    """
-    parts = list[str]()
-    if persons is not None and persons.column is not None and persons.at_most is not None:
-        parts.append(f"at most {persons.at_most:,} record{'s' if persons.at_most > 1 else ''} of each {persons.column}")
-    if persons is not None and persons.weight is not None:
-        parts.append(f"weights above {persons.weight.largest:,} count as {persons.weight.largest:,}")
-    parts += ["without records that break a rule"] if left_out else []
-    return f"the private table ({'; '.join(parts)})" if parts else "the private table"
-
-
-def intersect(
-    query: LinearQuery,
-    value: float,
-    pieces: Sequence[Evidence],
-    total: Total,
-    confidence: float,
-    *,
-    table: str = "the private table",
-) -> Answer:
+def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], total: Total, confidence: float) -> Answer:
     """The interval that all pieces of evidence agree on.
 
     Args:
@@ -170,7 +140,6 @@ def intersect(
         pieces: Evidence in the order in which it was obtained; not empty.
         total: Knowledge about the number of records.
         confidence: Probability that the interval covers the true answer.
-        table: The table that the true answer is about, in words.
 
     Returns:
         The answer; its ``covers`` names the piece that is narrowest.
@@ -194,7 +163,7 @@ def intersect(
         low, high = _to_whole_numbers(low, high)
     best = pieces[radii.index(min(radii))].source
     count = f", and {len(pieces) - 1} more" if len(pieces) > 1 else ""
-    covers = f"the true answer on {table}, with {100 * confidence:.6g}% confidence, from {best}{count}"
+    covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {best}{count}"
     return Answer(min(max(value, low), high), low, high, covers)
 
 

@@ -12,9 +12,7 @@ the private table:
   first t with ``D(t) >= 0``, so that ``D(t) >= 0 > D(t - 1)`` there: of the t on a public grid, those whose intervals
   allow both. Two intervals decide, each of which may miss with half the risk.
 
-Numbers in bins count at the mean that synthetic records have in their bin. They may lie anywhere in it: the mean's
-interval reaches from the lower end of the mean of the smallest numbers of the bins to the upper end of that of the
-largest, each of which may miss with half the risk. Quantiles are told by the edges of bins.
+Numbers in bins count at the mean that synthetic records have in their bin; quantiles are told by the edges of bins.
 """
 
 from collections.abc import Iterable
@@ -206,28 +204,17 @@ class _Numbers:
     def mean(self) -> Estimate:
         numbers = numbers_of(self.release, self.attribute)
         mean = float(numbers @ self.counts / self.counts.sum())
-        binned = not np.array_equal(self.low, self.high)
-        risk = check_confidence(self.confidence)
-        count = self._bound(np.ones(len(numbers)), float(self.counts.sum()), _SHARE_OF_COUNT * risk)
-        share = (1.0 - _SHARE_OF_COUNT) * (0.5 * risk if binned else risk)
-        least = self._mean_of(self.low, count, share)
-        largest = self._mean_of(self.high, count, share) if binned else least
-        if least is None or largest is None:
-            return Estimate(mean, None, None)
-        low, high = max(least[0], float(self.low[0])), min(largest[1], float(self.high[-1]))
-        return Estimate(min(max(mean, low), high), low, high)
-
-    def _mean_of(self, numbers: Floats, count: Answer, risk: float) -> tuple[float, float] | None:
-        """The ends of the mean if each code counts at one number; None where nothing was measured."""
-        mean = float(numbers @ self.counts / self.counts.sum())
         span = max(float(np.ptp(numbers)), float(np.abs(numbers).max()) * _ROUNDING) or 1.0
-        moved = self._bound((numbers - mean) / span, 0.0, risk)
-        if moved.low is None or moved.high is None or count.low is None or count.high is None:
-            return None
-        fewest, most = max(1.0, count.low), max(1.0, count.high)
+        risk = check_confidence(self.confidence)
+        moved = self._bound((numbers - mean) / span, 0.0, (1.0 - _SHARE_OF_COUNT) * risk)
+        number = self._bound(np.ones(len(numbers)), float(self.counts.sum()), _SHARE_OF_COUNT * risk)
+        if moved.low is None or moved.high is None or number.low is None or number.high is None:
+            return Estimate(mean, None, None)
+        fewest, most = max(1.0, number.low), max(1.0, number.high)
         least = moved.low / (fewest if moved.low < 0.0 else most) - _LATTICE
         largest = moved.high / (fewest if moved.high > 0.0 else most) + _LATTICE
-        return mean + span * least, mean + span * largest
+        low, high = max(mean + span * least, float(numbers[0])), min(mean + span * largest, float(numbers[-1]))
+        return Estimate(min(max(mean, low), high), low, high)
 
     def quantile(self, share: float) -> Estimate:
         reached, ordinary = np.cumsum(self.counts), len(self.counts)

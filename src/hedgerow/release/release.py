@@ -16,7 +16,7 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, table_in_words
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured
 from hedgerow.release.noise_sums import Noises
@@ -453,7 +453,7 @@ class Release:
             pieces += [] if answer is None else [answer]
         if not pieces:
             return Answer(value, None, None, NOTHING)
-        return intersect(query, value, pieces, total, confidence, table=self.table_words)
+        return intersect(query, value, pieces, total, confidence)
 
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""
@@ -465,11 +465,6 @@ class Release:
     def _runs(self) -> list[Sequence[Measurement]]:
         """The measurements, those together of which none was chosen by the noise of another one."""
         return list(runs(self.events, self.measurements))
-
-    @property
-    def table_words(self) -> str:
-        """The private table as answers are about it, in words."""
-        return table_in_words(self.budget.neighbours.persons, left_out=bool(self.provenance.left_out))
 
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:
@@ -505,7 +500,7 @@ class Release:
             return abs(factor) * total.slack(risk)
 
         piece = Evidence(value, radius, total.evidence.source)
-        return intersect(query, value, [piece], total, confidence, table=self.table_words)
+        return intersect(query, value, [piece], total, confidence)
 
     def save(self, path: str | os.PathLike[str], *, sign: SigningKey | None = None) -> None:
         """Write the release to one file, in one step: a reader sees the old file or the whole new one.

@@ -6,9 +6,7 @@ of them by at most 1:
 
 - **Sum.** Let a column have numbers in [a, b], N records of the group hold one, and Q be the sum of
   ``(x - a) / (b - a)`` over them. The sum is ``a N + (b - a) Q``, and its interval that of the two together, each of
-  which may miss with half the risk. A value in a bin may lie anywhere in it: then Q is asked for twice, of the smallest
-  and of the largest numbers of the bins, each with half of its risk; the sum lies between the lower end of the one and
-  the upper end of the other.
+  which may miss with half the risk.
 - **Mean.** ``a + (b - a) Q / N``, with ``0 <= Q <= N``; the ends are those of the ratio, likewise.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
@@ -18,26 +16,24 @@ of them by at most 1:
 Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
 hypothesis' own when all questions were asked, moved into their intervals.
 
-The numbers of a column are bounded because its domain is. The value itself counts numbers in bins at the mean that
-synthetic records have there, in a session at the middle.
+The numbers of a column are bounded because its domain is; values in bins count at the middle of their bin.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Binned, Decimals, Domain, Ordered, ends_of
+from hedgerow.domain import Decimals, Domain, Ordered, ends_of
 from hedgerow.errors import QueryError
 from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, columns_of, parse_select
 from hedgerow.release.answer import check_confidence
-from hedgerow.release.columns import Estimate, numbers_of
+from hedgerow.release.columns import Estimate
 from hedgerow.release.release import Release
 
 Later = Callable[[], Estimate]
@@ -78,7 +74,6 @@ class Selected:
         sources: Number of questions that each source answered; all counts of the groups are one question.
         confidence: Probability of each interval to cover the truth.
         charged: Charge to the ledger for all of it; 0 for a release.
-        covers: Meaning of the intervals, in words.
 
     Example:
         >>> found = Selected(("sex",), ("n",), (("F",),), ((Estimate(3.0, 1.0, 5.0),),), {"data": 1}, 0.95)
@@ -93,7 +88,6 @@ class Selected:
     sources: Mapping[str, int]
     confidence: float
     charged: float = 0.0
-    covers: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -159,37 +153,16 @@ def _questions(domain: Domain, column: Aggregate) -> int:
         return 0
     attribute = domain[column.name]
     missing = int(attribute.size > attribute.ordinary)
-    sums = 2 if isinstance(attribute, Binned) else 1
-    return missing + (sums if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
+    return missing + (1 if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
 
 
-def middles(attribute: Ordered) -> Floats:
-    """The middle of each ordinary code's numbers, in steps of its scale if it has one.
-
-    Example:
-        >>> middles(Binned("hours", [0, 20, 40])).tolist()
-        [10.0, 30.0]
-    """
-    low, high = ends_of(attribute)
-    return (low + high) / 2.0
-
-
-def select(
-    selection: Selection,
-    asked: CountAnswerer,
-    confidence: float,
-    *,
-    table: str = "the private table",
-    numbers: Callable[[Ordered], Floats] = middles,
-) -> Selected:
+def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
     """Answer a statement.
 
     Args:
         selection: The statement.
         asked: The one who answers its questions.
         confidence: Confidence of each interval on its own.
-        table: The table that the answers are about, in words.
-        numbers: Number that each ordinary code of a column counts at, in steps of its scale if it has one.
 
     Raises:
         QueryError: It leads to too many questions.
@@ -197,32 +170,12 @@ def select(
     """
     check_selection(selection)
     risk = check_confidence(confidence)
-    selecting = _Selecting(selection, asked, risk, numbers)
+    selecting = _Selecting(selection, asked, risk)
     rows = [[selecting.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
     headings = tuple(column.heading for column in selection.columns)
     return Selected(
-        selection.groups.names,
-        headings,
-        selection.groups.labels,
-        cells,
-        dict(selecting.sources),
-        confidence,
-        covers=_covers(selection, table, confidence),
-    )
-
-
-def _covers(selection: Selection, table: str, confidence: float) -> str:
-    """What the intervals cover; where values are known by their bins alone, what makes sums and means narrower."""
-    domain = selection.groups.domain
-    summed = dict.fromkeys(column.name for column in selection.columns if column.kind in ("sum", "mean"))
-    binned = [name for name in summed if isinstance(domain[name], Binned)]
-    covers = f"each the true number of {table}, with {100 * confidence:.6g}% confidence"
-    if not binned:
-        return covers
-    return (
-        f"{covers}, wherever in its bin a value lies; bins of {', '.join(binned)} that are narrower where many values "
-        "are make sums and means narrower"
+        selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence
     )
 
 
@@ -267,17 +220,13 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
         [('F', 4.0), ('M', 5.0)]
     """
     read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
-    numbers = partial(numbers_of, release)
-    return select(read, _Release(release), confidence, table=release.table_words, numbers=numbers)
+    return select(read, _Release(release), confidence)
 
 
 class _Selecting:
     """One statement while it is answered."""
 
-    def __init__(
-        self, selection: Selection, asked: CountAnswerer, risk: float, numbers: Callable[[Ordered], Floats]
-    ) -> None:
-        self.numbers = numbers
+    def __init__(self, selection: Selection, asked: CountAnswerer, risk: float) -> None:
         self.groups: Groups = selection.groups
         self.columns = selection.columns
         self.asked = asked
@@ -339,32 +288,35 @@ class _Column:
         self.attribute = attribute
         unit = float(attribute.scale.step) if isinstance(attribute.scale, Decimals) else 1.0
         low, high = ends_of(attribute)
-        self.low, self.high, self.numbers = low * unit, high * unit, of.numbers(attribute) * unit
-        self.first, self.span = float(self.low[0]), float(self.high[-1] - self.low[0])
+        self.low, self.high = low * unit, high * unit
+        self.numbers: Floats = (self.low + self.high) / 2.0
+        self.first, self.span = float(self.numbers[0]), float(np.ptp(self.numbers))
 
     def sum(self) -> Later:
-        records, ends = self._parts()
+        weighted = self._share_of_span()
+        records, weighted_sum = self._parts(weighted)
 
         def told() -> Estimate:
-            value = self.first * self._all() + self.span * self._guess()
-            if records.low is None or records.high is None or ends is None:
+            value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
+            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
                 return Estimate(value, None, None)
             least = [self.first * each for each in (records.low, records.high)]
             largest = [(self.first + self.span) * each for each in (records.low, records.high)]
-            low, high = min(least) + self.span * ends[0], max(least) + self.span * ends[1]
+            low, high = min(least) + self.span * weighted_sum.low, max(least) + self.span * weighted_sum.high
             return _within(value, low, min(high, max(largest)))
 
         return told
 
     def mean(self) -> Later:
-        records, ends = self._parts()
+        weighted = self._share_of_span()
+        records, weighted_sum = self._parts(weighted)
 
         def told() -> Estimate:
-            value = self.first + self.span * min(self._guess() / max(self._all(), 1e-300), 1.0)
-            if records.low is None or records.high is None or ends is None:
+            value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
+            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
                 return Estimate(value, None, None)
-            low = ends[0] / max(records.high, 1.0)
-            high = ends[1] / records.low if records.low > 0.0 else 1.0
+            low = weighted_sum.low / max(records.high, 1.0)
+            high = weighted_sum.high / records.low if records.low > 0.0 else 1.0
             return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
 
         return told
@@ -400,34 +352,25 @@ class _Column:
         upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
         return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
-    def _parts(self) -> tuple[Estimate, tuple[float, float] | None]:
-        """N and the ends of Q, each with half the risk; Q with the rounding of its weights."""
+    def _parts(self, weighted: LinearQuery) -> tuple[Estimate, Estimate]:
+        """N and Q, each with half the risk; Q with the rounding of its weights."""
         records = self.of.holding(self.row, self.name, self.attribute)
-        risk = 0.5 * self.of.risk
-        if np.array_equal(self.low, self.high):
-            least = largest = self.of.weighted(self._share_of_span(self.low, self.name), risk)
-        else:
-            least = self.of.weighted(self._share_of_span(self.low, f"least {self.name}"), 0.5 * risk)
-            largest = self.of.weighted(self._share_of_span(self.high, f"largest {self.name}"), 0.5 * risk)
-        if least.low is None or largest.high is None or records.high is None:
-            return records, None
+        estimate = self.of.weighted(weighted, 0.5 * self.of.risk)
+        if estimate.low is None or estimate.high is None or records.high is None:
+            return records, estimate
         slack = _LATTICE * records.high
-        return records, (max(0.0, least.low - slack), largest.high + slack)
+        return records, Estimate(estimate.value, max(0.0, estimate.low - slack), estimate.high + slack)
 
     def _all(self) -> float:
         """The hypothesis' number of records of the group that hold a number."""
         text = f"{self.name} is a number"
         return self.of.asked.guess(self.of.groups.sum(self.row, self.name, _all_of(self.attribute), text))
 
-    def _guess(self) -> float:
-        """The hypothesis' sum of shares of the span."""
-        return self.of.asked.guess(self._share_of_span(self.numbers, self.name))
-
-    def _share_of_span(self, numbers: Floats, called: str) -> LinearQuery:
+    def _share_of_span(self) -> LinearQuery:
         weights = np.zeros(self.attribute.size)
         if self.span > 0.0:
-            weights[: len(numbers)] = np.clip((numbers - self.first) / self.span, 0.0, 1.0)
-        text = f"sum of ({called} - {self.first:g}) / {self.span:g}"
+            weights[: len(self.numbers)] = (self.numbers - self.first) / self.span
+        text = f"sum of ({self.name} - {self.first:g}) / {self.span:g}"
         return self.of.groups.sum(self.row, self.name, weights, text)
 
     def _at_most(self, code: int) -> LinearQuery:

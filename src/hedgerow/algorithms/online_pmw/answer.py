@@ -30,7 +30,7 @@ from hedgerow.errors import QueryError
 from hedgerow.privacy import GRID, AdditiveNoise, Budget, additive_noise, budget_from_dict, step_of
 from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from hedgerow.queries import LinearQuery, Measurable, Measurement, NoiseKind, canonical, parse_predicate, query_key
-from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect, table_in_words
+from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect
 
 _NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
 _MOST_PARSED = 1 << 16
@@ -208,11 +208,6 @@ class Basis:
             secure=bool(content["secure"]),
         )
 
-    @property
-    def table_words(self) -> str:
-        """The private table as answers are about it, in words."""
-        return table_in_words(self.budget.neighbours.persons)
-
     def known_total(self) -> Total:
         """The number of records as evidence."""
         noise = self.total_noise
@@ -227,14 +222,14 @@ class Basis:
         if isinstance(known.query, LinearQuery):
             value = float(known.values[0])
             piece = Evidence(value, self.radius(known), source)
-            return _interval(intersect(known.query, value, [piece], total, confidence, table=self.table_words))
+            return _interval(intersect(known.query, value, [piece], total, confidence))
         risk = check_confidence(confidence)
         kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
         radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
         low = np.clip(np.ceil(known.values - radius), 0.0, most)
         high = np.clip(np.floor(known.values + radius), low, most)
         together = "each of the true counts" if known.threshold is None else "all of the true counts at once"
-        covers = f"{together} on {self.table_words}, with {100 * confidence:.6g}% confidence, from {source}"
+        covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {source}"
         return np.clip(known.values, low, high), low, high, covers
 
     def radius(self, known: Known) -> Callable[[float], float]:
@@ -274,7 +269,7 @@ class Basis:
         if factor == 0.0 or total.evidence is None:
             return value, value, value, "the true answer: it is public"
         piece = Evidence(value, lambda risk: abs(factor) * total.slack(risk), total.evidence.source)
-        return _interval(intersect(query, value, [piece], total, confidence, table=self.table_words))
+        return _interval(intersect(query, value, [piece], total, confidence))
 
 
 def _interval(answer: Answer) -> Interval:

@@ -319,14 +319,8 @@ class OnlineSession:
         """
         check_confidence(confidence)
         before = self._spent
-        asking = Asking(self.ask, self.ask_groups, self.guess)
-        selected = select(self.read(statement), asking, confidence, table=self.table_words)
+        selected = select(self.read(statement), Asking(self.ask, self.ask_groups, self.guess), confidence)
         return replace(selected, charged=self._spent - before)
-
-    @property
-    def table_words(self) -> str:
-        """The private table as answers are about it, in words."""
-        return self._basis.table_words
 
     def read(self, statement: str | Selection) -> Selection:
         """Read a statement, and refuse it before anything is asked if one of its questions would be.

@@ -316,7 +316,6 @@ class TableResponse(ApiResponse):
         confidence: Confidence of each interval; null where there is none at all.
         sources: Number of questions that each source answered; all counts of the groups are one question.
         charged: Cost to the person's share of the budget: the price of its corrections.
-        covers: Meaning of the intervals, in words.
     """
 
     model_config = examples(
@@ -328,7 +327,6 @@ class TableResponse(ApiResponse):
             "confidence": 0.95,
             "sources": {"data": 1},
             "charged": 0.02,
-            "covers": "each the true number of the private table, with 95% confidence",
             "dataset": _SUMMARY,
         }
     )
@@ -340,7 +338,6 @@ class TableResponse(ApiResponse):
     confidence: float | None
     sources: dict[str, int]
     charged: float
-    covers: str
     dataset: SummaryResponse
 
 

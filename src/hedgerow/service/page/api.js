@@ -15,7 +15,7 @@
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
  *   id?: number, at?: string, person?: string, counts?: number | null}} Answer
  * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number | null,
- *   sources: Record<string, number>, charged: number, covers: string, dataset: Summary}} Groups
+ *   sources: Record<string, number>, charged: number, dataset: Summary}} Groups
  */
 
 import { asksForGroups } from "./groups.js";

@@ -184,8 +184,7 @@ class SessionWorkers:
             if selection.groups.names:
                 worker.look_at(lambda session: session.check_group(selection.groups.target))
             answers = StatementAnswers(worker, selection.text, person=person.id, request=request)
-            table = worker.look_at(lambda session: session.table_words)
-            return replace(select(selection, answers, confidence, table=table), charged=answers.charged)
+            return replace(select(selection, answers, confidence), charged=answers.charged)
         except DataError as error:
             raise self._told(error, person) from None
 
