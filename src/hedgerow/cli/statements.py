@@ -97,6 +97,7 @@ def tell_selected(output: Output, text: str, found: Selected) -> None:
     output.table((*found.names, *ends), rows, right=ends, title=text)
     said = ", ".join(f"{count:,} by {source}" for source, count in found.sources.items())
     output.say(f"questions     {said}")
+    output.tell(f"covers        {found.covers}")
 
 
 def listed(text: str, found: Selected) -> dict[str, Any]:
@@ -105,6 +106,7 @@ def listed(text: str, found: Selected) -> dict[str, Any]:
         "statement": text,
         "confidence": found.confidence,
         "rows": found.to_dicts(),
+        "covers": found.covers,
         "sources": dict(found.sources),
         "charged": found.charged,
     }

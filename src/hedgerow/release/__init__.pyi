@@ -5,13 +5,13 @@ from .answer import (
     Total as Total,
     check_confidence as check_confidence,
     intersect as intersect,
+    left_uncounted as left_uncounted,
     within_possible as within_possible,
 )
 from .bin_warnings import release_warnings as release_warnings
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
-    Estimate as Estimate,
     column_summaries as column_summaries,
 )
 from .container import Container as Container, write_container as write_container
@@ -33,6 +33,7 @@ from .evidence import (
 )
 from .file import load_release as load_release, save_release as save_release
 from .linked import LinkedRelease as LinkedRelease
+from .numbers import Estimate as Estimate, Numbers as Numbers
 from .pairs import (
     Association as Association,
     Knowledge as Knowledge,

@@ -98,7 +98,9 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     request = request_number(here, data_set, by, key, asked)
     with here.waiting():
         found = here.workers.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
-    told = {name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "sources", "charged")}
+    told = {
+        name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "covers", "sources", "charged")
+    }
     dataset = SummaryResponse(**summary_of(here.store, data_set, by.person))
     return TableResponse(**told, confidence=_confidence(found), dataset=dataset)
 

@@ -18,7 +18,7 @@ function number([value, low, high]) {
 }
 
 /** The answer of a statement. @param {import("./api.js").Groups} reply */
-export function groupsOf({ names, headings, rows, sources, confidence, charged, dataset }) {
+export function groupsOf({ names, headings, rows, sources, confidence, covers, charged, dataset }) {
   const columns = [...names.map((name) => ({ title: name })), ...headings.map((heading) => ({ title: heading, class: "n" }))];
   const asked = Object.entries(sources).map(([source, times]) => `${many(times, "question")} by ${source}`).join(", ");
   const cost = charged > 0 ? `${share(charged, dataset.limit)} of the budget charged` : "free of charge";
@@ -27,7 +27,7 @@ export function groupsOf({ names, headings, rows, sources, confidence, charged, 
       ...row.slice(0, names.length),
       ...headings.map((_, place) => number(row.slice(names.length + 3 * place, names.length + 3 * place + 3))),
     ])),
-    h("div", { class: "answer-foot" }, h("span", { class: "quiet" }, `${confidence === null ? "no intervals" : `${percent(confidence)} intervals`}; ${asked}; ${cost}`)));
+    h("div", { class: "answer-foot" }, h("span", { class: "quiet" }, `${confidence === null ? "no intervals" : `${percent(confidence)} intervals`}; ${asked}; ${cost}`), confidence !== null && h("p", { class: "quiet" }, `The intervals hold ${covers}.`)));
 }
 
 /** The answer in a sentence. @param {import("./api.js").Groups} reply */
