@@ -193,7 +193,7 @@ def bins_are_as_wide_as_they_are() -> None:
         total = float(counts @ numbers)
         assert row["SUM(pay) low"] <= total <= row["SUM(pay) high"]  # type: ignore[operator]
         assert row["AVG(pay) low"] <= total / counts.sum() <= row["AVG(pay) high"]  # type: ignore[operator]
-    assert "of pay only bins are known" in found.covers
+    assert "of pay bins are known, and no places in them" in found.covers
 
 
 def _patched_ends(of: Callable[[Floats, Floats], tuple[Floats, Floats]]) -> Patch:
@@ -227,6 +227,12 @@ def test_numbers_beyond_a_bound_on_persons_are_told_to_be_left_out() -> None:
     said = "; counted are persons (who), at most 2 records, and nothing beyond that"
     assert release.answer("x < 3").covers.endswith(said)
     assert select_from(release, "SELECT SUM(x) FROM t").covers.endswith(said)
+
+
+def test_numbers_beyond_the_bounds_are_told_to_be_left_out() -> None:
+    domain = Domain((Categorical("g", ("p", "q")), IntegerRange("x", 0, 9, other="beyond")))
+    said = select_from(_release(domain), "SELECT g, AVG(x) FROM t GROUP BY g").covers
+    assert said.endswith("confidence each; values of x beyond the bounds are left out")
 
 
 def _table(domain: Domain) -> Table:

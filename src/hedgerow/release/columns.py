@@ -14,6 +14,7 @@ the private table:
 Members of a bin may lie anywhere in it; see ``numbers``.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered, ends_of
+from hedgerow.quantities import outward
 from hedgerow.queries import Aggregate, Conjunction, Explicit, Groups, Selection
 from hedgerow.release.answer import Answer, check_confidence
 from hedgerow.release.numbers import Estimate, Numbers
@@ -36,6 +38,9 @@ MOST_VALUES = 1000
 """A column of more values is not looked at value by value."""
 _SHARE_OF_COUNT = 0.05
 """Share of the risk of a share's interval that goes to the number that is divided by."""
+
+_ROUNDING = 1e-6
+"""Parts of a step that are rounding, by far: ends on a step are told as that step."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,20 @@ class ColumnSummary:
         if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
             return attribute.scale.text(round(number))
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
+
+    def ends(self, found: Estimate) -> tuple[str, str]:
+        """The ends of an interval as texts, rounded outward; empty where there is none.
+
+        Args:
+            found: A number of the column, in steps of the scale.
+        """
+        attribute = self.attribute
+        if found.low is None or found.high is None:
+            return "", ""
+        if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
+            low, high = math.floor(found.low + _ROUNDING), math.ceil(found.high - _ROUNDING)
+            return attribute.scale.text(low), attribute.scale.text(high)
+        return outward(found.low, found.high, max(abs(found.low), abs(found.high)) >= 10_000)
 
 
 def column_summaries(

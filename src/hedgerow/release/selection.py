@@ -198,31 +198,20 @@ def _answered(selection: Selection, asked: CountAnswerer, confidence: float, rel
 
 
 def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confidence: float) -> str:
-    """What the intervals of a statement hold, and the columns whose bins make them wide."""
+    """What the intervals of a statement hold, what they leave out, and the columns whose bins make them wide."""
     if all(cell.low is None for row in cells for cell in row):
         return NOTHING
-    said = f"the number of the private table as it was counted, with {100 * confidence:.6g}% confidence each"
     domain = selection.groups.domain
-    named = dict.fromkeys(column.name for column in selection.columns if column.name)
-    attributes = {name: domain[name] for name in named}
-    wide = [name for name, each in attributes.items() if isinstance(each, Ordered) and Numbers.of(each).wide]
-    return f"{said}; {bins_sentence(wide)}" if wide else said
-
-
-def bins_sentence(names: Sequence[str]) -> str:
-    """Why numbers of columns in bins have wide intervals, and what makes them narrower.
-
-    Args:
-        names: The columns.
-
-    Example:
-        >>> bins_sentence(["pay"])
-        'of pay only bins are known: wherever its values lie in them, ... Narrower bins where most records are ...'
-    """
-    return (
-        f"of {', '.join(names)} only bins are known: wherever {'their' if len(names) > 1 else 'its'} values lie in "
-        "them, the intervals hold. Narrower bins where most records are, in a new release, make them narrower"
-    )
+    attributes = [domain[name] for name in dict.fromkeys(column.name for column in selection.columns if column.name)]
+    said = [f"the number of the private table as it was counted, with {100 * confidence:.6g}% confidence each"]
+    if outside := [each.name for each in attributes if each.other_code is not None]:
+        said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
+    if wide := [each.name for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]:
+        said.append(
+            f"of {', '.join(wide)} bins are known, and no places in them: the intervals hold wherever in the bins the "
+            "values lie. Narrower bins where most records are would make them narrower"
+        )
+    return "; ".join(said)
 
 
 class _Release:

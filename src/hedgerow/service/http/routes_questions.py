@@ -91,7 +91,7 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     """Ask for counts by groups, sums, means and quantiles.
 
     All counts of the groups are one question, which costs one correction at most. A sum or a mean is one more question
-    for each group, a quantile some.
+    for each group, or two of a column in bins, a quantile some.
     """
     data_set = here.data_set(name, by)
     selection = _selection(asked, here.workers.domain(data_set), name)
