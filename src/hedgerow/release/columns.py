@@ -3,13 +3,10 @@
 Everything follows from the hypothesis and from the noise of what was measured. The intervals are for the numbers of
 the private table:
 
-- **Mean.** That of ``SELECT AVG(column)``: see ``selection``.
+- **Mean and quartiles.** Those of ``SELECT AVG(x), QUANTILE(x, 0.25) ...``: see ``selection``.
 - **Shares.** Two counts, whose intervals ``answer`` derives, one divided by the other.
 - **The most frequent value.** Noise takes part in its choice, and in that of the values that are told to be there: the
   intervals of the counts of all values hold at once, each of which may miss with an equal part of the risk.
-- **Quantile q.** Let D(t) be the records at or below t less q times all records with a number. The quantile is the
-  first t with ``D(t) >= 0``, so that ``D(t) >= 0 > D(t - 1)`` there: of the t on a public grid, those whose intervals
-  allow both. Two intervals decide, each of which may miss with half the risk.
 
 Members of a bin may lie anywhere in it; see ``numbers``.
 """
@@ -21,17 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered, ends_of
+from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered
 from hedgerow.quantities import outward
-from hedgerow.queries import Aggregate, Conjunction, Explicit, Groups, Selection
+from hedgerow.queries import Aggregate, Conjunction, Groups, Selection
 from hedgerow.release.answer import Answer, check_confidence
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import Release
 from hedgerow.release.selection import select_from
 
 QUARTILES = (0.25, 0.5, 0.75)
-MOST_CUTS = 64
-"""Places at which the distribution of a column is looked at for its quantiles."""
 MOST_LISTED = 1 << 20
 """The counts of a column of more values are not listed, but asked for range by range."""
 MOST_VALUES = 1000
@@ -146,8 +141,8 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
     mean: Estimate | None = None
     quartiles: tuple[Estimate, ...] = ()
     if isinstance(attribute, IntegerRange | Binned) and counts[: attribute.ordinary].sum() > 0.0:
-        quantiles = _Quantiles(release, attribute, counts[: attribute.ordinary], confidence)
-        mean, quartiles = _mean(release, attribute, confidence), tuple(map(quantiles.at, QUARTILES))
+        mean, *rest = _numbers(release, attribute, confidence)
+        quartiles = tuple(rest)
     share = _share(release, attribute, common, counts, confidence)
     return ColumnSummary(attribute, mean, quartiles, common, share, told, certain, share.low is not None)
 
@@ -168,51 +163,11 @@ def _count(release: Release, attribute: Attribute, code: int, counts: Floats, ri
     return release.bound(query, float(counts[code]), 1.0 - risk)
 
 
-def _mean(release: Release, attribute: Ordered, confidence: float) -> Estimate:
-    """The mean of all numbers of a column, in steps."""
+def _numbers(release: Release, attribute: Ordered, confidence: float) -> list[Estimate]:
+    """The mean and the quartiles of all numbers of a column, in steps."""
     groups = Groups(release.domain, (), Conjunction.where(release.domain, {}))
-    found = select_from(release, Selection(groups, (Aggregate("mean", attribute.name),), ""), confidence).cells[0][0]
+    quartiles = [Aggregate("quantile", attribute.name, share) for share in QUARTILES]
+    wanted = Selection(groups, (Aggregate("mean", attribute.name), *quartiles), "")
     unit = Numbers.of(attribute).unit
-    ends = (None if end is None else end / unit for end in (found.low, found.high))
-    return Estimate(found.value / unit, *ends)
-
-
-class _Quantiles:
-    """Quantiles of a column with an order."""
-
-    def __init__(self, release: Release, attribute: Ordered, counts: Floats, confidence: float) -> None:
-        self.release = release
-        self.attribute = attribute
-        self.counts = counts
-        self.confidence = confidence
-        self.low, self.high = ends_of(attribute)
-
-    def at(self, share: float) -> Estimate:
-        reached, ordinary = np.cumsum(self.counts), len(self.counts)
-        wanted = share * float(reached[-1])
-        code = int(np.searchsorted(reached, wanted * (1.0 - 1e-12)))
-        part = (wanted - float(reached[code] - self.counts[code])) / max(float(self.counts[code]), 1e-300)
-        numbers = Numbers.of(self.attribute)
-        value = numbers.inside(code, part) / numbers.unit
-        size = -(-ordinary // MOST_CUTS)
-        cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
-        lows, highs = [-np.inf], list[float]()
-        for cut in cuts[:-1]:
-            weights = np.full(ordinary, -4.0 * share)  # in quarters of records: whole numbers
-            weights[: cut + 1] += 4.0
-            bound = self._bound(weights, 4.0 * (float(reached[cut]) - wanted), 0.5 * check_confidence(self.confidence))
-            if bound.low is None or bound.high is None:
-                return Estimate(value, None, None)
-            lows, highs = [*lows, bound.low], [*highs, bound.high]
-        at_most = np.array([*highs, np.inf]) >= 0.0  # D(t) >= 0 is possible
-        possible = np.flatnonzero(at_most & (np.array(lows) < 0.0))
-        first, last = (possible[0], possible[-1]) if possible.size else (code // size, code // size)
-        low, high = float(self.low[cuts[first - 1] + 1 if first else 0]), float(self.high[cuts[last]])
-        return Estimate(min(max(value, low), high), low, high)
-
-    def _bound(self, weights: Floats, value: float, risk: float) -> Answer:
-        """A weighted count of the records that hold a number, whose interval misses with a risk."""
-        padded = np.zeros(self.attribute.size)
-        padded[: len(weights)] = weights
-        query = Explicit.of(self.release.domain, (self.attribute.name,), padded)
-        return self.release.bound(query, value, 1.0 - risk)
+    (row,) = select_from(release, wanted, confidence).cells
+    return [each.over(unit) for each in row]

@@ -37,6 +37,15 @@ class Estimate:
         """Half the width of the interval."""
         return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
 
+    def over(self, unit: float) -> "Estimate":
+        """The number and its interval in another unit.
+
+        Args:
+            unit: The unit, above 0.
+        """
+        ends = (None if end is None else end / unit for end in (self.low, self.high))
+        return Estimate(self.value / unit, *ends)
+
 
 @dataclass(frozen=True, eq=False)
 class Numbers:

@@ -15,7 +15,8 @@ of them by at most 1:
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
-  of the rest.
+  of the rest. In a release D(t) = P(t) - q N is one question, and free: ``D(t) >= 0 > D(t - 1)`` at the quantile, so of
+  the t on a public grid those are left whose intervals allow both. Two intervals decide, each with half the risk.
 
 Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
 hypothesis' own when all questions were asked, moved into their intervals.
@@ -45,6 +46,8 @@ Later = Callable[[], Estimate]
 """A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
 MOST_QUESTIONS = 2_000
 """Questions that one statement may lead to, all counts of its groups being one of them."""
+MOST_CUTS = 64
+"""Places at which the distribution of a release's column is looked at for a quantile."""
 _SHARE_OF_COUNT = 0.05
 """Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
 _LATTICE = 2.0**-20
@@ -361,13 +364,10 @@ class _Column:
 
     def quantile(self, share: float) -> Later:
         """The quantile; see the head of this module."""
-        records = self.of.holding(self.row, self.name, self.attribute)
-        last = self.attribute.ordinary - 1
-        ends = None if records.low is None or records.high is None else self._searched(share, records.low, records.high)
+        ends = self._searched(share) if self.of.release is None else self._allowed(share, self.of.release)
 
         def told() -> Estimate:
-            wanted = share * self._all() * (1.0 - _ROUNDING)
-            place = _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
+            wanted, place = self._place(share)
             below = self.of.asked.guess(self._at_most(place - 1)) if place else 0.0
             here = max(self.of.asked.guess(self._at_most(place)) - below, 1e-300)
             value = self.numbers.inside(place, (wanted - below) / here)
@@ -377,9 +377,36 @@ class _Column:
 
         return told
 
-    def _searched(self, share: float, fewest: float, most: float) -> tuple[int, int] | None:
-        """The first and the last number that a quantile can be; None if counts have no intervals any more."""
+    def _place(self, share: float) -> tuple[float, int]:
+        """The hypothesis' number of records that the quantile reaches, and its code."""
+        wanted = share * self._all() * (1.0 - _ROUNDING)
         last = self.attribute.ordinary - 1
+        return wanted, _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
+
+    def _allowed(self, share: float, release: Release) -> tuple[int, int] | None:
+        """The first and the last code that the intervals of a release allow; None where there are none."""
+        ordinary, slack = self.attribute.ordinary, _LATTICE * max(1.0, release.total)
+        size = -(-ordinary // MOST_CUTS)
+        cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
+        lows, highs = [-math.inf], list[float]()
+        for cut in cuts[:-1]:
+            weights = np.zeros(self.attribute.size)
+            weights[:ordinary] = np.where(np.arange(ordinary) <= cut, 1.0 - share, -share)
+            text = f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}"
+            bound = self.of.weighted(self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk)
+            if bound.low is None or bound.high is None:
+                return None
+            lows, highs = [*lows, bound.low - slack], [*highs, bound.high + slack]
+        possible = np.flatnonzero((np.array([*highs, math.inf]) >= 0.0) & (np.array(lows) < 0.0)).tolist()
+        first, last = (possible[0], possible[-1]) if possible else [self._place(share)[1] // size] * 2
+        return cuts[first - 1] + 1 if first else 0, cuts[last]
+
+    def _searched(self, share: float) -> tuple[int, int] | None:
+        """The first and the last code that a session's answers allow; None if counts have no intervals any more."""
+        records = self.of.holding(self.row, self.name, self.attribute)
+        if records.low is None or records.high is None:
+            return None
+        fewest, most, last = records.low, records.high, self.attribute.ordinary - 1
         risk = 0.25 * self.of.risk / _steps(last + 1)
         seen: dict[int, Estimate] = {}
 
