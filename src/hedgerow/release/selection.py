@@ -18,8 +18,8 @@ of them by at most 1:
   of the rest. In a release D(t) = P(t) - q N is one question, and free: ``D(t) >= 0 > D(t - 1)`` at the quantile, so of
   the t on a public grid those are left whose intervals allow both. Two intervals decide, each with half the risk.
 
-Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
-hypothesis' own when all questions were asked, moved into their intervals.
+Beside sums, means or quantiles a session's counts of the groups have half the risk too: they are asked for once. Values
+are the hypothesis' own when all questions were asked, moved into their intervals.
 
 The numbers of a column are bounded because its domain is. The value of a column in bins counts them where the records
 of a release have their mean, in a session at the middle of their bin (see ``numbers``).
@@ -46,8 +46,8 @@ Later = Callable[[], Estimate]
 """A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
 MOST_QUESTIONS = 2_000
 """Questions that one statement may lead to, all counts of its groups being one of them."""
-MOST_CUTS = 64
-"""Places at which the distribution of a release's column is looked at for a quantile."""
+MOST_CUTS = 128
+"""Places at which the distribution of a release's column is looked at for a quantile: ages and hours one by one."""
 _SHARE_OF_COUNT = 0.05
 """Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
 _LATTICE = 2.0**-20

@@ -1,7 +1,7 @@
 /** Tables of groups: which statements are asked as one, and how their answers are shown. */
 
 import { h, table } from "./dom.js";
-import { amount, count, many, percent, share } from "./format.js";
+import { amount, atLeast, atMost, count, many, percent, share } from "./format.js";
 
 const GROUPED = /\bgroup\s+by\b|\b(?:sum|avg|median|quantile)\s*\(/i;
 
@@ -10,10 +10,10 @@ export function asksForGroups(sql) {
   return GROUPED.test(sql.replace(/'[^']*'|"[^"]*"/g, "''"));
 }
 
-/** A number with the ends of its interval. @param {(string | number | null)[]} cells */
+/** A number with the ends of its interval, rounded outward. @param {(string | number | null)[]} cells */
 function number([value, low, high]) {
-  const shown = (/** @type {string | number | null} */ end) => (typeof end !== "number" ? "" : Math.abs(end) < 1000 ? amount(end) : count(end));
-  const interval = low === null ? "no interval" : `${shown(low)} to ${shown(high)}`;
+  const shown = (/** @type {string | number | null} */ end, few = amount, whole = Math.round) => (typeof end !== "number" ? "" : Math.abs(end) < 1000 ? few(end) : count(whole(end)));
+  const interval = low === null ? "no interval" : `${shown(low, atLeast, Math.floor)} to ${shown(high, atMost, Math.ceil)}`;
   return h("span", { title: String(value) }, shown(value), h("span", { class: "interval-small quiet" }, ` ${interval}`));
 }
 
