@@ -2,8 +2,8 @@
 
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
-options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), ``intervals``
-and ``targets``, which compare estimates with the truth, and ``records_at_size``, which measures files.
+options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), ``intervals``,
+``numbers`` and ``targets``, which compare estimates with the truth, and ``records_at_size``, which measures files.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _PROGRAMS = {
     "performance": "benchmarks.performance.__main__",
     "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
+    "numbers": "benchmarks.numbers",
     "targets": "benchmarks.targets",
     "records_at_size": "benchmarks.records_at_size",
 }
 """Modules with options of their own."""
-_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "targets", "records_at_size"}
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "numbers", "targets", "records_at_size"}
 
 
 def main(names: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Numbers as people read them, however large, and figures that err to one side alone."""
 
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context
+from math import ceil, floor
 
 
 def at_most(value: float, digits: int = 6) -> str:
@@ -25,6 +26,23 @@ def at_least(value: float, digits: int = 6) -> str:
         ('0.999999', '0.75')
     """
     return _figure(value, digits, ROUND_FLOOR)
+
+
+def outward(low: float | None, high: float | None, whole: bool) -> tuple[str, str]:
+    """The ends of an interval as texts, which hold all that the interval holds; empty where there is none.
+
+    Args:
+        low: Lower end.
+        high: Upper end.
+        whole: Whether the texts are whole numbers; else they have four digits.
+
+    Example:
+        >>> outward(38.2361, 1038.5, False), outward(1998.7, 2000.0, True)
+        (('38.23', '1039'), ('1,998', '2,000'))
+    """
+    if low is None or high is None:
+        return "", ""
+    return (f"{floor(low):,}", f"{ceil(high):,}") if whole else (at_least(low, 4), at_most(high, 4))
 
 
 def spent_of(spent: float, limit: float, unit: str, digits: int = 6) -> str:

@@ -97,6 +97,7 @@ def test_answers_are_tables(people: RemoteDataSet) -> None:
     table = people.group_by("sex", "a, b", where="age < 5")
     assert table.columns == ("sex", "a, b", "COUNT(*)", "COUNT(*) low", "COUNT(*) high")
     assert len(table.to_arrow()) == 4
+    assert "private table" in table.covers
     means = people.select("SELECT sex, AVG(age) FROM people GROUP BY sex").to_pandas()
     assert means["sex"].tolist() == ["F", "M"]
     assert abs(means["AVG(age)"] - 4.5).max() < 2.0

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Table, Workload
 from hedgerow.arrays import Floats
-from hedgerow.domain import Domain, IntegerRange, impossible, width_level
+from hedgerow.domain import Binned, Domain, IntegerRange, impossible, width_level
 from hedgerow.models import Histogram
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind
 from hedgerow.release import Knowledge, Release, associations, pair_knowledge, survey_size
@@ -97,6 +97,18 @@ def test_the_strongest_association_comes_first_and_is_covered() -> None:
             assert found.high - found.low < 0.2
             hits += found.low <= truth <= found.high
     assert hits >= 35
+
+
+def test_a_correlation_with_a_column_in_bins_has_no_interval() -> None:
+    domain = Domain((IntegerRange("a", 0, 1), Binned("b", (0, 10, 1000)), Binned("c", (0, 1, 2), whole=True)))
+    codes = [np.arange(900) % 2] * 2 + [np.arange(900) % 3 // 2]
+    release = MWEM(rounds=3).run(Table(domain, codes), Workload.marginals(domain, 2), PureDP(9.0), noise=SeededNoise(0))
+    found = {each.pair: each.correlation for each in associations(release)}
+    assert {pair: each and each.low is None for pair, each in found.items()} == {
+        ("a", "b"): True,
+        ("a", "c"): True,
+        ("b", "c"): True,
+    }
 
 
 @pytest.mark.parametrize("size", [2, 16, 128])

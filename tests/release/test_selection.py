@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings, strategies as st
 
 from hedgerow import MWEM
 from hedgerow.arrays import Floats
-from hedgerow.data import Table
-from hedgerow.domain import Binned, Categorical, Decimals, Domain, IntegerRange
+from hedgerow.data import Table, read_table
+from hedgerow.domain import Binned, Categorical, Decimals, Domain, IntegerRange, ends_of
 from hedgerow.errors import QueryError
 from hedgerow.privacy import PureDP, SeededNoise
 from hedgerow.queries import Groups, LinearQuery, Neighbours, Workload, parse_select
-from hedgerow.release import Estimate, select, select_from
+from hedgerow.release import Estimate, column_summaries, select, select_from
+from tests.privacy.mutants import Mutant, Patch, killed
 from tests.privacy.tables import DenseCounts
 
 DOMAIN = Domain(
@@ -26,7 +29,8 @@ DOMAIN = Domain(
         IntegerRange("z", 355, 369, scale=Decimals(Decimal("0.1"))),
     )
 )
-NUMBERS = {"x": np.arange(-7.0, 13.0), "y": np.array([5.0, 15.0, 35.0]), "z": np.arange(355, 370) * 0.1}
+LOW = {"x": np.arange(-7.0, 13.0), "y": np.array([0.0, 10.0, 20.0]), "z": np.arange(355, 370) * 0.1}
+HIGH = {**LOW, "y": np.array([10.0, 20.0, 50.0])}
 
 
 class Oracle:
@@ -53,12 +57,11 @@ class Oracle:
         return [self.count(groups.cell(row), confidence)[0] for row in range(groups.size)], "oracle"
 
 
-def truth_of(histogram: Floats, name: str, row: int) -> tuple[float, float, Floats]:
-    """Sum, mean and counts of the numbers of a column in group ``row`` of g."""
+def counts_of(histogram: Floats, name: str, row: int) -> Floats:
+    """Counts of the numbers, or bins, of a column in group ``row`` of g."""
     axes = tuple(axis for axis in range(1, 4) if DOMAIN.names[axis] != name)
-    counts = histogram[row].sum(axis=tuple(axis - 1 for axis in axes))[: len(NUMBERS[name])]
-    total = float(counts @ NUMBERS[name])
-    return total, total / max(counts.sum(), 1.0), counts
+    counts: Floats = histogram[row].sum(axis=tuple(axis - 1 for axis in axes))[: len(LOW[name])]
+    return counts
 
 
 def drawn(seed: int) -> Floats:
@@ -77,32 +80,39 @@ def test_with_exact_counts_all_numbers_are_exact(name: str, seed: int) -> None:
     histogram = drawn(seed)
     found = select(parse_select(STATEMENT.format(name), DOMAIN), Oracle(histogram, 0.0, seed), 0.95)
     for row, each in enumerate(found.to_dicts()):
-        total, mean, counts = truth_of(histogram, name, row)
-        slack = 2.0**-19 * (1.0 + histogram.sum()) * np.ptp(NUMBERS[name])
+        low, high, counts = LOW[name], HIGH[name], counts_of(histogram, name, row)
+        slack = 2.0**-18 * (1.0 + histogram.sum()) * (high[-1] - low[0])
         assert each["COUNT(*)"] == histogram[row].sum()
-        assert each["s"] == pytest.approx(total, abs=slack)
-        if not counts.sum():
-            continue
-        assert each["a"] == pytest.approx(mean, abs=slack)
-        at = np.searchsorted(np.cumsum(counts), 0.5 * counts.sum() * (1.0 - 1e-12))
-        assert each["m"] == pytest.approx(NUMBERS[name][at])
-        at = np.searchsorted(np.cumsum(counts), 0.9 * counts.sum() * (1.0 - 1e-12))
-        assert each["q"] == pytest.approx(NUMBERS[name][at])
+        for end, numbers in (("", (low + high) / 2.0), (" low", low), (" high", high)):
+            assert each[f"s{end}"] == pytest.approx(float(counts @ numbers), abs=slack)
+            if counts.sum():
+                assert each[f"a{end}"] == pytest.approx(float(counts @ numbers) / counts.sum(), abs=slack)
+        for heading, share in (("m", 0.5), ("q", 0.9)) if counts.sum() else ():
+            at = np.searchsorted(np.cumsum(counts), share * counts.sum() * (1.0 - 1e-12))
+            part = (share * counts.sum() - counts[:at].sum()) / counts[at]
+            assert each[heading] == pytest.approx(low[at] + part * (high[at] - low[at]), abs=1e-6)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from(["x", "y", "z"]), st.sampled_from([1.0, 15.0, 200.0]), st.integers(0, 10**6))
-def test_where_all_counts_are_covered_all_numbers_are(name: str, spread: float, seed: int) -> None:
+@given(
+    st.sampled_from(["x", "y", "z"]),
+    st.sampled_from([1.0, 15.0, 200.0]),
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_where_all_counts_are_covered_all_numbers_are(name: str, spread: float, seed: int, part: float) -> None:
+    """Wherever in their bins the records lie."""
     histogram = drawn(seed)
     oracle = Oracle(histogram, spread, seed)
     found = select(parse_select(STATEMENT.format(name), DOMAIN), oracle, 0.9)
     for row, each in enumerate(found.to_dicts()):
-        total, mean, counts = truth_of(histogram, name, row)
+        counts = counts_of(histogram, name, row)
         if not counts.sum():
             continue
-        numbers = NUMBERS[name]
+        numbers = LOW[name] + part * (HIGH[name] - LOW[name])
+        total = float(counts @ numbers)
         places = [np.searchsorted(np.cumsum(counts), share * counts.sum() * (1 - 1e-12)) for share in (0.5, 0.9)]
-        true = {"s": total, "a": mean, "m": numbers[places[0]], "q": numbers[places[1]]}
+        true = {"s": total, "a": total / counts.sum(), "m": numbers[places[0]], "q": numbers[places[1]]}
         for heading, value in true.items():
             low, here, high = (each[f"{heading}{end}"] for end in (" low", "", " high"))
             assert low - 1e-9 <= value <= high + 1e-9  # type: ignore[operator]
@@ -128,7 +138,9 @@ def test_without_intervals_there_are_values_alone() -> None:
     found = select(parse_select(STATEMENT.format("x"), DOMAIN), Silent(histogram, 0.0, 0), 0.95)
     (row, _) = found.to_dicts()
     assert {row[f"{name}{end}"] for name in "samq" for end in (" low", " high")} == {None}
-    assert row["a"] == pytest.approx(truth_of(histogram, "x", 0)[1], abs=0.01)
+    counts = counts_of(histogram, "x", 0)
+    assert row["a"] == pytest.approx(float(counts @ LOW["x"]) / counts.sum(), abs=0.01)
+    assert found.covers.startswith("nothing")
     assert set(found.sources) == {"oracle"}
 
 
@@ -160,6 +172,67 @@ def test_a_release_answers_statements_within_their_intervals() -> None:
     arrow = select_from(release, "SELECT g, COUNT(*) FROM t GROUP BY g").to_arrow()
     assert arrow.column_names == ["g", "COUNT(*)", "COUNT(*) low", "COUNT(*) high"]
     assert arrow.num_rows == 2
+
+
+def bins_are_as_wide_as_they_are() -> None:
+    """Sums and means of two tables of the same bins, one of lower and one of upper ends, hold; so does the report's."""
+    domain = Domain((Categorical("g", ("p", "q")), Binned("pay", (0, 10, 100), whole=True)))
+    release = _release(domain)
+    counts = _table(domain).marginals([("pay",)])[0]
+    found = select_from(release, "SELECT SUM(pay), AVG(pay), MEDIAN(pay) FROM t")
+    (row,) = found.to_dicts()
+    (summary,) = column_summaries(release, ["pay"])
+    assert summary.mean is not None
+    assert (summary.mean.value, summary.mean.low, summary.mean.high) == (
+        row["AVG(pay)"],
+        row["AVG(pay) low"],
+        row["AVG(pay) high"],
+    )
+    assert summary.quartiles[1].value == row["MEDIAN(pay)"]
+    for numbers in (np.array([0.0, 10.0]), np.array([9.0, 100.0])):
+        total = float(counts @ numbers)
+        assert row["SUM(pay) low"] <= total <= row["SUM(pay) high"]  # type: ignore[operator]
+        assert row["AVG(pay) low"] <= total / counts.sum() <= row["AVG(pay) high"]  # type: ignore[operator]
+    assert "of pay bins are known, and no places in them" in found.covers
+
+
+def _patched_ends(of: Callable[[Floats, Floats], tuple[Floats, Floats]]) -> Patch:
+    return lambda monkeypatch: monkeypatch.setattr("hedgerow.release.numbers.ends_of", lambda each: of(*ends_of(each)))
+
+
+MUTANTS = [
+    Mutant(
+        "members of a bin are in its middle",
+        _patched_ends(lambda low, high: ((low + high) / 2.0, (low + high) / 2.0)),
+        bins_are_as_wide_as_they_are,
+    ),
+    Mutant(
+        "members of a bin are at its lower end",
+        _patched_ends(lambda low, high: (low, low)),
+        bins_are_as_wide_as_they_are,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_bin_without_its_width_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
+
+
+def test_numbers_beyond_a_bound_on_persons_are_told_to_be_left_out() -> None:
+    domain = Domain((IntegerRange("x", 0, 9),))
+    people = pa.table({"x": np.arange(400) % 10, "who": np.arange(400) % 50})
+    table = read_table(people, domain, person="who", at_most=2)
+    release = MWEM(rounds=1).run(table, Workload.marginals(domain, 1), PureDP(8.0), noise=SeededNoise(0))
+    said = "; counted are persons (who), at most 2 records, and nothing beyond that"
+    assert release.answer("x < 3").covers.endswith(said)
+    assert select_from(release, "SELECT SUM(x) FROM t").covers.endswith(said)
+
+
+def test_numbers_beyond_the_bounds_are_told_to_be_left_out() -> None:
+    domain = Domain((Categorical("g", ("p", "q")), IntegerRange("x", 0, 9, other="beyond")))
+    said = select_from(_release(domain), "SELECT g, AVG(x) FROM t GROUP BY g").covers
+    assert said.endswith("confidence each; values of x beyond the bounds are left out")
 
 
 def _table(domain: Domain) -> Table:

@@ -299,9 +299,7 @@ def test_a_mean_stands_above_its_interval(release: Release) -> None:
     assert age.mean is not None
     assert age.mean.low is not None
     assert age.mean.high is not None
-    assert f"{age.text(age.mean.value)}<small>{age.text(age.mean.low)} to {age.text(age.mean.high)}" in render_report(
-        release
-    )
+    assert f"{age.text(age.mean.value)}<small>{' to '.join(age.ends(age.mean))}" in render_report(release)
 
 
 def test_the_guarantee_is_told_as_odds(release: Release) -> None:

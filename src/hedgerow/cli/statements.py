@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.errors import ConfigError, DomainError, QueryError
+from hedgerow.quantities import outward
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def tell_selected(output: Output, text: str, found: Selected) -> None:
     output.table((*found.names, *ends), rows, right=ends, title=text)
     said = ", ".join(f"{count:,} by {source}" for source, count in found.sources.items())
     output.say(f"questions     {said}")
+    output.tell(f"covers        {found.covers}")
 
 
 def listed(text: str, found: Selected) -> dict[str, Any]:
@@ -105,6 +107,7 @@ def listed(text: str, found: Selected) -> dict[str, Any]:
         "statement": text,
         "confidence": found.confidence,
         "rows": found.to_dicts(),
+        "covers": found.covers,
         "sources": dict(found.sources),
         "charged": found.charged,
     }
@@ -119,9 +122,8 @@ def write_selected(path: Path, found: Selected) -> None:
 
 
 def _shown(cell: Estimate) -> tuple[str, str, str]:
-    """A number with its interval, with as many digits as the interval leaves meaningful."""
+    """A number with its interval, which is rounded outward, with as many digits as that leaves meaningful."""
     ends = (cell.value, cell.low, cell.high)
     known = [abs(end) for end in ends if end is not None]
     form = ",.0f" if max(known) >= 1000 or all(end == round(end) for end in known) else ",.4g"
-    value, low, high = ("" if end is None else format(end, form) for end in ends)
-    return value, low, high
+    return format(cell.value, form), *outward(cell.low, cell.high, form == ",.0f")

@@ -133,6 +133,7 @@ class AnswerTable(Tabular):
         confidence: Confidence of each interval.
         sources: Number of questions that each source answered.
         charged: Cost to the person's share of the budget.
+        covers: What each interval holds, in words; empty of a server that does not tell.
     """
 
     names: tuple[str, ...]
@@ -142,13 +143,15 @@ class AnswerTable(Tabular):
     confidence: float | None
     sources: Mapping[str, int]
     charged: float
+    covers: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> AnswerTable:
         """Read what a server tells."""
         names, headings, columns = (tuple(told[each]) for each in ("names", "headings", "columns"))
         rows = tuple(tuple(row) for row in told["rows"])
-        return cls(names, headings, columns, rows, told["confidence"], dict(told["sources"]), told["charged"])
+        sources, covers = dict(told["sources"]), told.get("covers", "")
+        return cls(names, headings, columns, rows, told["confidence"], sources, told["charged"], covers)
 
     def __repr__(self) -> str:
         """Its size and its price."""

@@ -5,13 +5,13 @@ from .answer import (
     Total as Total,
     check_confidence as check_confidence,
     intersect as intersect,
+    left_uncounted as left_uncounted,
     within_possible as within_possible,
 )
 from .bin_warnings import release_warnings as release_warnings
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
-    Estimate as Estimate,
     column_summaries as column_summaries,
 )
 from .container import Container as Container, write_container as write_container
@@ -37,6 +37,7 @@ from .noise_sums import (
     laplace_sum_quantile as laplace_sum_quantile,
     laplace_sum_tail as laplace_sum_tail,
 )
+from .numbers import Estimate as Estimate, Numbers as Numbers
 from .pairs import (
     Association as Association,
     Knowledge as Knowledge,

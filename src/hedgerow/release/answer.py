@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Parity
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity
 from hedgerow.release.evidence import Evidence
 
 TOTAL_SHARE = 0.05
@@ -113,6 +113,23 @@ def check_confidence(confidence: float) -> float:
     if not 0.0 < confidence < 1.0:
         raise ConfigError(f"a confidence lies between 0 and 1, not {confidence!r}", remedy="for example 0.95")
     return 1.0 - confidence
+
+
+def left_uncounted(neighbours: Neighbours) -> str:
+    """Words for the end of ``covers`` where records, or parts of their weights, are counted by no number.
+
+    Args:
+        neighbours: The relation, which names the persons and weights of the table.
+
+    Example:
+        >>> from hedgerow.queries import persons_of
+        >>> left_uncounted(Neighbours.ADD_REMOVE.between(persons_of("patient", 5)))
+        '; counted are persons (patient), at most 5 records, and nothing beyond that'
+    """
+    persons = neighbours.persons
+    return (
+        "" if persons is None or persons.at_most is None else f"; counted are {persons.text}, and nothing beyond that"
+    )
 
 
 def shares(risk: float) -> Iterator[float]:

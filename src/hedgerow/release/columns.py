@@ -3,66 +3,39 @@
 Everything follows from the hypothesis and from the noise of what was measured. The intervals are for the numbers of
 the private table:
 
-- **Mean.** With ``m`` the mean of the hypothesis, the truth is ``m + T / C``: T is the sum of ``v - m`` over the
-  records that hold a number v, C their number. T is a linear query, whose interval ``answer`` derives, and so is C.
-  Shares of records are told in the same way.
+- **Mean and quartiles.** Those of ``SELECT AVG(x), QUANTILE(x, 0.25) ...``: see ``selection``.
+- **Shares.** Two counts, whose intervals ``answer`` derives, one divided by the other.
 - **The most frequent value.** Noise takes part in its choice, and in that of the values that are told to be there: the
   intervals of the counts of all values hold at once, each of which may miss with an equal part of the risk.
-- **Quantile q.** Let D(t) be the records at or below t less q times all records with a number. The quantile is the
-  first t with ``D(t) >= 0``, so that ``D(t) >= 0 > D(t - 1)`` there: of the t on a public grid, those whose intervals
-  allow both. Two intervals decide, each of which may miss with half the risk.
 
-Numbers in bins count at the mean that synthetic records have in their bin; quantiles are told by the edges of bins.
+Members of a bin may lie anywhere in it; see ``numbers``.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered, ends_of
-from hedgerow.queries import Conjunction, Explicit
+from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered
+from hedgerow.quantities import outward
+from hedgerow.queries import Aggregate, Conjunction, Groups, Selection
 from hedgerow.release.answer import Answer, check_confidence
+from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import Release
+from hedgerow.release.selection import select_from
 
 QUARTILES = (0.25, 0.5, 0.75)
-MOST_CUTS = 64
-"""Places at which the distribution of a column is looked at for its quantiles."""
 MOST_LISTED = 1 << 20
 """The counts of a column of more values are not listed, but asked for range by range."""
 MOST_VALUES = 1000
 """A column of more values is not looked at value by value."""
 _SHARE_OF_COUNT = 0.05
-"""Share of the risk of a mean's or a share's interval that goes to the number that is divided by."""
-_LATTICE = 2.0**-20
-"""Bound on the rounding of the weights of explicit queries."""
-_ROUNDING = 2.0**-40
-"""Shares of a number below which differences from a mean are rounding, by far."""
+"""Share of the risk of a share's interval that goes to the number that is divided by."""
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number that a release tells, with its interval.
-
-    Attributes:
-        value: The number of the hypothesis.
-        low: Lower end of the interval for the number of the private table, or None where nothing was measured.
-        high: Upper end, likewise.
-
-    Example:
-        >>> Estimate(38.6, 38.2, 38.9).halved
-        0.35
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-
-    @property
-    def halved(self) -> float | None:
-        """Half the width of the interval."""
-        return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
+_ROUNDING = 1e-6
+"""Parts of a step that are rounding, by far: ends on a step are told as that step."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +90,20 @@ class ColumnSummary:
             return attribute.scale.text(round(number))
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
+    def ends(self, found: Estimate) -> tuple[str, str]:
+        """The ends of an interval as texts, rounded outward; empty where there is none.
+
+        Args:
+            found: A number of the column, in steps of the scale.
+        """
+        attribute = self.attribute
+        if found.low is None or found.high is None:
+            return "", ""
+        if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
+            low, high = math.floor(found.low + _ROUNDING), math.ceil(found.high - _ROUNDING)
+            return attribute.scale.text(low), attribute.scale.text(high)
+        return outward(found.low, found.high, max(abs(found.low), abs(found.high)) >= 10_000)
+
 
 def column_summaries(
     release: Release, names: Iterable[str] | None = None, confidence: float = 0.95
@@ -154,8 +141,8 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
     mean: Estimate | None = None
     quartiles: tuple[Estimate, ...] = ()
     if isinstance(attribute, IntegerRange | Binned) and counts[: attribute.ordinary].sum() > 0.0:
-        numbers = _Numbers(release, attribute, counts[: attribute.ordinary], confidence)
-        mean, quartiles = numbers.mean(), tuple(map(numbers.quantile, QUARTILES))
+        mean, *rest = _numbers(release, attribute, confidence)
+        quartiles = tuple(rest)
     share = _share(release, attribute, common, counts, confidence)
     return ColumnSummary(attribute, mean, quartiles, common, share, told, certain, share.low is not None)
 
@@ -176,73 +163,11 @@ def _count(release: Release, attribute: Attribute, code: int, counts: Floats, ri
     return release.bound(query, float(counts[code]), 1.0 - risk)
 
 
-def numbers_of(release: Release, attribute: Ordered) -> Floats:
-    """The number that each ordinary code of an attribute with an order counts at.
-
-    Args:
-        release: The release.
-        attribute: One of its attributes.
-
-    Returns:
-        Shape ``(attribute.ordinary,)``, in steps of its scale if it has one.
-    """
-    low, high = ends_of(attribute)
-    tilts = release.tilts[attribute.name] if isinstance(attribute, Binned) else 0.0
-    return np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
-
-
-class _Numbers:
-    """The numbers of a column with an order."""
-
-    def __init__(self, release: Release, attribute: Ordered, counts: Floats, confidence: float) -> None:
-        self.release = release
-        self.attribute = attribute
-        self.counts = counts
-        self.confidence = confidence
-        self.low, self.high = ends_of(attribute)
-
-    def mean(self) -> Estimate:
-        numbers = numbers_of(self.release, self.attribute)
-        mean = float(numbers @ self.counts / self.counts.sum())
-        span = max(float(np.ptp(numbers)), float(np.abs(numbers).max()) * _ROUNDING) or 1.0
-        risk = check_confidence(self.confidence)
-        moved = self._bound((numbers - mean) / span, 0.0, (1.0 - _SHARE_OF_COUNT) * risk)
-        number = self._bound(np.ones(len(numbers)), float(self.counts.sum()), _SHARE_OF_COUNT * risk)
-        if moved.low is None or moved.high is None or number.low is None or number.high is None:
-            return Estimate(mean, None, None)
-        fewest, most = max(1.0, number.low), max(1.0, number.high)
-        least = moved.low / (fewest if moved.low < 0.0 else most) - _LATTICE
-        largest = moved.high / (fewest if moved.high > 0.0 else most) + _LATTICE
-        low, high = max(mean + span * least, float(numbers[0])), min(mean + span * largest, float(numbers[-1]))
-        return Estimate(min(max(mean, low), high), low, high)
-
-    def quantile(self, share: float) -> Estimate:
-        reached, ordinary = np.cumsum(self.counts), len(self.counts)
-        wanted = share * float(reached[-1])
-        code = int(np.searchsorted(reached, wanted * (1.0 - 1e-12)))
-        part = (wanted - float(reached[code] - self.counts[code])) / max(float(self.counts[code]), 1e-300)
-        value = float(self.low[code] + min(max(part, 0.0), 1.0) * (self.high[code] - self.low[code]))
-        if isinstance(self.attribute, Binned) and self.attribute.whole:
-            value = float(round(value))
-        size = -(-ordinary // MOST_CUTS)
-        cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
-        lows, highs = [-np.inf], list[float]()
-        for cut in cuts[:-1]:
-            weights = np.full(ordinary, -4.0 * share)  # in quarters of records: whole numbers
-            weights[: cut + 1] += 4.0
-            bound = self._bound(weights, 4.0 * (float(reached[cut]) - wanted), 0.5 * check_confidence(self.confidence))
-            if bound.low is None or bound.high is None:
-                return Estimate(value, None, None)
-            lows, highs = [*lows, bound.low], [*highs, bound.high]
-        at_most = np.array([*highs, np.inf]) >= 0.0  # D(t) >= 0 is possible
-        possible = np.flatnonzero(at_most & (np.array(lows) < 0.0))
-        first, last = (possible[0], possible[-1]) if possible.size else (code // size, code // size)
-        low, high = float(self.low[cuts[first - 1] + 1 if first else 0]), float(self.high[cuts[last]])
-        return Estimate(min(max(value, low), high), low, high)
-
-    def _bound(self, weights: Floats, value: float, risk: float) -> Answer:
-        """A weighted count of the records that hold a number, whose interval misses with a risk."""
-        padded = np.zeros(self.attribute.size)
-        padded[: len(weights)] = weights
-        query = Explicit.of(self.release.domain, (self.attribute.name,), padded)
-        return self.release.bound(query, value, 1.0 - risk)
+def _numbers(release: Release, attribute: Ordered, confidence: float) -> list[Estimate]:
+    """The mean and the quartiles of all numbers of a column, in steps."""
+    groups = Groups(release.domain, (), Conjunction.where(release.domain, {}))
+    quartiles = [Aggregate("quantile", attribute.name, share) for share in QUARTILES]
+    wanted = Selection(groups, (Aggregate("mean", attribute.name), *quartiles), "")
+    unit = Numbers.of(attribute).unit
+    (row,) = select_from(release, wanted, confidence).cells
+    return [each.over(unit) for each in row]

@@ -33,7 +33,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Binned, IntegerRange, Ordered
 from hedgerow.queries import Marginal, Measurable, Measurement, Parity
 from hedgerow.release.answer import check_confidence
-from hedgerow.release.columns import Estimate, numbers_of
+from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import Release
 
 MOST_CELLS = 1 << 16
@@ -127,7 +127,8 @@ class Association:
         dependence: Share of the records that would have to change for the two to be independent. The interval is an
             estimate, and there is none where no marginal of the pair was measured.
         correlation: Pearson's correlation of the records with numbers in both, likewise; None unless both columns have
-            an order and more than one number.
+            an order and more than one number. There is no interval where one is in bins: no measurement tells where in
+            their bin its members lie.
         knowledge: Origin of what the hypothesis says.
     """
 
@@ -182,7 +183,7 @@ def _association(
         value, gradient = _correlation(release, one, other, square)
         if math.isfinite(value):
             related = Estimate(value, None, None)
-            if best is not None:
+            if best is not None and not (Numbers.of(one).wide or Numbers.of(other).wide):
                 centre = value + float((gradient * (best[0] - square)).sum())
                 related = _within(value, centre, centre, _radius(gradient, best[1], width), -1.0)
     if best is not None:
@@ -232,7 +233,7 @@ def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[F
 
 def _correlation(release: Release, one: Ordered, other: Ordered, table: Floats) -> tuple[float, Floats]:
     """Pearson's correlation of the records that hold a number in both columns, and its gradient in the cells."""
-    x, y = numbers_of(release, one), numbers_of(release, other)
+    x, y = Numbers.of(one, release).at, Numbers.of(other, release).at
     ordinary = table[: one.ordinary, : other.ordinary]
     value, inner = correlation(ordinary, x, y)
     gradient = np.zeros_like(table)

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
 
@@ -16,7 +16,7 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured
 from hedgerow.release.noise_sums import Noises
@@ -426,7 +426,12 @@ class Release:
                 f"{named} is not one linear query over the domain of the release",
                 remedy="ask for a condition, or call marginal() for all cells of a marginal",
             )
-        return self.bound(asked, self.value(asked), confidence)
+        found = self.bound(asked, self.value(asked), confidence)
+        return (
+            replace(found, covers=found.covers + left_uncounted(self.budget.neighbours))
+            if found.has_interval
+            else found
+        )
 
     def bound(self, query: LinearQuery, value: float, confidence: float = 0.95) -> Answer:
         """Add the interval to a linear query's value under the model.

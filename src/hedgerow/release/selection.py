@@ -6,17 +6,23 @@ of them by at most 1:
 
 - **Sum.** Let a column have numbers in [a, b], N records of the group hold one, and Q be the sum of
   ``(x - a) / (b - a)`` over them. The sum is ``a N + (b - a) Q``, and its interval that of the two together, each of
-  which may miss with half the risk.
-- **Mean.** ``a + (b - a) Q / N``, with ``0 <= Q <= N``; the ends are those of the ratio, likewise.
+  which may miss with half the risk. Of a record in a bin x is known up to the ends of the bin: the lower end of Q is
+  that of the sum over the lower ends of bins, the upper end that of the sum over the upper ends, and each may miss with
+  half of Q's risk.
+- **Mean.** ``c + (b - a) Q / N``, Q with c in place of a; the ends are those of the ratio, likewise. A session has to
+  ask with weights that are the same each time, so c is a. Answers of a release are free: c is the mean of its own
+  hypothesis, so that the error of N hardly matters, and N may miss with a twentieth of the risk.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
-  of the rest.
+  of the rest. In a release D(t) = P(t) - q N is one question, and free: ``D(t) >= 0 > D(t - 1)`` at the quantile, so of
+  the t on a public grid those are left whose intervals allow both. Two intervals decide, each with half the risk.
 
-Beside sums, means or quantiles the counts of the groups have half the risk too: they are asked for once. Values are the
-hypothesis' own when all questions were asked, moved into their intervals.
+Beside sums, means or quantiles a session's counts of the groups have half the risk too: they are asked for once. Values
+are the hypothesis' own when all questions were asked, moved into their intervals.
 
-The numbers of a column are bounded because its domain is; values in bins count at the middle of their bin.
+The numbers of a column are bounded because its domain is. The value of a column in bins counts them where the records
+of a release have their mean, in a session at the middle of their bin (see ``numbers``).
 """
 
 import math
@@ -29,17 +35,21 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Decimals, Domain, Ordered, ends_of
+from hedgerow.domain import Domain, Ordered
 from hedgerow.errors import QueryError
 from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, columns_of, parse_select
-from hedgerow.release.answer import check_confidence
-from hedgerow.release.columns import Estimate
-from hedgerow.release.release import Release
+from hedgerow.release.answer import check_confidence, left_uncounted
+from hedgerow.release.numbers import Estimate, Numbers
+from hedgerow.release.release import NOTHING, Release
 
 Later = Callable[[], Estimate]
 """A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
 MOST_QUESTIONS = 2_000
 """Questions that one statement may lead to, all counts of its groups being one of them."""
+MOST_CUTS = 128
+"""Places at which the distribution of a release's column is looked at for a quantile: ages and hours one by one."""
+_SHARE_OF_COUNT = 0.05
+"""Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
 _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of a query."""
 _ROUNDING = 1e-12
@@ -73,10 +83,11 @@ class Selected:
         cells: The aggregates with their intervals, one tuple for each row.
         sources: Number of questions that each source answered; all counts of the groups are one question.
         confidence: Probability of each interval to cover the truth.
+        covers: What each interval holds, in words.
         charged: Charge to the ledger for all of it; 0 for a release.
 
     Example:
-        >>> found = Selected(("sex",), ("n",), (("F",),), ((Estimate(3.0, 1.0, 5.0),),), {"data": 1}, 0.95)
+        >>> found = Selected(("sex",), ("n",), (("F",),), ((Estimate(3.0, 1.0, 5.0),),), {"data": 1}, 0.95, "the count")
         >>> found.to_dicts()
         [{'sex': 'F', 'n': 3.0, 'n low': 1.0, 'n high': 5.0}]
     """
@@ -87,6 +98,7 @@ class Selected:
     cells: tuple[tuple[Estimate, ...], ...]
     sources: Mapping[str, int]
     confidence: float
+    covers: str
     charged: float = 0.0
 
     @property
@@ -108,7 +120,7 @@ class Selected:
         """The rows as an Arrow table.
 
         Example:
-            >>> Selected((), ("n",), ((),), ((Estimate(3.0, None, None),),), {}, 0.95).to_arrow().column_names
+            >>> Selected((), ("n",), ((),), ((Estimate(3.0, None, None),),), {}, 0.95, "").to_arrow().column_names
             ['n', 'n low', 'n high']
         """
         kinds = [pa.string()] * len(self.names) + [pa.float64()] * (3 * len(self.headings))
@@ -153,7 +165,9 @@ def _questions(domain: Domain, column: Aggregate) -> int:
         return 0
     attribute = domain[column.name]
     missing = int(attribute.size > attribute.ordinary)
-    return missing + (1 if column.kind in ("sum", "mean") else 3 * _steps(attribute.ordinary))
+    if column.kind == "quantile" or not isinstance(attribute, Ordered):
+        return missing + 3 * _steps(attribute.ordinary)
+    return missing + 1 + Numbers.of(attribute).wide
 
 
 def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
@@ -168,15 +182,39 @@ def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Sel
         QueryError: It leads to too many questions.
         ConfigError: The confidence is not between 0 and 1.
     """
+    return _answered(selection, asked, confidence, None)
+
+
+def _answered(selection: Selection, asked: CountAnswerer, confidence: float, release: Release | None) -> Selected:
     check_selection(selection)
     risk = check_confidence(confidence)
-    selecting = _Selecting(selection, asked, risk)
+    selecting = _Selecting(selection, asked, risk, release)
     rows = [[selecting.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
     headings = tuple(column.heading for column in selection.columns)
+    covers = _covers(selection, cells, confidence)
+    if release is not None and covers != NOTHING:
+        covers += left_uncounted(release.budget.neighbours)
     return Selected(
-        selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence
+        selection.groups.names, headings, selection.groups.labels, cells, dict(selecting.sources), confidence, covers
     )
+
+
+def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confidence: float) -> str:
+    """What the intervals of a statement hold, what they leave out, and the columns whose bins make them wide."""
+    if all(cell.low is None for row in cells for cell in row):
+        return NOTHING
+    domain = selection.groups.domain
+    attributes = [domain[name] for name in dict.fromkeys(column.name for column in selection.columns if column.name)]
+    said = [f"the number of the private table as it was counted, with {100 * confidence:.6g}% confidence each"]
+    if outside := [each.name for each in attributes if each.other_code is not None]:
+        said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
+    if wide := [each.name for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]:
+        said.append(
+            f"of {', '.join(wide)} bins are known, and no places in them: the intervals hold wherever in the bins the "
+            "values lie. Narrower bins where most records are would make them narrower"
+        )
+    return "; ".join(said)
 
 
 class _Release:
@@ -220,17 +258,18 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
         [('F', 4.0), ('M', 5.0)]
     """
     read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
-    return select(read, _Release(release), confidence)
+    return _answered(read, _Release(release), confidence, release)
 
 
 class _Selecting:
     """One statement while it is answered."""
 
-    def __init__(self, selection: Selection, asked: CountAnswerer, risk: float) -> None:
+    def __init__(self, selection: Selection, asked: CountAnswerer, risk: float, release: Release | None) -> None:
         self.groups: Groups = selection.groups
         self.columns = selection.columns
         self.asked = asked
         self.risk = risk
+        self.release = release
         self.sources: Counter[str] = Counter()
         self._counts: list[Estimate] = []
 
@@ -249,7 +288,7 @@ class _Selecting:
     def _count(self, row: int) -> Estimate:
         """The number of records of a group, with the risk that sums need; all groups are asked for together."""
         if not self._counts:
-            alone = all(column.kind == "count" for column in self.columns)
+            alone = self.release is not None or all(column.kind == "count" for column in self.columns)
             risk = self.risk if alone else 0.5 * self.risk
             if self.groups.names:
                 self._counts, source = self.asked.counts(self.groups, 1.0 - risk)
@@ -263,11 +302,15 @@ class _Selecting:
         self.sources[source] += 1
         return estimate
 
-    def holding(self, row: int, name: str, attribute: Ordered) -> Estimate:
-        """The number of records of a group that hold a number, with half the risk."""
-        if attribute.size == attribute.ordinary:
+    def holding(self, row: int, name: str, attribute: Ordered, share: float = 0.5) -> Estimate:
+        """The number of records of a group that hold a number, with a share of the risk."""
+        if attribute.size > attribute.ordinary:
+            query = self.groups.sum(row, name, _all_of(attribute), f"{name} is a number")
+        elif self.release is not None:
+            query = self.groups.cell(row)
+        else:
             return self._count(row)
-        return self.weighted(self.groups.sum(row, name, _all_of(attribute), f"{name} is a number"), 0.5 * self.risk)
+        return self.weighted(query, share * self.risk)
 
 
 def _all_of(attribute: Ordered) -> Floats:
@@ -286,60 +329,84 @@ class _Column:
         self.row = row
         self.name = name
         self.attribute = attribute
-        unit = float(attribute.scale.step) if isinstance(attribute.scale, Decimals) else 1.0
-        low, high = ends_of(attribute)
-        self.low, self.high = low * unit, high * unit
-        self.numbers: Floats = (self.low + self.high) / 2.0
-        self.first, self.span = float(self.numbers[0]), float(np.ptp(self.numbers))
+        self.numbers = Numbers.of(attribute, of.release)
+        self.first, self.last = float(self.numbers.low[0]), float(self.numbers.high[-1])
+        self.span = self.numbers.span
 
     def sum(self) -> Later:
-        weighted = self._share_of_span()
-        records, weighted_sum = self._parts(weighted)
+        records, least, most = self._parts(self.first, 0.5)
 
         def told() -> Estimate:
-            value = self.first * self._all() + self.span * self.of.asked.guess(weighted)
-            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
+            value = self._value() * self._all()
+            if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
-            least = [self.first * each for each in (records.low, records.high)]
-            largest = [(self.first + self.span) * each for each in (records.low, records.high)]
-            low, high = min(least) + self.span * weighted_sum.low, max(least) + self.span * weighted_sum.high
-            return _within(value, low, min(high, max(largest)))
+            lows, highs = ([end * count for count in (records.low, records.high)] for end in (self.first, self.last))
+            return _within(
+                value, min(lows) + self.span * max(0.0, least), min(max(lows) + self.span * most, max(highs))
+            )
 
         return told
 
     def mean(self) -> Later:
-        weighted = self._share_of_span()
-        records, weighted_sum = self._parts(weighted)
+        free = self.of.release is not None
+        centre = self._value() if free else self.first
+        records, least, most = self._parts(centre, _SHARE_OF_COUNT if free else 0.5)
 
         def told() -> Estimate:
-            value = self.first + self.span * min(self.of.asked.guess(weighted) / max(self._all(), 1e-300), 1.0)
-            if records.low is None or records.high is None or weighted_sum.low is None or weighted_sum.high is None:
+            value = self._value()
+            if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
-            low = weighted_sum.low / max(records.high, 1.0)
-            high = weighted_sum.high / records.low if records.low > 0.0 else 1.0
-            return _within(value, self.first + self.span * min(low, 1.0), self.first + self.span * min(high, 1.0))
+            low = centre + self.span * _ratio(least, records.low if least < 0.0 else max(records.high, 1.0))
+            high = centre + self.span * _ratio(most, records.low if most > 0.0 else max(records.high, 1.0))
+            return _within(value, max(low, self.first), min(high, self.last))
 
         return told
 
     def quantile(self, share: float) -> Later:
         """The quantile; see the head of this module."""
-        records = self.of.holding(self.row, self.name, self.attribute)
-        last = len(self.numbers) - 1
-        ends = None if records.low is None or records.high is None else self._searched(share, records.low, records.high)
+        ends = self._searched(share) if self.of.release is None else self._allowed(share, self.of.release)
 
         def told() -> Estimate:
-            wanted = share * self._all() * (1.0 - _ROUNDING)
-            place = _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
-            value = float(self.numbers[place])
+            wanted, place = self._place(share)
+            below = self.of.asked.guess(self._at_most(place - 1)) if place else 0.0
+            here = max(self.of.asked.guess(self._at_most(place)) - below, 1e-300)
+            value = self.numbers.inside(place, (wanted - below) / here)
             if ends is None:
                 return Estimate(value, None, None)
-            return _within(value, float(self.low[ends[0]]), float(self.high[ends[1]]))
+            return _within(value, float(self.numbers.low[ends[0]]), float(self.numbers.high[ends[1]]))
 
         return told
 
-    def _searched(self, share: float, fewest: float, most: float) -> tuple[int, int] | None:
-        """The first and the last number that a quantile can be; None if counts have no intervals any more."""
-        last = len(self.numbers) - 1
+    def _place(self, share: float) -> tuple[float, int]:
+        """The hypothesis' number of records that the quantile reaches, and its code."""
+        wanted = share * self._all() * (1.0 - _ROUNDING)
+        last = self.attribute.ordinary - 1
+        return wanted, _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
+
+    def _allowed(self, share: float, release: Release) -> tuple[int, int] | None:
+        """The first and the last code that the intervals of a release allow; None where there are none."""
+        ordinary, slack = self.attribute.ordinary, _LATTICE * max(1.0, release.total)
+        size = -(-ordinary // MOST_CUTS)
+        cuts = [*range(size - 1, ordinary - 1, size), ordinary - 1]
+        lows, highs = [-math.inf], list[float]()
+        for cut in cuts[:-1]:
+            weights = np.zeros(self.attribute.size)
+            weights[:ordinary] = np.where(np.arange(ordinary) <= cut, 1.0 - share, -share)
+            text = f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}"
+            bound = self.of.weighted(self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk)
+            if bound.low is None or bound.high is None:
+                return None
+            lows, highs = [*lows, bound.low - slack], [*highs, bound.high + slack]
+        possible = np.flatnonzero((np.array([*highs, math.inf]) >= 0.0) & (np.array(lows) < 0.0)).tolist()
+        first, last = (possible[0], possible[-1]) if possible else [self._place(share)[1] // size] * 2
+        return cuts[first - 1] + 1 if first else 0, cuts[last]
+
+    def _searched(self, share: float) -> tuple[int, int] | None:
+        """The first and the last code that a session's answers allow; None if counts have no intervals any more."""
+        records = self.of.holding(self.row, self.name, self.attribute)
+        if records.low is None or records.high is None:
+            return None
+        fewest, most, last = records.low, records.high, self.attribute.ordinary - 1
         risk = 0.25 * self.of.risk / _steps(last + 1)
         seen: dict[int, Estimate] = {}
 
@@ -352,29 +419,41 @@ class _Column:
         upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
         return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
-    def _parts(self, weighted: LinearQuery) -> tuple[Estimate, Estimate]:
-        """N and Q, each with half the risk; Q with the rounding of its weights."""
-        records = self.of.holding(self.row, self.name, self.attribute)
-        estimate = self.of.weighted(weighted, 0.5 * self.of.risk)
-        if estimate.low is None or estimate.high is None or records.high is None:
-            return records, estimate
+    def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None]:
+        """N, with a share of the risk, and the ends of Q, with the rest: members of bins lie anywhere in them."""
+        records = self.of.holding(self.row, self.name, self.attribute, share)
+        low = self._moved(self.numbers.low, centre, "the lower end of " if self.numbers.wide else "")
+        high = self._moved(self.numbers.high, centre, "the upper end of ")
+        risk = (1.0 - share) * self.of.risk
+        if self.numbers.wide:
+            lower, upper = self.of.weighted(low, risk / 2.0), self.of.weighted(high, risk / 2.0)
+        else:
+            lower = upper = self.of.weighted(low, risk)
+        if lower.low is None or upper.high is None or records.high is None:
+            return records, None, None
         slack = _LATTICE * records.high
-        return records, Estimate(estimate.value, max(0.0, estimate.low - slack), estimate.high + slack)
+        return records, lower.low - slack, upper.high + slack
+
+    def _value(self) -> float:
+        """The hypothesis' own mean."""
+        moved = self.of.asked.guess(self._moved(self.numbers.at, self.first))
+        return self.first + self.span * min(max(moved / max(self._all(), 1e-300), 0.0), 1.0)
 
     def _all(self) -> float:
         """The hypothesis' number of records of the group that hold a number."""
         text = f"{self.name} is a number"
         return self.of.asked.guess(self.of.groups.sum(self.row, self.name, _all_of(self.attribute), text))
 
-    def _share_of_span(self) -> LinearQuery:
+    def _moved(self, numbers: Floats, centre: float, of: str = "") -> LinearQuery:
+        """The sum of what numbers are away from a centre, in spans of the column."""
         weights = np.zeros(self.attribute.size)
         if self.span > 0.0:
-            weights[: len(self.numbers)] = (self.numbers - self.first) / self.span
-        text = f"sum of ({self.name} - {self.first:g}) / {self.span:g}"
+            weights[: len(numbers)] = (numbers - centre) / self.span
+        text = f"sum of ({of}{self.name} - {centre:g}) / {self.span:g}"
         return self.of.groups.sum(self.row, self.name, weights, text)
 
     def _at_most(self, code: int) -> LinearQuery:
-        text = f"{self.name} is at most {self.high[code]:g}"
+        text = f"{self.name} is at most {self.numbers.high[code]:g}"
         return self.of.groups.sum(self.row, self.name, np.arange(self.attribute.size) <= code, text)
 
 
@@ -389,6 +468,11 @@ def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
+
+
+def _ratio(part: float, whole: float) -> float:
+    """A ratio; of what cannot be divided, one that is beyond all numbers on its side."""
+    return part / whole if whole > 0.0 else math.copysign(math.inf, part)
 
 
 def _low(found: Estimate) -> float:

@@ -146,9 +146,9 @@ class Results:
 
     def interval(self, column: ColumnSummary, found: Estimate) -> str:
         """The interval of a number of a column; empty where there is none."""
-        if found.low is None or found.high is None:
+        low, high = column.ends(found)
+        if not low:
             return ""
-        low, high = column.text(found.low), column.text(found.high)
         return low if low == high else f"{low} to {high}"
 
     def interval_of_share(self, found: Estimate) -> str:

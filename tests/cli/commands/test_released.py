@@ -477,6 +477,9 @@ def test_statements_are_answered_from_a_release_as_tables(place: Place, release:
     (row,) = [each for each in table["rows"] if each["sex"] == "F"]
     assert row["COUNT(*)"] == pytest.approx(told["answers"][0]["value"])
     assert row["AVG(age) low"] <= row["AVG(age)"] <= row["AVG(age) high"]
-    assert "AVG(age)" in place.call("answer", release, statement).stdout
+    text = " ".join(place.call("answer", release, statement).stdout.split())
+    assert "AVG(age)" in text
+    assert table["covers"] in text
+    assert "95% confidence each" in table["covers"]
     both = place.call("answer", release, statement, "--simulate", 2)
     assert "--simulate is for conditions" in both.stderr

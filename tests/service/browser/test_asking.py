@@ -308,6 +308,7 @@ def test_a_statement_is_answered_with_a_table_of_groups(server: Server, open_pag
     expect(latest.get_by_role("columnheader", name="AVG(age)")).to_be_visible()
     expect(latest.get_by_role("row")).to_have_count(3)
     expect(latest).to_contain_text("95% intervals")
+    expect(latest).to_contain_text("The intervals hold the number of the private table")
     page.get_by_label("Question as SQL").fill("SELECT MAX(age), AVG(age) FROM survey")
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("QUANTILE(x, 0.99) is supported")

@@ -33,6 +33,7 @@ def test_counts_by_groups_are_one_question_of_a_person(fresh: Api) -> None:
     assert sum(row[1] for row in found["rows"]) == pytest.approx(RECORDS, rel=0.2)
     assert all(row[2] <= row[1] <= row[3] for row in found["rows"])
     assert sum(found["sources"].values()) == 1
+    assert "with 95% confidence each" in found["covers"]
     assert found["dataset"]["mine"]["asked"] == 1
     listed = fresh.call("GET", "/v1/datasets/survey/answers", ada).json()["answers"]
     assert [each["sql"] for each in listed] == ["SELECT sex, COUNT(*) FROM survey GROUP BY sex"]

@@ -17,7 +17,7 @@ Both cases together miss with probability r at most, although which of them occu
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -30,7 +30,7 @@ from hedgerow.errors import QueryError
 from hedgerow.privacy import GRID, AdditiveNoise, Budget, additive_noise, budget_from_dict, step_of
 from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
 from hedgerow.queries import LinearQuery, Measurable, Measurement, NoiseKind, canonical, parse_predicate, query_key
-from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect
+from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect, left_uncounted
 
 _NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
 _MOST_PARSED = 1 << 16
@@ -222,7 +222,8 @@ class Basis:
         if isinstance(known.query, LinearQuery):
             value = float(known.values[0])
             piece = Evidence(value, self.radius(known), source)
-            return _interval(intersect(known.query, value, [piece], total, confidence))
+            found = intersect(known.query, value, [piece], total, confidence)
+            return _interval(replace(found, covers=found.covers + left_uncounted(self.budget.neighbours)))
         risk = check_confidence(confidence)
         kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
         radius, most = self.radius(known)(kept), math.floor(total.value + total.slack(TOTAL_SHARE * risk))
@@ -230,6 +231,7 @@ class Basis:
         high = np.clip(np.floor(known.values + radius), low, most)
         together = "each of the true counts" if known.threshold is None else "all of the true counts at once"
         covers = f"{together} on the private table, with {100 * confidence:.6g}% confidence, from {source}"
+        covers += left_uncounted(self.budget.neighbours)
         return np.clip(known.values, low, high), low, high, covers
 
     def radius(self, known: Known) -> Callable[[float], float]:

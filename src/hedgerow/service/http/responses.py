@@ -314,6 +314,7 @@ class TableResponse(ApiResponse):
         headings: Names of the aggregates.
         columns: Names of all columns: each aggregate with the ends of its interval.
         confidence: Confidence of each interval; null where there is none at all.
+        covers: What each interval holds, in words.
         sources: Number of questions that each source answered; all counts of the groups are one question.
         charged: Cost to the person's share of the budget: the price of its corrections.
     """
@@ -325,6 +326,7 @@ class TableResponse(ApiResponse):
             "columns": ["sex", "COUNT(*)", "COUNT(*) low", "COUNT(*) high"],
             "rows": [["Female", 16192.0, 15900.0, 16480.0], ["Male", 32650.0, 32350.0, 32940.0]],
             "confidence": 0.95,
+            "covers": "the number of the private table as it was counted, with 95% confidence each",
             "sources": {"data": 1},
             "charged": 0.02,
             "dataset": _SUMMARY,
@@ -336,6 +338,7 @@ class TableResponse(ApiResponse):
     columns: list[str]
     rows: list[list[str | float | None]]
     confidence: float | None
+    covers: str
     sources: dict[str, int]
     charged: float
     dataset: SummaryResponse

@@ -91,14 +91,16 @@ def select_table(name: Name, asked: StatementRequest, here: Here, by: By, key: K
     """Ask for counts by groups, sums, means and quantiles.
 
     All counts of the groups are one question, which costs one correction at most. A sum or a mean is one more question
-    for each group, a quantile some.
+    for each group, or two of a column in bins, a quantile some.
     """
     data_set = here.data_set(name, by)
     selection = _selection(asked, here.workers.domain(data_set), name)
     request = request_number(here, data_set, by, key, asked)
     with here.waiting():
         found = here.workers.select(data_set, selection, person=by.person, request=request, confidence=asked.confidence)
-    told = {name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "sources", "charged")}
+    told = {
+        name: getattr(found, name) for name in ("names", "headings", "columns", "rows", "covers", "sources", "charged")
+    }
     dataset = SummaryResponse(**summary_of(here.store, data_set, by.person))
     return TableResponse(**told, confidence=_confidence(found), dataset=dataset)
 

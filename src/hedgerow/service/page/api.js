@@ -14,7 +14,7 @@
  * @typedef {{sql: string, where: string, value: number, low: number | null, high: number | null, confidence: number | null,
  *   covers: string, source: string, charged: number, spent: number, updates_left: number,
  *   id?: number, at?: string, person?: string, counts?: number | null}} Answer
- * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number | null,
+ * @typedef {{names: string[], headings: string[], columns: string[], rows: (string | number | null)[][], confidence: number | null, covers: string,
  *   sources: Record<string, number>, charged: number, dataset: Summary}} Groups
  */
 

@@ -1,0 +1,103 @@
+"""Numbers of a column: what the members of a bin may be, and where in their bin they count.
+
+A release knows how many records a bin holds, and nothing of where in the bin they lie. So an interval for a sum, a mean
+or a quantile lets every member lie anywhere between the ends of its bin, and a number that is no interval counts the
+members where synthetic records have their mean.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Binned, Decimals, Ordered, ends_of
+from hedgerow.release.release import Release
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that a release tells, with its interval.
+
+    Attributes:
+        value: The number of the hypothesis.
+        low: Lower end of the interval for the number of the private table, or None where nothing was measured.
+        high: Upper end, likewise.
+
+    Example:
+        >>> Estimate(38.6, 38.2, 38.9).halved
+        0.35
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+
+    @property
+    def halved(self) -> float | None:
+        """Half the width of the interval."""
+        return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
+
+    def over(self, unit: float) -> "Estimate":
+        """The number and its interval in another unit.
+
+        Args:
+            unit: The unit, above 0.
+        """
+        ends = (None if end is None else end / unit for end in (self.low, self.high))
+        return Estimate(self.value / unit, *ends)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The numbers that the ordinary codes of a column stand for, in its own unit.
+
+    Attributes:
+        low: The smallest number that a record of each code may hold.
+        high: The largest.
+        at: The number that it counts at where one is needed.
+        unit: Length of a step of the column's scale; 1 without one.
+        whole: Whether the numbers are whole steps.
+
+    Example:
+        >>> from hedgerow.domain import Binned
+        >>> hours = Numbers.of(Binned("hours", [0, 20, 40, 100], whole=True))
+        >>> hours.low.tolist(), hours.high.tolist(), hours.at.tolist(), hours.wide
+        ([0.0, 20.0, 40.0], [19.0, 39.0, 100.0], [9.5, 29.5, 70.0], True)
+    """
+
+    low: Floats
+    high: Floats
+    at: Floats
+    unit: float
+    whole: bool
+
+    @classmethod
+    def of(cls, attribute: Ordered, release: Release | None = None) -> "Numbers":
+        """The numbers of a column.
+
+        Args:
+            attribute: The column.
+            release: The release whose synthetic records say where in a bin its members count; without one in the
+                middle.
+        """
+        low, high = ends_of(attribute)
+        unit = float(attribute.scale.step) if isinstance(attribute.scale, Decimals) else 1.0
+        tilts = 0.0 if release is None else release.tilts.get(attribute.name, 0.0)
+        at = np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
+        return cls(low * unit, high * unit, at * unit, unit, not isinstance(attribute, Binned) or attribute.whole)
+
+    @property
+    def wide(self) -> bool:
+        """Whether there is a code of several numbers."""
+        return bool((self.low < self.high).any())
+
+    @property
+    def span(self) -> float:
+        """The distance between the smallest and the largest number."""
+        return float(self.high[-1] - self.low[0])
+
+    def inside(self, code: int, part: float) -> float:
+        """The number at a part of a bin, from 0 to 1."""
+        low, high = float(self.low[code]), float(self.high[code])
+        number = low + min(max(part, 0.0), 1.0) * (high - low)
+        return self.unit * round(number / self.unit) if self.whole else number
