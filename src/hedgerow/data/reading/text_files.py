@@ -63,8 +63,11 @@ class TextFile:
             UnreadableTableError: There is no header, or it is not in the declared encoding or separated otherwise.
         """
         lines = lines_of(path, form)
-        first = next(lines, "")
-        header = next(csv.reader(chain([first], lines), **_dialect(path, form)), None)
+        try:
+            first = next(lines, "")
+            header = next(csv.reader(chain([first], lines), **_dialect(path, form)), None)
+        except UnicodeError:
+            _refuse_encoding(path, form, "text")
         if not header:
             remedy = "name the columns in the first line; 'format' in the domain file says what stands before it"
             raise UnreadableTableError("the first line is empty", file=str(path), remedy=remedy)

@@ -38,7 +38,8 @@ FileName = Annotated[
     str,
     Path(
         pattern=FILE_NAME,
-        description="Letters, digits, '_', '-' and '.', ending in .csv, .tsv, .txt (and .gz behind it), .zip, .parquet, .feather, .xlsx, .jsonl or .release.",
+        description="Letters, digits, '_', '-' and '.', ending in .csv, .tsv or .txt (.gz may follow), .zip, .parquet, "
+        ".feather, .xlsx, .jsonl or .release.",
         openapi_examples={"adult": {"value": "adult.csv"}},
     ),
 ]
