@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -15,9 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from hedgerow.data import COUNT_NAMES, draft_domain, read_table
+from hedgerow.data.column_summary import Summary
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
 from hedgerow.errors import ColumnError, DataError, UnreadableTableError
 from hedgerow.release import Records
@@ -149,6 +151,40 @@ def test_any_column_that_is_drafted_can_be_read(column: list[str | None], kind: 
     if '\n  "a": {' in text:
         with tempfile.TemporaryDirectory() as folder:
             read_table(frame, drafted(Path(folder), frame), columns=["a"])
+
+
+@st.composite
+def numbers_of_a_kind(draw: st.DrawFn) -> list[float]:
+    """Numbers that are multiples of a step, some of them heaped on a few values, of both signs or skewed."""
+    step = draw(st.sampled_from([1, 5, 10, 25, 100, 0.5, 0.25, 0.01]))
+    lowest = draw(st.sampled_from([0, -150, -(10**4)]))
+    multiples = st.integers(lowest, draw(st.sampled_from([3, 20, 150, 10**4])))
+    numbers = draw(st.lists(multiples, min_size=2, max_size=40, unique=True))
+    if draw(st.booleans()):
+        numbers = [int(math.copysign(number * number, number)) for number in numbers]
+    heap = [numbers[0]] * draw(st.sampled_from([0, 3, 30]))
+    return [round(number * step, 2) for number in (numbers + heap) * draw(st.sampled_from([1, 12]))]
+
+
+@given(numbers_of_a_kind(), st.booleans())
+@example([10.0 * number for number in range(10, 40)] * 2 + [150.0] * 60, True)
+def test_a_draft_of_heaped_coarse_or_skewed_numbers_reads_its_table(numbers: list[float], as_texts: bool) -> None:
+    cells: Any = [repr(number).removesuffix(".0") if as_texts else number for number in numbers]
+    frame = pa.table({"a": cells, "b": ["u", "v"] * (len(cells) // 2) + ["w"] * (len(cells) % 2)})
+    with tempfile.TemporaryDirectory() as folder:
+        domain = drafted(Path(folder), frame)
+        assert read_table(frame, domain).total() == len(cells)
+
+
+def test_a_column_that_its_own_draft_refuses_stays_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the draft forgets that cells are empty."""
+    table = pa.table({"x": [*range(100), None], "y": ["a", "b", "b"] * 33 + ["a", "b"]})
+    assert '"x": {"min": 0' in draft_domain(table)
+    monkeypatch.setattr(Summary, "missing_texts", [])
+    text = draft_domain(table)
+    assert '  - "x"' in text
+    assert "the draft of it was tried and refused: an empty cell" in text.replace("\n  # ", " ")
+    assert '"y": {"values": ["a", "b"]}' in text
 
 
 DAYS = [date(2020, 1, 15) + timedelta(days=13 * number) for number in range(80)]

@@ -9,8 +9,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.column_summary import Summary, is_number
+from hedgerow.data.options import ReadOptions
 from hedgerow.data.proposals import Proposal, json_text, numbers_of, proposed
-from hedgerow.data.reading import COUNT_NAMES, WEIGHT_NAMES, files_of, open_place, open_table
+from hedgerow.data.reading import (
+    COUNT_NAMES,
+    WEIGHT_NAMES,
+    Reader,
+    encoded,
+    files_of,
+    open_place,
+    open_table,
+    select_columns,
+)
 from hedgerow.data.sniffing import sniffed
 from hedgerow.domain import (
     USUAL_FILE,
@@ -22,9 +32,11 @@ from hedgerow.domain import (
     arrow_schema,
     attribute_of,
     check_written,
+    domain_from_mapping,
+    parsed_text,
     type_name,
 )
-from hedgerow.errors import ColumnError, DomainError, UnreadableTableError
+from hedgerow.errors import ColumnError, DataError, DomainError, UnreadableTableError
 
 if TYPE_CHECKING:
     from hedgerow.data.table import Source
@@ -60,7 +72,7 @@ def draft_domain(
     max_values: int = 50,
     name: str | None = None,
 ) -> str:
-    """Propose a domain file.
+    """Propose a domain file, and try whether it reads the table.
 
     Texts become lists of values, whole numbers ranges or bins, other numbers bins, decimals with few digits and dates
     and times ranges or bins on their scale, with rounded bounds. Skewed numbers get bins that widen, and labels that
@@ -119,12 +131,37 @@ def draft_domain(
     if not n_rows:
         raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
     form = replace(form, decimal=_decimal_of(summaries.values())) if reader.texts else form
-    entries = [_entry(column, summary, max_values, form.decimal) for column, summary in summaries.items()]
-    taken, left = ([line for lines, is_in in entries if is_in is side for line in lines] for side in (True, False))
-    ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
+    entries = {column: _entry(column, summary, max_values, form.decimal) for column, summary in summaries.items()}
     file = os.path.basename(reader.file) if name is None else name
     head = [HEADER.format(file=file).rstrip("\n"), *_format_lines(form), "attributes:"]
-    return "\n".join([*head, *taken, *ignored, "", FOOTER])
+    while True:
+        taken, left = (
+            [line for lines, is_in in entries.values() if is_in is side for line in lines] for side in (True, False)
+        )
+        ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
+        text = "\n".join([*head, *taken, *ignored, "", FOOTER])
+        error = _refusal(text, reader) if taken else None
+        if error is None or error.column not in entries or not entries[error.column][1]:
+            return text
+        reason = f"the draft of it was tried and refused: {error.message.rpartition(': ')[2]}; left out."
+        entries[error.column] = _ignored(error.column, reason)
+
+
+def _refusal(text: str, reader: Reader) -> DataError | None:
+    """The error with which a draft refuses the table that it comes from; None where it reads it."""
+    domain = domain_from_mapping(parsed_text(text))
+    try:
+        coding = select_columns(reader, domain, ReadOptions(columns=domain.names))
+        for _ in encoded(reader, coding):
+            pass
+    except DataError as error:
+        return error
+    return None
+
+
+def _ignored(name: str, reason: str) -> tuple[list[str], bool]:
+    """The comment and the line of a column that stays out."""
+    return [*_wrapped(f"{json_text(name)}: {reason}"), f"  - {json_text(name)}"], False
 
 
 def _form_of(source: Source) -> FileFormat:
@@ -172,7 +209,7 @@ def _entry(name: str, summary: Summary, max_values: int, decimal: str) -> tuple[
             None, f"some cells are no numbers that are written as {summary.written.pattern!r}; left out."
         )
     if proposal.options is None:
-        return [*_wrapped(f"{json_text(name)}: {proposal.comment}"), f"  - {json_text(name)}"], False
+        return _ignored(name, proposal.comment)
     options, comment = dict(proposal.options), proposal.comment
     missing = summary.missing_texts
     if missing:

@@ -363,7 +363,7 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: st
     separator = form.separator or usual
     header = io.StringIO(newline="")
     names = [column.name for column in written(domain)]
-    csv.writer(header, delimiter=separator, lineterminator="\n").writerow(names)
+    csv.writer(header, delimiter=separator, quotechar=form.quote or '"', lineterminator="\n").writerow(names)
     with path.open("wb") as raw:
         file: IO[bytes] = raw if form.is_utf8 else cast("IO[bytes]", _Encoded(raw, form.encoding))
         if form.header:

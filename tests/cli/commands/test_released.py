@@ -121,6 +121,20 @@ def test_foreign_and_missing_files_are_named(place: Place, command: str) -> None
         assert "Traceback" not in result.output
 
 
+def test_domain_says_what_it_leaves_out(place: Place) -> None:
+    """All columns are left out of the second table, whose draft is no domain."""
+    both, none = place / "both.csv", place / "none.csv"
+    both.write_text("id,sex\n" + "".join(f"k{row},{'FM'[row % 2]}\n" for row in range(300)))
+    none.write_text("id\n" + "".join(f"k{row}\n" for row in range(300)))
+    result = place.call("domain", both, "-o", place / "both.yaml")
+    assert result.exit_code == 0
+    assert "left out, for reasons that the draft gives: id" in result.stderr
+    result = place.call("domain", none, "-o", place / "none.yaml")
+    assert result.exit_code == 1
+    assert "no column of it can be described by a draft" in result.stderr
+    assert "perhaps an identifier" in (place / "none.yaml").read_text()
+
+
 def test_domain_drafts_a_file_and_warns(place: Place) -> None:
     result = place.call("domain", place / "people.csv", "-o", place / "draft.yaml")
     assert result.exit_code == 0, result.output

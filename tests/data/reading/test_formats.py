@@ -128,7 +128,10 @@ def test_another_encoding_is_named_with_the_row(tmp_path: Path) -> None:
     assert "encoding: cp1252" in error.remedy
     assert read_table(tmp_path / "t.csv", domain_of({"encoding": "cp1252"}, PLAIN)).total() == 2
     (tmp_path / "u.csv").write_bytes("a,b\n1,x\n2,Köln\n".encode())
-    assert "not utf-16" in refused(tmp_path / "u.csv", {"encoding": "utf-16"}, PLAIN).message
+    error = refused(tmp_path / "u.csv", {"encoding": "utf-16"}, PLAIN)
+    assert "not utf-16" in error.message
+    assert error.__cause__ is None
+    assert error.__suppress_context__ or error.__context__ is None
 
 
 @pytest.mark.parametrize(
@@ -157,6 +160,12 @@ def test_cut_and_strange_files_are_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refused(tmp_path / "cut.csv.gz", {}, PLAIN).message
     (tmp_path / "no.zip").write_bytes(b"PK nothing")
     assert "cannot be read" in refused(tmp_path / "no.zip", {}, PLAIN).message
+    with zipfile.ZipFile(tmp_path / "hurt.zip", "w") as archive:
+        archive.writestr("a.csv", "a,b\n" + "1,x\n" * 50_000)
+    hurt = bytearray((tmp_path / "hurt.zip").read_bytes())
+    hurt[len(hurt) // 2] ^= 1
+    (tmp_path / "hurt.zip").write_bytes(hurt)
+    assert "cannot be read" in refused(tmp_path / "hurt.zip", {}, PLAIN).message
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a.csv", "a,b\n1,x\n")
         archive.writestr("b.csv", "a,b\n1,x\n")
@@ -167,6 +176,20 @@ def test_cut_and_strange_files_are_refused(tmp_path: Path) -> None:
     assert "not a file of Arrow" in refused(tmp_path / "t.feather", {}, PLAIN).message
     (tmp_path / "t.sav").write_bytes(b"secret")
     assert "save it as one of: .csv" in refused(tmp_path / "t.sav", {}, PLAIN).remedy
+
+
+def test_empty_lines_at_the_end_are_no_footer(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n2,x\n;sum;3\n\n\n")
+    assert read_table(tmp_path / "t.csv", domain_of({"footer": 1}, PLAIN)).total() == 2
+
+
+@pytest.mark.parametrize("quote", ["'", '"', None])
+def test_names_and_labels_are_quoted_as_declared(quote: str | None, tmp_path: Path) -> None:
+    entries = {"a, b": ["x", "y" if quote is None else "y, z"], "n": {"min": 0, "max": 3}}
+    names = {"a": entries["a, b"], "n": entries["n"]} if quote is None else entries
+    domain = domain_of({"quote": quote}, names)
+    Records(np.array([[0, 1], [1, 3]]), domain, seed=0).write(tmp_path / "t.csv")
+    assert [each.tolist() for each in read_table(tmp_path / "t.csv", domain).columns] == [[0, 1], [1, 3]]
 
 
 def test_a_label_that_an_encoding_lacks_is_told(tmp_path: Path) -> None:

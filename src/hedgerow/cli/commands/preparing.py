@@ -20,7 +20,7 @@ from hedgerow.cli.learning import learning_of
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
-from hedgerow.errors import ConfigError, DomainError
+from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
 from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
@@ -154,7 +154,7 @@ def domain(
         with shown.busy(f"reading {data}"):
             text = _draft(data, options.split_names(columns), beside)
         shown.warn(_DRAFT)
-        _show_file(shown, text, output, "draft")
+        _show_draft(shown, text, output, data)
 
 
 def _from_schema(
@@ -179,6 +179,26 @@ def _show_file(shown: Output, text: str, output: Path | None, what: str) -> None
             beside.write_text(text, encoding="utf-8")
         shown.say(f"{what} in {output}")
     shown.result({what: text, "file": None if output is None else str(output)})
+
+
+def _show_draft(shown: Output, text: str, output: Path | None, data: str) -> None:
+    """Show a draft, and which columns it leaves out.
+
+    Raises:
+        UnreadableTableError: It leaves out all.
+    """
+    from hedgerow.domain import parsed_text
+
+    content = parsed_text(text)
+    left_out = [str(name) for name in content.get("ignore") or ()]
+    _show_file(shown, text, output, "draft")
+    if left_out:
+        shown.warn(f"left out, for reasons that the draft gives: {options.joined_names(left_out)}")
+    if not content["attributes"]:
+        remedy = (
+            "describe a column by hand, by its values or by 'min' and 'max'; the draft says what each of them lacks"
+        )
+        raise UnreadableTableError("no column of it can be described by a draft", file=data, remedy=remedy)
 
 
 def _check(shown: Output, file: Path) -> None:
@@ -250,7 +270,7 @@ def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Se
         with output.busy(f"reading {data}"):
             text = _draft(data, columns, beside)
         output.warn(_DRAFT)
-        _show_file(output, text, file, "draft")
+        _show_draft(output, text, file, data)
         raise DomainError(
             f"nothing was run: {file} is a draft",
             remedy=f"make it say what is publicly known, delete its line 'draft: true', and run again with "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
+import zlib
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,17 @@ import pyarrow.csv
 
 from hedgerow.data.reading.faults import SHOWN_ROWS
 from hedgerow.domain import FileFormat
-from hedgerow.errors import UnreadableTableError
+from hedgerow.errors import UnreadableTableError, raise_alone
 
 TEXT_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".zip")
 """Endings of text files."""
 _BLOCK_BYTES = 1 << 24
 """Bytes of text that are read at a time."""
 _SEPARATORS = {"a semicolon": ";", "a tab": "\t", "a bar": "|", "a comma": ","}
+
+
+_DAMAGED = (OSError, EOFError, zipfile.BadZipFile, zlib.error, RuntimeError)
+"""Errors about compressed files that are cut, damaged or encrypted."""
 
 
 def unreadable(path: Path, error: OSError) -> UnreadableTableError:
@@ -66,13 +71,15 @@ class TextFile:
         try:
             first = next(lines, "")
             header = next(csv.reader(chain([first], lines), **_dialect(path, form)), None)
-        except UnicodeError:
-            _refuse_encoding(path, form, "text")
+        except UnicodeError:  # whose own words show bytes of the file
+            raise_alone(_wrong_encoding(path, form, "text"))
+        except _DAMAGED as error:
+            raise unreadable(path, error if isinstance(error, OSError) else OSError()) from error
         if not header:
             remedy = "name the columns in the first line; 'format' in the domain file says what stands before it"
             raise UnreadableTableError("the first line is empty", file=str(path), remedy=remedy)
         if _undecoded(header):
-            _refuse_encoding(path, form, "a column name")
+            raise _wrong_encoding(path, form, "a column name")
         other = next((name for name, mark in _SEPARATORS.items() if mark in header[0]), None)
         if form.separator is None and len(header) == 1 and other is not None and not first.startswith('"'):
             raise UnreadableTableError(
@@ -102,7 +109,7 @@ class TextFile:
                 yield from stream
         except (pa.ArrowInvalid, UnicodeError):
             broken.append(0)
-        except (OSError, EOFError) as error:
+        except _DAMAGED as error:
             raise unreadable(self.path, error if isinstance(error, OSError) else OSError()) from error
         if broken:
             self._explain()
@@ -140,7 +147,7 @@ class TextFile:
         try:
             wrong = [(i, row) for i, row in numbered if len(row) not in (len(names), 0) or _undecoded(row)]
         except UnicodeError:
-            _refuse_encoding(self.path, self.form, "text")
+            raise_alone(_wrong_encoding(self.path, self.form, "text"))
         lengths = [i for i, row in wrong if len(row) not in (len(names), 0)]
         if lengths:
             raise UnreadableTableError(
@@ -154,7 +161,7 @@ class TextFile:
         if wrong:
             column = next(name for name, cell in zip(names, wrong[0][1], strict=True) if _undecoded([cell]))
             places = [i for i, _ in wrong]
-            _refuse_encoding(self.path, self.form, "text", column, places)
+            raise _wrong_encoding(self.path, self.form, "text", column, places)
         raise UnreadableTableError("not a CSV file", file=str(self.path), remedy="check how it was made")
 
 
@@ -172,11 +179,11 @@ def _shown(mark: str) -> str:
     return "\\t" if mark == "\t" else mark
 
 
-def _refuse_encoding(
+def _wrong_encoding(
     path: Path, form: FileFormat, what: str, column: str | None = None, rows: Sequence[int] = ()
-) -> NoReturn:
+) -> UnreadableTableError:
     encoding = "UTF-8" if form.is_utf8 else form.encoding
-    raise UnreadableTableError(
+    return UnreadableTableError(
         f"{what} that is not {encoding}",
         file=str(path),
         column=column,
@@ -232,10 +239,12 @@ def lines_of(path: Path, form: FileFormat) -> Iterator[str]:
         if not form.footer:
             yield from lines
             return
-        held = deque[str]()
+        held, filled = deque[str](), 0  # empty lines behind the last ones are none of these
         for line in lines:
             held.append(line)
-            if len(held) > form.footer:
+            filled += bool(line.strip())
+            while filled > form.footer:
+                filled -= bool(held[0].strip())
                 yield held.popleft()
 
 

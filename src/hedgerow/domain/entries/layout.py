@@ -115,6 +115,13 @@ def written_entry(written: Written) -> dict[str, Any]:
         >>> written_entry(Written("int8", null=""))
         {'type': 'int8', 'null': ''}
     """
-    options: dict[str, Any] = {option: getattr(written, option) for option in WRITTEN}
+    options: dict[str, Any] = {
+        "type": written.type,
+        "null": written.null,
+        "digits": written.digits,
+        "pattern": written.pattern,
+        "decimal": written.decimal,
+        "thousands": written.thousands,
+    }
     options |= {"missing": list(written.missing)} if written.missing else {}
     return {option: value for option, value in options.items() if value is not None}
