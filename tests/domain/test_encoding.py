@@ -15,9 +15,11 @@ from hypothesis import given, strategies as st
 from hedgerow.domain import (
     Attribute,
     Binned,
+    Calendar,
     Categorical,
     Fault,
     IntegerRange,
+    Moments,
     UnsupportedTypeError,
     encoder,
     smallest_unsigned,
@@ -180,3 +182,34 @@ def test_whole_numbers_agree_one_by_one(cells: list[int | None], kind: str) -> N
     )
     wanted = [Fault.MISSING if cell is None else cell if 0 <= cell <= 9 else Fault.OUT_OF_RANGE for cell in cells]
     assert encoder(IntegerRange("x", 0, 9)).codes(column).tolist() == wanted
+
+
+FORMS = ["%d.%m.%Y", "%Y%m%d", "%d %b %Y", "%B %d, %Y", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S"]
+
+
+@given(st.sampled_from(FORMS), st.sampled_from([1, 60, 900]), st.booleans(), st.integers(0, 2**32 - 1))
+def test_many_dates_and_times_are_read_as_one_by_one(form: str, seconds: int, down: bool, seed: int) -> None:
+    """Those that are written as their form writes them, and others: padded otherwise, cut, of other days or years."""
+    draw = np.random.default_rng(seed)
+    timed = "%H" in form or "%I" in form
+    scale: Any = Moments(seconds, form, down=down) if timed else Calendar(form=form)
+    starts = [
+        datetime.datetime(1, 1, 1) + datetime.timedelta(seconds=int(each))
+        for each in draw.integers(0, 86_400 * 730_000, 120)
+    ]
+    texts = [moment.strftime(form) for moment in starts]
+    for place in draw.integers(0, len(texts), 40).tolist():
+        text = texts[place]
+        cut = int(draw.integers(0, len(text) + 1))
+        changed = [text[:cut], f" {text}", f"{text} ", text.replace("0", "", 1), text.lower(), text.upper(), f"{text}x"]
+        texts[place] = changed[int(draw.integers(0, len(changed)))]
+    texts += ["31.02.2020", "00.01.2020", "01.01.0000", "", "?", scale.cell(scale.number("9999-12-31"))]
+    texts += [scale.cell(scale.number("2020-01-01") + place) for place in range(0, 300, 7)]
+    ends = (scale.number("2020-01-01"), scale.number("2021-12-31"))
+    for attribute in (
+        IntegerRange("t", *ends, scale=scale, missing="?", other="other"),
+        IntegerRange("t", *ends, scale=scale, missing=scale.cell(scale.number("9999-12-31"))),
+    ):
+        together = encoder(attribute).codes(pa.array(texts)).tolist()
+        alone = [int(encoder(attribute).codes(pa.array([text]))[0]) for text in texts]
+        assert together == alone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,10 @@ _LOOKED_AT = 2_000
 TRACKED = 10_000
 """With more distinct values than this a column is not a list of categories."""
 
+_MANY = 1_000
+"""Distinct texts of a batch that are looked at together."""
+_FIRST = 20
+"""Of these those that decide which forms are left."""
 _STEPS = 20
 """Steps of sizes of numbers in a factor of ten."""
 
@@ -85,6 +90,7 @@ class Summary:
     kind: str | None = None
     are_texts: bool = True
     written: WrittenNumbers | None = None
+    _dated: bool = field(default=False, init=False, repr=False)
 
     def look(self, column: pa.Array[Any]) -> None:
         """See by the first batch how numbers are written, before it is taken in."""
@@ -112,6 +118,7 @@ class Summary:
             return
         counted = pc.value_counts(values)
         texts = _texts(counted.field("values"))
+        self._dated = len(texts) > _MANY and self._add_dates(texts)
         for text, count in zip(texts, counted.field("counts").to_pylist(), strict=True):
             if not text:
                 self.empty = True
@@ -126,8 +133,8 @@ class Summary:
             self.counts[text] += count
             if len(self.counts) > TRACKED:
                 self.counts = None
-        lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1  # 1022020 was 01022020
-        self.spellings.add(f"0{text}" if lost else text, count)
+        if not self._dated:
+            self.spellings.add(self._as_date(text), count)
         if len(self.others) == _MOST_OTHERS:
             return
         number = _number(text)
@@ -149,6 +156,18 @@ class Summary:
             self.word, self.worded = text, self.worded + count
         else:
             self.numeric = False
+
+    def _as_date(self, text: str) -> str:
+        """A text as it would be if it were a date: 1022020 was 01022020."""
+        lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1
+        return f"0{text}" if lost else text
+
+    def _add_dates(self, texts: Sequence[str | None]) -> bool:
+        """Look for dates and times in many texts at once; whether that could be done."""
+        held = [self._as_date(text) for text in texts if text and text not in MISSING_TEXTS]
+        for text in held[:_FIRST]:
+            self.spellings.add(text)
+        return bool(held) and self.spellings.add_many(pa.array(held))
 
     @property
     def without_word(self) -> Summary:

@@ -9,6 +9,11 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
 from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
 from hedgerow.errors import DomainError
 
@@ -27,6 +32,7 @@ _LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
 _ORDERS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d%m%Y", "%m%d%Y"))
 """Pairs of forms of the same texts, days and months exchanged."""
 _DAY = 86_400
+_MICROSECONDS = 1_000_000
 _STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
 _MOST_BINS = 60
 _LENGTHS_OF_TIME = (
@@ -101,6 +107,31 @@ class Spellings:
                     self._lengths[bisect_right(_LENGTHS_OF_TIME, number * scale.seconds)] += count
         self._found, self._empty = kept, False
 
+    def add_many(self, texts: pa.Array[Any]) -> bool:
+        """Keep the scales that many texts are on, all at once; of dates and times, which may be as many as rows.
+
+        A text that is read in another way than one by one makes a draft that its table refuses, and is found then.
+
+        Args:
+            texts: Distinct texts, none of them null.
+
+        Returns:
+            Whether it could be done: else they are to be added one by one.
+        """
+        if self._empty or not self._found or not all(isinstance(each, Calendar | Moments) for each in self._found):
+            return not self._found
+        kept = {}
+        for scale, (low, high, common) in self._found.items():
+            numbers = _numbers(scale, texts)
+            if numbers is None:
+                continue
+            least, most = int(numbers.min()), int(numbers.max())
+            if getattr(scale, "form", None) in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
+                continue
+            kept[scale] = min(low, least), max(high, most), math.gcd(common, int(np.gcd.reduce(numbers)))
+        self._found = kept
+        return True
+
     def options(self) -> tuple[dict[str, Any], bool] | None:
         """The entry of the column, and whether day and month could be exchanged; None where it holds no dates."""
         if self._empty or not self._found:
@@ -149,6 +180,24 @@ class Spellings:
             if below >= _TAIL * rows and (below < (1.0 - _TAIL) * rows or edge % (10 * _DAY) == 0):
                 kept.append(edge)
         return tuple(kept)
+
+
+def _numbers(scale: Scale, texts: pa.Array[Any]) -> NDArray[np.int64] | None:
+    """The numbers of dates and times, in steps; None where a text is not on the scale."""
+    form = getattr(scale, "form", None)
+    if form is None and isinstance(scale, Moments):
+        try:
+            parsed: Any = texts.cast(pa.timestamp("us", scale.zone) if scale.zone else pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return None
+        local: Any = pc.local_timestamp(parsed) if scale.zone else parsed
+        ticks: NDArray[np.int64] = np.asarray(local.cast(pa.int64()))
+        return None if (ticks % _MICROSECONDS).any() else ticks // _MICROSECONDS
+    times: Any = pc.strptime(texts, format=form or "%Y-%m-%d", unit="s", error_is_null=True)
+    if times.null_count:
+        return None
+    seconds: NDArray[np.int64] = np.asarray(times.cast(pa.int64()))
+    return seconds // _DAY if isinstance(scale, Calendar) else seconds
 
 
 def scale_text(step: int, number: int) -> str:

@@ -40,7 +40,7 @@ from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.arrow import arrow_flags, numpy_of, of_each_kind
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
-from hedgerow.domain.scales import EPOCH, Scale
+from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -54,10 +54,14 @@ _FAR = 2**62
 """Beyond all bounds."""
 _DAY = 86_400_000_000
 """Microseconds."""
+_DAY_SECONDS = 86_400
+_ONE_BY_ONE = 64
+"""Up to so many texts of dates and times are read one by one."""
 _MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
 """Microseconds of each unit of Arrow that is not shorter."""
 _DAYS = (date.min.toordinal() - EPOCH, date.max.toordinal() + 1 - EPOCH)
 """The first day that Python has, counted from 1970-01-01, and the day after the last one."""
+_FIRST_SECOND = _DAYS[0] * _DAY_SECONDS
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
 
@@ -360,6 +364,49 @@ class ScaledEncoder(Encoder):
         return text if self._declared(text) is not None else text.zfill(width)
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
+        many = len(texts) > _ONE_BY_ONE and pa.types.is_string(texts.type)
+        usual = self._usual_numbers(texts) if many else None
+        if usual is not None:
+            numbers, known = usual
+            codes = np.empty(len(texts), dtype=np.int64)
+            codes[known] = self._coded(numbers[known])
+            codes[~known] = self._one_by_one(texts.filter(pa.array(~known)))
+            return codes
+        return self._one_by_one(texts)
+
+    def _usual_numbers(self, texts: pa.Array[Any]) -> tuple[Ints, Bools] | None:
+        """Numbers of dates and times that are written as their form writes them, all at once, and which texts are so.
+
+        None for other scales. What Arrow reads and writes back as the same text, Python reads alike.
+        """
+        scale = self._scale
+        if not isinstance(scale, Calendar | Moments) or (isinstance(scale, Calendar) and scale.unit != "day"):
+            return None
+        form = scale.form or ("%Y-%m-%d" if isinstance(scale, Calendar) else None)
+        if form is None:
+            return None
+        parsed: Any = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+        same: Any = pc.equal(pc.strftime(parsed, format=form), texts)
+        known = _flags(same)
+        counted: Any = parsed.cast(pa.int64())
+        seconds = numpy_of(counted.fill_null(0))
+        step = _DAY_SECONDS if isinstance(scale, Calendar) else scale.seconds
+        numbers = seconds // step
+        known &= (seconds % step == 0) & (seconds >= _FIRST_SECOND)
+        for text in (self.attribute.missing, self.attribute.other):
+            known &= ~_flags(pc.equal(texts, pa.scalar(text or "")))
+        for place in self._declared_places:
+            known &= numbers != place
+        return numbers, known
+
+    def _coded(self, numbers: Ints) -> Ints:
+        """Codes of numbers of the scale."""
+        codes = self._numbers.ordinary(numbers)
+        if self.attribute.other_code is not None:
+            codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
+        return codes
+
+    def _one_by_one(self, texts: pa.Array[Any]) -> Ints:
         far = _beyond_python(texts)
         if not far.any():
             return self._of_cells(texts.to_pylist())
@@ -389,6 +436,12 @@ class ScaledEncoder(Encoder):
             return code, False
         number = self._scale.rounded(place)
         return (Fault.NOT_WHOLE, False) if number is None else (max(-_FAR, min(number, _FAR)), True)
+
+
+def _flags(values: Any) -> Bools:
+    """Booleans of Arrow as numpy has them, missing ones as false."""
+    flags: Bools = numpy_of(values.fill_null(False).cast(pa.uint8())).astype(np.bool_)
+    return flags
 
 
 def plain(values: pa.Array[Any]) -> pa.Array[Any]:
