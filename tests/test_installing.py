@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data.workbooks import write_workbook
 from tests.test_packaging import DOMAIN, PROGRAM, PROJECT, ROOT, SYNTH, TABLE, build
 
 pytestmark = pytest.mark.slow
@@ -168,10 +169,12 @@ def test_the_main_job_runs_where_nothing_more_is_installed(plain: Place) -> None
     assert (plain.folder / "bin" / "hedgerow").exists()
 
 
+BOOK = {"people": [["age", "sex"], *([20 + row % 9, "FM"[row % 2]] for row in range(40))]}
 LACKING = {
     "report": ("report", "p.release", "-o", "no.html"),
     "evaluate": ("evaluate", "people.csv", "people.csv"),
     "duckdb": (*SYNTH, "-o", "no.csv", "--where", "age > 3"),
+    "excel": ("domain", "book.xlsx", "-o", "no.yaml"),
     "postgresql": ("synth", "postgresql://h/d#t", "--domain", "people.yaml", "--epsilon", "9", "-o", "no.csv"),
     "signing": ("key", "no.key"),
     "service": ("serve", "--demo"),
@@ -183,6 +186,7 @@ LACKING = {
 def test_a_command_says_which_extra_is_really_lacking(plain: Place, tmp_path: Path) -> None:
     plain.call("hedgerow", *SYNTH, "-o", "s.csv", "--release", "p.release", "--force")
     assert {*LACKING, "pandas", "polars"} == set(PROJECT["optional-dependencies"])
+    write_workbook(plain.work / "book.xlsx", BOOK)
     for extra, arguments in LACKING.items():
         assert f"pip install 'hedgerow[{extra}]'" in plain.call("hedgerow", *arguments, fails=True)
     assert not list(plain.work.glob("no.*"))
@@ -217,6 +221,10 @@ def try_extra(place: Place, extra: str) -> None:
             assert "<svg" in (place.work / "r.html").read_text(encoding="utf-8")
         case "duckdb":
             place.call("hedgerow", *SYNTH, "-o", "duckdb:made.db#people", "--where", "age > 3")
+        case "excel":
+            write_workbook(place.work / "book.xlsx", BOOK)
+            place.call("hedgerow", "domain", "book.xlsx", "-o", "book.yaml")
+            assert '"sex": {"values": ["F", "M"]}' in (place.work / "book.yaml").read_text(encoding="utf-8")
         case "evaluate":
             assert "AUC" in place.call("hedgerow", "evaluate", "people.csv", "people.csv")
         case _:

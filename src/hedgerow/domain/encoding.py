@@ -37,7 +37,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain.arrow import arrow_flags, numpy_of, of_each_kind
+from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_of, of_each_kind
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
@@ -394,7 +394,7 @@ class ScaledEncoder(Encoder):
         numbers = seconds // step
         known &= (seconds % step == 0) & (seconds >= _FIRST_SECOND)
         for text in (self.attribute.missing, self.attribute.other):
-            known &= ~_flags(pc.equal(texts, pa.scalar(text or "")))
+            known &= ~_flags(pc.equal(texts, arrow_text(text or "")))
         for place in self._declared_places:
             known &= numbers != place
         return numbers, known

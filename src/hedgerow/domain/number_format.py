@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.domain.arrow import arrow_text
 from hedgerow.errors import DomainError
 
 _PATTERN = re.compile(r"([^#0]*)([#0][#0,]*)(?:\.([#0]*))?([^#0]*)")
@@ -23,7 +24,7 @@ _BLANKS = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 _APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
 _LOOKS_PLAIN = r"^[-+.0-9eE]+$"
 _GROUP_NAMES = ("sign", "whole", "part", "power")
-_EMPTY: Any = pa.scalar("")
+_EMPTY: Any = arrow_text("")
 _GROUPS = 7
 """Groups of three digits in the longest number that is written."""
 _NO_NUMBER = "\N{ZERO WIDTH SPACE}"
