@@ -40,7 +40,7 @@ from .mwem.settings import (
     candidates_of as candidates_of,
     planned_rounds as planned_rounds,
 )
-from .mwem.strategy_choice import holds as holds
+from .mwem.strategy_choice import holds as holds, small_tables as small_tables
 from .offline_pmw import step_length as step_length
 from .online_pmw import (
     LOST as LOST,

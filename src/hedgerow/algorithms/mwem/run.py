@@ -18,7 +18,13 @@ from hedgerow.algorithms.mwem.settings import (
     least_of_parts,
     round_charge,
 )
-from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, annealed_candidates, first_charges, schedule_of
+from hedgerow.algorithms.mwem.strategy_choice import (
+    StrategyChoice,
+    annealed_candidates,
+    first_charges,
+    schedule_of,
+    small_tables,
+)
 from hedgerow.algorithms.shared import (
     AnchoredLearner,
     Averager,
@@ -74,7 +80,7 @@ class MWEMRun:
         self.charges = config.charges(curator.ledger.remaining, curator.neighbours)
         prior, room = config.prior, config.largest_tree // _PRIOR_PART
         self.factors: dict[Clique, Floats] = {} if prior is None else prior.factors(workload, room)
-        self.bought_first: list[Measurement] = []
+        self.bought: list[Measurement] = []
         self.selected = 0
         self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
@@ -139,7 +145,7 @@ class MWEMRun:
             return None
         everything = Marginal(self.workload.domain, self.workload.domain.names)
         measured = self.curator.measure(everything, self.charges.initial, kind=self.config.noise, label="histogram")
-        self.bought_first.append(measured)
+        self.bought.append(measured)
         possible = possible_values(everything)
         cells, flat = np.zeros(everything.size), np.zeros(everything.size)
         cells[possible] = np.maximum(measured.values, 0.0)[possible]
@@ -182,6 +188,7 @@ class MWEMRun:
                 self._measure(self._cut(target, charge, min_block_count), charge, lazy=number % refit_every > 0)
             return
         found = measured_together(steps, self.curator, self.config.noise, self.model, self.progress)
+        self.bought.extend(found)
         self.learner.measurements.extend(found)
 
     def _cut(self, target: Measurable, charge: float, min_block_count: float) -> Measurable:
@@ -222,7 +229,23 @@ class MWEMRun:
             for name, charge in zip(self._narrow, first.tolist(), strict=True):
                 self._learn(Marginal(workload.domain, (name,)), charge, lazy=name != self._narrow[-1])
             left -= float(first.sum())
+            left -= self._measure_small(left)
         self._run_doubling(left, amount, share, least)
+
+    def _measure_small(self, left: float) -> float:
+        """Measure small tables of the workload before rounds adapt, so that their answers have intervals.
+
+        The hypothesis is not fitted to them: they hold more noise than its other tables, which loosens the fit.
+
+        Args:
+            left: Charge of everything that is still to be measured.
+
+        Returns:
+            What they cost.
+        """
+        steps = small_tables(self.workload, self.curator.budget, left, self.total, self.config.noise)
+        self.bought += measured_together(steps, self.curator, self.config.noise, self.model, self.progress)
+        return math.fsum(charge for _, charge in steps)
 
     def _run_doubling(self, left: float, amount: float, share: float, least: float = math.inf) -> None:
         """Run rounds whose charge doubles as soon as a noisy answer shows no more than noise.
@@ -326,6 +349,7 @@ class MWEMRun:
         """
         config, learner, before = self.config, self.learner, target.on(self.model)
         measured = self.curator.measure(target, charge, kind=config.noise)
+        self.bought.append(measured)
         learner.measurements.append(measured)
         rule = config.refit_between
         if rule is None:
@@ -354,7 +378,7 @@ class MWEMRun:
             model,
             name="MWEM",
             parameters=plain_parameters(self.config) | decided | {"selected": self.selected},
-            measurements=[*self.bought_first, *self.learner.measurements],
+            measurements=self.bought,
             error_charge=self.charges.error,
             counted=counted,
             secure=self.config.prior is None or self.config.prior.secure,

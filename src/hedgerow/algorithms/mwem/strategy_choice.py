@@ -32,7 +32,7 @@ from hedgerow.algorithms.mwem.settings import (
     limit_of,
     planned_rounds,
 )
-from hedgerow.algorithms.shared import Line, expected_noise
+from hedgerow.algorithms.shared import Line, expected_noise, noise_of
 from hedgerow.algorithms.strategies import (
     Step,
     Strategy,
@@ -593,3 +593,57 @@ def first_charges(
     noise = float(np.mean(0.5 * expected_noise(alone, budget, each, kind))) / total
     needed = equal.sum() * (noise / _FIRST_NOISE) ** (1.0 if pure else 2.0)
     return np.asarray(shares / shares.sum() * max(equal.sum(), min(needed, _FIRST_MOST * left)))
+
+
+_SMALL = 256
+"""Cells of the largest table that is measured before rounds adapt, whatever it may show."""
+
+_SMALL_SHARE = 0.05
+"""Largest share of what is left that goes to all of these."""
+
+_FEWER_CELLS = -0.25
+"""Power of the cells that charges of small tables are proportional to: people ask for the smallest ones most."""
+
+_TELLING = 0.25
+"""Largest noise of such a table, as total variation distance: beyond that its intervals would say little."""
+
+
+def small_tables(
+    workload: Workload, budget: Budget, amount: float, total: float, kind: NoiseKind | None = None
+) -> list[tuple[Measurable, float]]:
+    """Small tables of a workload that are measured before rounds adapt, with their charges.
+
+    Rounds choose by the L1 error of whole tables, which one of four cells never wins; so what everybody asks for would
+    have no interval. All of them together take a small share of the budget, and less where the noise of a count would
+    be below half the root of the records, which samples of as many records have. Where a table would be mostly noise,
+    the largest are left out.
+
+    Args:
+        workload: Queries that the release should answer well.
+        budget: Budget of the run; its regime and neighbours matter.
+        amount: Charge of everything that is still to be measured.
+        total: Number of records (noisy), in counts.
+        kind: Shape of the noise; the regime's own by default.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange, ZCDP
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("smokes", 0, 1), IntegerRange("age", 0, 200)))
+        >>> [(target.text, round(charge, 6)) for target, charge in small_tables(
+        ...     Workload.marginals(domain, 2), ZCDP(0.01), 0.01, 10_000.0)]
+        [('sex * smokes', 0.0002)]
+    """
+    domain, worth = workload.domain, QueryWeights(workload).tables
+    sizes = {scope: math.prod(domain.shape_of(scope)) for scope in worth if len(domain.base(scope)) > 1}
+    scopes = sorted((scope for scope, size in sizes.items() if size <= _SMALL), key=sizes.__getitem__)
+    pure = budget.regime is Regime.PURE
+    while scopes:
+        targets = [Marginal(domain, scope) for scope in scopes]
+        shares = np.array([worth[scope] ** (1.0 / 2.0 if pure else 2.0 / 3.0) for scope in scopes])
+        shares = np.maximum(shares, _FIRST_LEAST * shares.mean()) * [sizes[scope] ** _FEWER_CELLS for scope in scopes]
+        charges = (_SMALL_SHARE * amount * shares / shares.sum()).tolist()
+        stds = [noise_of(target, budget, charge, kind).std for target, charge in zip(targets, charges, strict=True)]
+        if 0.4 * stds[-1] * sizes[scopes[-1]] <= _TELLING * total:
+            needed = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
+            return [(target, min(1.0, needed) * charge) for target, charge in zip(targets, charges, strict=True)]
+        scopes.pop()
+    return []
