@@ -15,7 +15,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hedgerow.algorithms.learning import budget_with_thresholds, learn_domain, workload_before
+from hedgerow.algorithms.learning import (
+    POSITIONS_SHARE,
+    budget_with_thresholds,
+    cells_of_positions,
+    learn_domain,
+    measure_positions,
+    workload_before,
+)
 from hedgerow.algorithms.registry import entry
 from hedgerow.cards import Drawing, card
 from hedgerow.domain import (
@@ -29,7 +36,7 @@ from hedgerow.domain import (
 )
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.quantities import at_most
-from hedgerow.queries import Neighbours, Persons, Workload
+from hedgerow.queries import Measurement, Neighbours, Persons, Workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.shared import Algorithm, ProgressCallback
@@ -146,13 +153,15 @@ class Opened:
         table: The table.
         workload: Queries over its domain.
         budget: Budget of the whole release.
-        events: Charges of what was learnt of its domain.
+        events: Charges of what was learnt of its domain, and of positions.
+        positions: Noisy sums of where in their bins records lie.
     """
 
     table: Table | ScannedTable
     workload: Workload
     budget: Budget
     events: Sequence[Event] = ()
+    positions: Sequence[Measurement] = ()
 
     def released(
         self,
@@ -171,7 +180,27 @@ class Opened:
 
         curator = Curator(self.table, self.budget, noise=noise, events=self.events)
         with nullcontext() if watching is None else watching(curator) as progress:
-            return algorithm.run_with(curator, self.workload, progress)
+            made = algorithm.run_with(curator, self.workload, progress)
+        return replace(made, positions=tuple(self.positions)) if self.positions else made
+
+
+def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> float:
+    """The share of a budget for where in their bins records lie, unless another is given.
+
+    It is 0 for a table of codes, which does not tell it, and where rules between columns leave records out.
+
+    Args:
+        wanted: The domain.
+        options: How the table is read.
+
+    Example:
+        >>> from hedgerow.data import ReadOptions
+        >>> from hedgerow.domain import Binned
+        >>> share_of_positions(Domain([Binned("pay", [0, 1000, 5000])]), ReadOptions(coded=True))
+        0.0
+    """
+    rules = wanted.has_rules if isinstance(wanted, Domain) else wanted.fine.has_rules
+    return 0.0 if options.coded or (rules and options.violations == "drop") else POSITIONS_SHARE
 
 
 @dataclass(frozen=True)
@@ -184,6 +213,7 @@ class RunSpec:
         budget: Budget of the whole run; if values are to be learnt, with a part of its delta for thresholds.
         workload: Text of the queries; None for all pairs of columns.
         noise: Source of the noise; None for the secure one.
+        positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
 
     Raises:
         ConfigError: Values are to be learnt, and the budget has no delta.
@@ -200,6 +230,7 @@ class RunSpec:
     budget: Budget
     workload: str | None = None
     noise: NoiseSource | None = None
+    positions: float = POSITIONS_SHARE
 
     def __post_init__(self) -> None:
         """Keep a part of the delta for thresholds."""
@@ -229,7 +260,8 @@ class RunSpec:
     ) -> Opened:
         """Read the table; where something is to be learnt of its domain, in fine cells first, and again in those.
 
-        All that can be wrong with its cells shows before anything is spent.
+        All that can be wrong with its cells shows before anything is spent. Where columns have bins of several numbers
+        they are read once more, to measure where in their bins records lie.
 
         Args:
             read: Reads the table.
@@ -241,7 +273,8 @@ class RunSpec:
 
         wanted = self.wanted
         if isinstance(wanted, Domain):
-            return Opened(read(wanted, self.asked, before_rows), self.asked, self.budget)
+            table = read(wanted, self.asked, before_rows)
+            return self._positioned(Opened(table, self.asked, budget_for(self.budget, table)), read, watching)
         names = [*wanted.bins, *wanted.listed] or list(wanted.values)
         table = read(wanted.fine, Workload.marginals(wanted.fine, cliques=[(name,) for name in names]), before_rows)
         listed = labels(wanted) if wanted.values else None
@@ -249,7 +282,24 @@ class RunSpec:
         with watching(curator):
             domain = learn_domain(curator, wanted, listed)
             asked = workload_over(domain, self.workload)
-            return Opened(read(domain, asked, None), asked, curator.budget, curator.ledger.events)
+            opened = Opened(read(domain, asked, None), asked, curator.budget, curator.ledger.events)
+        return self._positioned(opened, read, watching)
+
+    def _positioned(
+        self, opened: Opened, read: Reading, watching: Callable[[Curator], AbstractContextManager[object]]
+    ) -> Opened:
+        """The same with measured positions, where there are bins."""
+        from hedgerow.privacy import Curator
+
+        domain = opened.workload.domain
+        cells = cells_of_positions(domain, opened.budget) if self.positions else None
+        if cells is None:
+            return opened
+        fine = read(cells, Workload.marginals(cells, 1), None)
+        curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
+        with watching(curator):
+            positions = measure_positions(curator, domain, self.positions)
+        return replace(opened, events=curator.ledger.events, positions=positions)
 
 
 def synthesize(
@@ -354,9 +404,10 @@ def synthesize(
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
     if budget is None:
         budget = budget_between(epsilon, delta, neighbours, persons)
-    kind, data = _kind_of(data), _readable(data, where, once=isinstance(domain, Domain))
+    kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
-    spec = RunSpec(wanted, _algorithm_of(mechanism, optimize_for), budget, workload, _noise_of(seed))
+    algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
+    spec = RunSpec(wanted, algorithm, budget, workload, _noise_of(seed), share)
     release = _released(data, spec, options, register, name)
     assumptions = _assumptions(
         release,
@@ -381,8 +432,8 @@ def _algorithm_of(mechanism: str | Algorithm, optimize_for: str) -> Algorithm:
     return mechanism
 
 
-def _readable(data: Any, where: str | None, *, once: bool) -> Any:
-    """The table as it can be read: twice, for a draft or to learn a domain, unless once is enough."""
+def _readable(data: Any, where: str | None) -> Any:
+    """The table as it can be read several times."""
     import pyarrow as pa
 
     if isinstance(data, os.PathLike):
@@ -390,7 +441,7 @@ def _readable(data: Any, where: str | None, *, once: bool) -> Any:
     if where is not None and not (isinstance(data, str) or is_counted_in_place(data)):
         message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
         raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
-    return data.read_all() if isinstance(data, pa.RecordBatchReader) and not once else data
+    return data.read_all() if isinstance(data, pa.RecordBatchReader) else data
 
 
 def _noise_of(seed: int | None) -> NoiseSource | None:
@@ -402,6 +453,7 @@ def _noise_of(seed: int | None) -> NoiseSource | None:
 def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register | None, name: str) -> Release:
     """The release of a run."""
     from hedgerow.data import read_labels, read_with, scan_with
+    from hedgerow.privacy import warn_of_weakness
 
     spec.algorithm.check(spec.asked, spec.budget.regime)  # before a large table is read for nothing
 
@@ -410,18 +462,19 @@ def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register
             before_rows()
         return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
 
-    wanted = spec.wanted
-    if isinstance(wanted, Domain):
-        table = read(wanted, spec.asked, None)
-        return spec.algorithm.run(table, spec.asked, spec.budget, noise=spec.noise, register=register, name=name)
     charge = None
+    if register is not None and spec.noise is not None:
+        message = "a register adds up guarantees, and with this noise there is none"
+        raise ConfigError(message, remedy="leave the seed out, or the register")
     if register is None:
         spec = spec.accounted()
-    else:
-        charge = partial(register.charge, spec.budget, name=name, attributes=wanted.outline.names)
-    return spec.opened(read, lambda wanted: read_labels(data, wanted, options), charge).released(
-        spec.algorithm, spec.noise
-    )
+    else:  # what is charged there is never given back: refuse first
+        spec.algorithm.check_budget(spec.asked, spec.budget)
+        charge = partial(register.charge, spec.budget, name=name, attributes=spec.asked.domain.names)
+    opened = spec.opened(read, lambda wanted: read_labels(data, wanted, options), charge)
+    made = opened.released(spec.algorithm, spec.noise)
+    warn_of_weakness(made.budget, made.total, spec.noise)
+    return made
 
 
 @dataclass(frozen=True, eq=False)

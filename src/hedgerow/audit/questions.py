@@ -111,7 +111,12 @@ def _text(kind: str, fields: Mapping[str, Any]) -> str:
     if kind != "query":
         return _KINDS[kind].words.format(**fields)
     names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
-    texts = {"marginal": names, "parity": f"parity({names})", "blocks": f"blocks of {names}"}
+    texts = {
+        "marginal": names,
+        "parity": f"parity({names})",
+        "blocks": f"blocks of {names}",
+        "positions": f"positions in the bins of {names}",
+    }
     return str(texts.get(fields["form"], fields["words"]))
 
 

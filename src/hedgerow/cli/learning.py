@@ -10,14 +10,16 @@ if TYPE_CHECKING:
 
 
 def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple[str, str]], Budget]:
-    """The lines of a plan about what is to be learnt, and the budget that is left for the mechanism.
+    """The lines of a plan about what is learnt and where in their bins records lie, and the budget that is left.
 
     Args:
         wanted: The domain.
         budget: Budget of the whole release.
     """
     from hedgerow.algorithms.learning import (
+        POSITIONS_SHARE,
         budget_after,
+        cells_of_positions,
         frequent_noise,
         learning_charges,
         learning_share,
@@ -25,8 +27,15 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
     )
     from hedgerow.domain import Domain
 
+    cells = cells_of_positions(wanted if isinstance(wanted, Domain) else wanted.outline, budget)
+    positions = 0.0 if cells is None else POSITIONS_SHARE
+    line = (
+        []
+        if cells is None
+        else [("positions", f"{positions:.0%} of the budget: sums inside bins of {', '.join(cells.names)}")]
+    )
     if isinstance(wanted, Domain):
-        return [], budget
+        return line, budget_after(budget, positions) if positions else budget
     share = learning_share(wanted)
     charges = learning_charges(wanted, share * budget.limit)
     told = [
@@ -46,4 +55,4 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
             f"others become {wanted.fine[name].other!r}"
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
-    return lines, budget_after(budget, share)
+    return lines + line, budget_after(budget, share + positions)

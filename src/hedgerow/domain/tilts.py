@@ -6,7 +6,9 @@ neighbours and to 0 where these differ in sign, so that the lines go up and down
 central limiter of van Leer, 1977), and held to what keeps the density positive. A bin at an end, or beside a bin of one
 number (a declared point), follows its one neighbour; a bin without neighbours is flat.
 
-A tilt is a slope without a unit: at a part ``u`` of the bin the density is ``1 + tilt (2 u - 1)``.
+A tilt is a slope without a unit: at a part ``u`` of the bin the density is ``1 + tilt (2 u - 1)``, whose mean is
+``1/2 + tilt / 6``. Where the mean was measured, and lies beyond what a line that is positive can have, the tilt is
+below -1 or above 1, and the density exponential: of all densities with this mean it is nearest to an even one.
 """
 
 from __future__ import annotations
@@ -15,6 +17,11 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain.attribute import Binned, ends_of
+
+_RATES = np.linspace(0.0, 200.0, 1 << 12)[1:]
+"""Rates of exponential densities; the mean of the steepest one is a 200th of the bin from its end."""
+_MEANS = -1.0 / np.expm1(-_RATES) - 1.0 / _RATES - 0.5
+"""How far their means are from the middle of the bin."""
 
 
 def tilts_of(attribute: Binned, counts: Floats) -> Floats:
@@ -48,6 +55,52 @@ def tilts_of(attribute: Binned, counts: Floats) -> Floats:
     return np.asarray(np.clip(np.nan_to_num(tilts, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0))
 
 
+def positions_of(attribute: Binned, counts: Floats) -> Floats:
+    """The mean positions of numbers that are drawn with the tilts of the bins, from -1/2 to 1/2.
+
+    Args:
+        attribute: See `tilts_of`.
+        counts: See `tilts_of`.
+
+    Example:
+        >>> positions_of(Binned("x", (0, 1, 2, 3)), np.array([1.0, 2.0, 3.0])).round(3).tolist()
+        [0.083, 0.042, 0.028]
+    """
+    tilts = tilts_of(attribute, counts) / 6.0
+    if not attribute.whole:
+        return tilts
+    low, high = ends_of(attribute)
+    return np.asarray(tilts * (high - low + 2.0) / (high - low + 1.0) * (high > low))
+
+
+def tilts_of_positions(attribute: Binned, positions: Floats) -> Floats:
+    """The tilts with which drawn numbers have given mean positions in their bins.
+
+    Whole numbers are drawn as parts of a bin that are rounded down, so that their mean moves less than that of parts.
+
+    Args:
+        attribute: The bins.
+        positions: Mean positions from -1/2 to 1/2, shape ``(attribute.ordinary,)``.
+
+    Example:
+        >>> tilts_of_positions(Binned("x", (0, 1, 2)), np.array([-0.1, 0.25])).tolist()
+        [-0.6000000000000001, 1.5]
+    """
+    low, high = ends_of(attribute)
+    tilts = 6.0 * positions
+    if attribute.whole:
+        widths = high - low
+        tilts *= (widths + 1.0) / (widths + 2.0)  # rounded parts of a line
+        for code in np.flatnonzero(np.abs(tilts) > 1.0):
+            wanted, count = abs(positions[code]), widths[code] + 1.0
+            means = (
+                count / -np.expm1(-_RATES) + 1.0 / np.expm1(-_RATES / count) - widths[code] / 2.0
+            )  # of rounded parts
+            rate = np.interp(wanted, means / widths[code], _RATES)
+            tilts[code] = 6.0 * np.sign(positions[code]) * np.interp(rate, _RATES, _MEANS)
+    return np.clip(tilts, -6.0 * _MEANS[-1], 6.0 * _MEANS[-1])
+
+
 def leaning(parts: Floats, tilts: Floats) -> Floats:
     """Parts of bins at which the distribution of a tilt reaches uniform draws: its inverse.
 
@@ -59,6 +112,19 @@ def leaning(parts: Floats, tilts: Floats) -> Floats:
         >>> leaning(np.array([0.0, 0.25, 0.25]), np.array([1.0, 1.0, 0.0])).tolist()
         [0.0, 0.5, 0.25]
     """
+    drawn, steep = _on_lines(parts, np.clip(tilts, -1.0, 1.0)), np.abs(tilts) > 1.0
+    if steep.any():
+        rates = _rates(tilts[steep])
+        drawn[steep] = np.log1p(parts[steep] * np.expm1(rates)) / rates
+    return np.asarray(np.clip(drawn, 0.0, np.nextafter(1.0, 0.0)))
+
+
+def _rates(tilts: Floats) -> Floats:
+    """Rates r of densities proportional to exp(r u) with the means 1/2 + tilt / 6, by a table of them."""
+    return np.asarray(np.sign(tilts) * np.interp(np.abs(tilts) / 6.0, _MEANS, _RATES))
+
+
+def _on_lines(parts: Floats, tilts: Floats) -> Floats:
     up = 1.0 - tilts
     below = up + np.sqrt(up * up + 4.0 * tilts * parts)
-    return np.asarray(np.minimum(2.0 * parts / np.where(below > 0.0, below, 1.0), np.nextafter(1.0, 0.0)))
+    return np.asarray(2.0 * parts / np.where(below > 0.0, below, 1.0))

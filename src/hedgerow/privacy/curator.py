@@ -71,7 +71,7 @@ from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.queries import Marginal, Measurable, Measurement, Neighbours, NoiseKind, Positions, Workload
 
 T = TypeVar("T")
 
@@ -204,7 +204,7 @@ class Curator:
             ConfigError: The charge is not positive, or the kind of noise does not fit the budget.
             QueryError: The target is over another domain or its sensitivity is 0.
         """
-        self._check_domain(target.domain)
+        self._check_domain(target.counted if isinstance(target, Positions) else target.domain)
         self._check_scopes([target.scope])
         sensitivity = target.sensitivity(self.neighbours)
         if not sensitivity.l1 > 0:
@@ -590,7 +590,7 @@ class Curator:
                 remedy="use a budget for a sample with DualQuery alone",
             )
 
-    def _check_domain(self, domain: Domain) -> None:
+    def _check_domain(self, domain: Domain | None) -> None:
         if domain != self.domain:
             raise QueryError("the query and the private table are over different domains")
 

@@ -170,18 +170,31 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
         (45.0, 35.0, 45.0)
     """
     risk = check_confidence(confidence)
-    kept = risk if total.public else (1.0 - TOTAL_SHARE) * risk
-    radii = [piece.radius(share) for piece, share in zip(pieces, shares(kept), strict=False)]
-    pieces = pieces[: len(radii)]
-    lows = [piece.centre - radius for piece, radius in zip(pieces, radii, strict=True)]
-    highs = [piece.centre + radius for piece, radius in zip(pieces, radii, strict=True)]
-    low, high = within_possible(query, max(lows), min(highs), total.value + total.slack(TOTAL_SHARE * risk))
+    low, high, source = agreed(pieces, risk if total.public else (1.0 - TOTAL_SHARE) * risk)
+    low, high = within_possible(query, low, high, total.value + total.slack(TOTAL_SHARE * risk))
     if _is_whole(query):
         low, high = _to_whole_numbers(low, high)
-    best = pieces[radii.index(min(radii))].source
-    count = f", and {len(pieces) - 1} more" if len(pieces) > 1 else ""
-    covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {best}{count}"
+    covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {source}"
     return Answer(min(max(value, low), high), low, high, covers)
+
+
+def agreed(pieces: Sequence[Evidence], risk: float) -> tuple[float, float, str]:
+    """The ends of the interval that all pieces of evidence agree on, not in order where none is left, and its source.
+
+    Args:
+        pieces: Evidence in the order in which it was obtained; not empty.
+        risk: Probability that the interval may miss.
+
+    Example:
+        >>> agreed([Evidence(40.0, lambda risk: 5.0, "one"), Evidence(44.0, lambda risk: 2.0, "another")], 0.05)
+        (42.0, 45.0, 'another, and 1 more')
+    """
+    radii = [piece.radius(share) for piece, share in zip(pieces, shares(risk), strict=False)]
+    pieces = pieces[: len(radii)]
+    low = max(piece.centre - radius for piece, radius in zip(pieces, radii, strict=True))
+    high = min(piece.centre + radius for piece, radius in zip(pieces, radii, strict=True))
+    best = pieces[radii.index(min(radii))].source
+    return low, high, f"{best}{f', and {len(pieces) - 1} more' if len(pieces) > 1 else ''}"
 
 
 def within_possible(query: LinearQuery, low: float, high: float, most: float) -> tuple[float, float]:

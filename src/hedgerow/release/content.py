@@ -44,6 +44,7 @@ from hedgerow.queries import (
     Measurement,
     NoiseKind,
     Parity,
+    Positions,
     filled_axes,
 )
 
@@ -362,6 +363,8 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:
         case Blocks():
             entry_of = {"kind": "blocks", "scope": scope, "cells": target.size}
             return {**entry_of, "about": target.about} if target.about else entry_of
+        case Positions():
+            return {"kind": "positions", "scope": scope, "cells": target.size}
         case Conjunction():
             return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -401,6 +404,8 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], 
             return Marginal(domain, scope, within)
         case "blocks":
             return _blocks(entry, vectors[VECTORS], domain, scope)
+        case "positions":
+            return Positions(domain, scope)
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

@@ -4,6 +4,8 @@
 `noise_sums` bounds the noise.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, CodeSet, spread_over
+from hedgerow.errors import ConfigError
 from hedgerow.privacy import GRID, WorkloadError, step_of
 from hedgerow.queries import (
     Blocks,
@@ -43,6 +46,7 @@ class Evidence:
         centre: Middle of the interval, in counts.
         radius: Half its width, in counts, as a function of the probability that the interval may miss.
         source: Origin of the evidence, in words.
+        noises: The noise around the centre, where it is known.
 
     Example:
         >>> Evidence(40.0, lambda risk: 2.0 / risk, "a guess").radius(0.1)
@@ -52,6 +56,25 @@ class Evidence:
     centre: float
     radius: Callable[[float], float]
     source: str
+    noises: Noises | None = None
+
+    @classmethod
+    def of_noises(cls, centre: float, noises: Noises, source: str) -> Evidence:
+        """A measured number with noise of a known law."""
+        return cls(centre, noises.bound, f"the noise of the {source}", noises)
+
+    def plus(self, other: Evidence) -> Evidence:
+        """The sum of two measured numbers whose noises are independent.
+
+        Example:
+            >>> one = Evidence.of_noises(1.0, Noises(9.0), "measurement of a")
+            >>> (one.plus(one).centre, round(one.plus(one).radius(0.05), 2))
+            (2.0, 8.32)
+        """
+        if self.noises is None or other.noises is None:
+            raise ConfigError("a bound without a law of noise is not added up", remedy="add measured numbers")
+        noises = self.noises.with_all([other.noises])
+        return Evidence(self.centre + other.centre, noises.bound, f"{self.source} and {other.source}", noises)
 
 
 def measured(
@@ -78,7 +101,7 @@ def measured(
         if average is not None:
             number = len(average.tables)
             those = f"measurement of {average.tables[0]}" if number == 1 else f"{number} measurements that bear on it"
-            yield Evidence(average.value, average.noises.bound, f"the noise of the {those}")
+            yield Evidence.of_noises(average.value, average.noises, those)
         for measurement in run:
             if average is None or measurement.target.text not in average.tables:
                 yield from _alone(query, levels, measurement)
@@ -165,7 +188,7 @@ def _from_blocks(query: LinearQuery, blocks: Blocks, measurement: Measurement) -
 def _from_noise(centre: float, weights: Floats, copies: int, measurement: Measurement) -> Evidence:
     step = step_of(measurement.target)
     noises = Noises.of(measurement.noise, measurement.scale, weights, copies=copies, step=step)
-    return Evidence(centre, noises.bound, f"the noise of the measurement of {measurement.target.text}")
+    return Evidence.of_noises(centre, noises, f"measurement of {measurement.target.text}")
 
 
 def same_query(one: LinearQuery, other: LinearQuery) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.domain import domain_from_mapping, domain_to_mapping
 from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
-from hedgerow.queries import workload_from_dict, workload_to_dict
+from hedgerow.queries import Positions, workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
 from hedgerow.release.content import StoredModel, measurements_from_list, measurements_to_list, model_to_dict
 from hedgerow.release.provenance import Provenance
@@ -36,7 +36,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
         ReleaseError: The file cannot be written.
     """
     workload, workload_arrays = workload_to_dict(release.workload)
-    measurements, measurement_arrays = measurements_to_list(release.measurements)
+    measurements, measurement_arrays = measurements_to_list([*release.positions, *release.measurements])
     model, model_arrays = model_to_dict(release.held)
     ledger = Ledger.of(release.budget, release.events)
     content = {
@@ -89,7 +89,8 @@ def _release_of(container: Container) -> Release:
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,
-        measurements=measurements,
+        measurements=tuple(each for each in measurements if not isinstance(each.target, Positions)),
+        positions=tuple(each for each in measurements if isinstance(each.target, Positions)),
         error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"]),

@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Binned, Decimals, Ordered, ends_of
+from hedgerow.domain.tilts import leaning
 from hedgerow.release.release import Release
 
 
@@ -57,6 +58,7 @@ class Numbers:
         at: The number that it counts at where one is needed.
         unit: Length of a step of the column's scale; 1 without one.
         whole: Whether the numbers are whole steps.
+        tilts: Tilts of the densities inside the bins of a release; None for even ones.
 
     Example:
         >>> from hedgerow.domain import Binned
@@ -70,6 +72,7 @@ class Numbers:
     at: Floats
     unit: float
     whole: bool
+    tilts: Floats | None = None
 
     @classmethod
     def of(cls, attribute: Ordered, release: Release | None = None) -> "Numbers":
@@ -82,9 +85,12 @@ class Numbers:
         """
         low, high = ends_of(attribute)
         unit = float(attribute.scale.step) if isinstance(attribute.scale, Decimals) else 1.0
-        tilts = 0.0 if release is None else release.tilts.get(attribute.name, 0.0)
-        at = np.asarray((low + high) / 2.0 + tilts * (high - low) / 6.0)
-        return cls(low * unit, high * unit, at * unit, unit, not isinstance(attribute, Binned) or attribute.whole)
+        at = (low + high) / 2.0
+        if release is not None and attribute.name in release.mean_positions:
+            at = at + release.mean_positions[attribute.name] * (high - low)
+        whole = not isinstance(attribute, Binned) or attribute.whole
+        tilts = None if release is None else release.tilts.get(attribute.name)
+        return cls(low * unit, high * unit, np.asarray(at * unit), unit, whole, tilts)
 
     @property
     def wide(self) -> bool:
@@ -97,7 +103,10 @@ class Numbers:
         return float(self.high[-1] - self.low[0])
 
     def inside(self, code: int, part: float) -> float:
-        """The number at a part of a bin, from 0 to 1."""
+        """The number that a part of the records of a bin, from 0 to 1, lies below."""
         low, high = float(self.low[code]), float(self.high[code])
-        number = low + min(max(part, 0.0), 1.0) * (high - low)
+        part = min(max(part, 0.0), 1.0)
+        if self.tilts is not None:
+            part = float(leaning(np.array([part]), self.tilts[[code]])[0])
+        number = low + part * (high - low)
         return self.unit * round(number / self.unit) if self.whole else number

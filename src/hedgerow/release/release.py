@@ -16,7 +16,7 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, agreed, check_confidence, intersect, left_uncounted
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured
 from hedgerow.release.noise_sums import Noises
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.arrays import Floats, Ints
-    from hedgerow.domain import Domain
+    from hedgerow.domain import Binned, Domain
     from hedgerow.models import Model
     from hedgerow.privacy import Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
@@ -42,6 +42,9 @@ NOTHING = "nothing: no measurement and no evaluated workload covers this query"
 
 WEIGHTED_RECORDS = 100_000
 """So many are drawn by default where records have weights, at most."""
+
+_GUESSED = 0.1
+"""How far the mean position of a bin is from what the bins beside it say, in widths of the bin."""
 
 Method = Literal["systematic", "independent"]
 
@@ -80,6 +83,7 @@ class Release:
         total: Number of records, noisy under add-remove, in counts.
         provenance: Algorithm, parameters, versions and source of the noise.
         counted: The noisy number of records, where ``total`` averages it with the sums of noisy tables; else None.
+        positions: Noisy sums of where in their bins records lie, for columns in bins where they were measured.
 
     Example:
         >>> import hedgerow
@@ -108,6 +112,7 @@ class Release:
     total: float
     provenance: Provenance
     counted: float | None = None
+    positions: tuple[Measurement, ...] = ()
 
     def __repr__(self) -> str:
         """One line: algorithm, columns, number of records, budget; ``guarantee`` says it in words."""
@@ -149,13 +154,38 @@ class Release:
 
     @cached_property
     def tilts(self) -> dict[str, Floats]:
-        """Tilts of the densities inside the bins of each column, by the hypothesis' counts of the bins beside."""
-        from hedgerow.domain.attribute import Binned
-        from hedgerow.domain.tilts import tilts_of
+        """Tilts of the densities inside the bins of each column, by the mean positions of their records."""
+        from hedgerow.domain.tilts import tilts_of_positions
 
-        binned = [column for column in self.domain.columns if isinstance(column, Binned)]
-        tables = self.model.marginals([(each.name,) for each in binned]) if binned else []
-        return {each.name: tilts_of(each, table) for each, table in zip(binned, tables, strict=True)}
+        binned = {column.name: column for column in self._binned}
+        return {name: tilts_of_positions(binned[name], means) for name, means in self.mean_positions.items()}
+
+    @cached_property
+    def mean_positions(self) -> dict[str, Floats]:
+        """For columns in bins the mean position of the records of each bin, from -1/2 to 1/2.
+
+        It is the one that the hypothesis' counts of the bins beside say, which errs by `_GUESSED` of the width of a
+        bin. Where positions were measured it is averaged with the noisy mean, by inverse variances.
+        """
+        from hedgerow.domain.tilts import positions_of
+
+        measured = {each.target.scope[0]: each for each in self.positions}
+        tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
+        means = {}
+        for column, counts in zip(self._binned, tables, strict=True):
+            means[column.name] = positions_of(column, counts)
+            if column.name in measured:
+                sums, held = measured[column.name], np.maximum(counts[: column.ordinary], 1e-9)
+                precision = np.square(_GUESSED * held / max(sums.std, 1e-9))
+                averaged = (means[column.name] + precision * sums.values / held) / (1.0 + precision)
+                means[column.name] = np.clip(averaged, -0.5, 0.5)
+        return means
+
+    @cached_property
+    def _binned(self) -> list[Binned]:
+        from hedgerow.domain import Binned
+
+        return [column for column in self.domain.columns if isinstance(column, Binned)]
 
     def guarantee(self) -> str:
         """The promise about the people in the table in one sentence, or that there is none."""
@@ -173,7 +203,8 @@ class Release:
     ) -> Records:
         """Draw synthetic records.
 
-        Numbers inside bins follow the hypothesis' counts of the bins beside: see ``hedgerow.domain.tilts``.
+        Numbers inside bins have the mean that was measured, or follow the hypothesis' counts of the bins beside: see
+        ``hedgerow.domain.tilts``.
 
         Args:
             n: Number of records; `n_records` by default, of those that meet the condition where one is given. With
@@ -459,6 +490,28 @@ class Release:
         if not pieces:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
+
+    def bound_with(self, query: LinearQuery, position: Evidence, risk: float) -> tuple[float, float] | None:
+        """An interval for a linear query and a measured number that no piece of its evidence rests on, together.
+
+        Args:
+            query: A linear query over the domain, of some attributes.
+            position: The number.
+            risk: Probability that the interval may miss.
+
+        Returns:
+            None where nothing was measured that tells the query.
+        """
+        total = self.total if self.budget.neighbours.public_total else None
+        pieces = [piece.plus(position) for piece in measured(query, self._runs, total)]
+        if not pieces:
+            return None
+        low, high, _ = agreed(pieces, risk)
+        return min(low, high), max(low, high)
+
+    def positions_of(self, name: str) -> Measurement | None:
+        """The noisy sums of where in their bins the records of a column lie; None if they were not measured."""
+        return next((each for each in self.positions if each.target.scope == (name,)), None)
 
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""

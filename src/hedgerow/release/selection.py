@@ -37,8 +37,11 @@ import pyarrow as pa
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, Ordered
 from hedgerow.errors import QueryError
-from hedgerow.queries import Aggregate, Groups, LinearQuery, Selection, columns_of, parse_select
+from hedgerow.privacy import step_of
+from hedgerow.queries import Aggregate, Groups, LinearQuery, Positions, Selection, columns_of, parse_select
 from hedgerow.release.answer import check_confidence, left_uncounted
+from hedgerow.release.evidence import Evidence
+from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import NOTHING, Release
 
@@ -50,6 +53,8 @@ MOST_CUTS = 128
 """Places at which the distribution of a release's column is looked at for a quantile: ages and hours one by one."""
 _SHARE_OF_COUNT = 0.05
 """Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
+_SHARE_OF_CELLS = 0.02
+"""Share of the risk of a sum that goes to how far numbers are from the middles of the cells of their bins."""
 _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of a query."""
 _ROUNDING = 1e-12
@@ -192,7 +197,7 @@ def _answered(selection: Selection, asked: CountAnswerer, confidence: float, rel
     rows = [[selecting.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
     headings = tuple(column.heading for column in selection.columns)
-    covers = _covers(selection, cells, confidence)
+    covers = _covers(selection, cells, confidence, release)
     if release is not None and covers != NOTHING:
         covers += left_uncounted(release.budget.neighbours)
     return Selected(
@@ -200,7 +205,14 @@ def _answered(selection: Selection, asked: CountAnswerer, confidence: float, rel
     )
 
 
-def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confidence: float) -> str:
+def _is_whole(groups: Groups) -> bool:
+    """Whether all records are one group."""
+    return not (groups.names or groups.where.scope)
+
+
+def _covers(
+    selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confidence: float, release: Release | None
+) -> str:
     """What the intervals of a statement hold, what they leave out, and the columns whose bins make them wide."""
     if all(cell.low is None for row in cells for cell in row):
         return NOTHING
@@ -209,7 +221,15 @@ def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confi
     said = [f"the number of the private table as it was counted, with {100 * confidence:.6g}% confidence each"]
     if outside := [each.name for each in attributes if each.other_code is not None]:
         said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
-    if wide := [each.name for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]:
+    measured = {
+        column.name
+        for column in selection.columns
+        if release is not None and column.kind != "quantile" and _is_whole(selection.groups)
+        if release.positions_of(column.name) is not None
+    }
+    quantiles = {column.name for column in selection.columns if column.kind == "quantile"}
+    of_bins = [each for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]
+    if wide := [each.name for each in of_bins if each.name not in measured or each.name in quantiles]:
         said.append(
             f"of {', '.join(wide)} bins are known, and no places in them: the intervals hold wherever in the bins the "
             "values lie. Narrower bins where most records are would make them narrower"
@@ -318,6 +338,11 @@ def _all_of(attribute: Ordered) -> Floats:
     return (np.arange(attribute.size) < attribute.ordinary).astype(np.float64)
 
 
+def _padded(weights: Floats, attribute: Ordered) -> Floats:
+    """Weights of the numbers of a column, and 0 for its other codes."""
+    return np.pad(weights, (0, attribute.size - len(weights)))
+
+
 class _Column:
     """The numbers of a column in one group.
 
@@ -422,6 +447,10 @@ class _Column:
     def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None]:
         """N, with a share of the risk, and the ends of Q, with the rest: members of bins lie anywhere in them."""
         records = self.of.holding(self.row, self.name, self.attribute, share)
+        measured = self._measured(centre, (1.0 - share) * self.of.risk)
+        if measured is not None and records.high is not None:
+            slack = _LATTICE * records.high
+            return records, measured[0] - slack, measured[1] + slack
         low = self._moved(self.numbers.low, centre, "the lower end of " if self.numbers.wide else "")
         high = self._moved(self.numbers.high, centre, "the upper end of ")
         risk = (1.0 - share) * self.of.risk
@@ -433,6 +462,29 @@ class _Column:
             return records, None, None
         slack = _LATTICE * records.high
         return records, lower.low - slack, upper.high + slack
+
+    def _measured(self, centre: float, risk: float) -> tuple[float, float] | None:
+        """The ends of Q by the middles of the bins and the measured positions in them.
+
+        None where positions were not measured, or a group or a condition leaves records out, whose positions are not
+        told apart. Positions count from the middles of cells: how far records may be from these is a sum over the bins
+        that has a small part of the risk.
+        """
+        release = self.of.release
+        found = None if release is None else release.positions_of(self.name)
+        if release is None or found is None or not _is_whole(self.of.groups) or not isinstance(found.target, Positions):
+            return None
+        widths = (self.numbers.high - self.numbers.low) / self.span
+        noises = Noises.of(found.noise, found.scale, widths, step=step_of(found.target))
+        place = Evidence.of_noises(float(widths @ found.values), noises, f"measurement of {found.target.text}")
+        half = found.target.cells.half * self.numbers.unit / self.span
+        middles = self._moved((self.numbers.low + self.numbers.high) / 2.0, centre, "the middle of the bin of ")
+        apart = 0.0
+        if half.any():
+            query = self.of.groups.sum(self.row, self.name, _padded(half, self.attribute), f"cells of {self.name}")
+            apart, risk = _high(self.of.weighted(query, _SHARE_OF_CELLS * risk)), (1.0 - _SHARE_OF_CELLS) * risk
+        ends = release.bound_with(middles, place, risk)
+        return None if ends is None else (ends[0] - apart, ends[1] + apart)
 
     def _value(self) -> float:
         """The hypothesis' own mean."""
@@ -446,9 +498,7 @@ class _Column:
 
     def _moved(self, numbers: Floats, centre: float, of: str = "") -> LinearQuery:
         """The sum of what numbers are away from a centre, in spans of the column."""
-        weights = np.zeros(self.attribute.size)
-        if self.span > 0.0:
-            weights[: len(numbers)] = (numbers - centre) / self.span
+        weights = _padded((numbers - centre) / self.span if self.span > 0.0 else 0.0 * numbers, self.attribute)
         text = f"sum of ({of}{self.name} - {centre:g}) / {self.span:g}"
         return self.of.groups.sum(self.row, self.name, weights, text)
 

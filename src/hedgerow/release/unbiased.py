@@ -57,8 +57,8 @@ def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterat
         >>> list(runs([], []))
         []
     """
-    own = [(place, event) for place, event in enumerate(events) if not event.earlier and event.question.kind == "query"]
-    places = [place for place, _ in own]
+    own = (place for place, event in enumerate(events) if not event.earlier and event.question.kind == "query")
+    places = list(own)[-len(measurements) :]  # what the domain was learnt by, and positions in bins, come before
     if len(places) != len(measurements):
         yield from ([each] for each in measurements)
         return

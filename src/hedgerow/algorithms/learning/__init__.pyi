@@ -10,3 +10,8 @@ from .learning import (
     threshold_of as threshold_of,
     workload_before as workload_before,
 )
+from .positions import (
+    POSITIONS_SHARE as POSITIONS_SHARE,
+    cells_of_positions as cells_of_positions,
+    measure_positions as measure_positions,
+)

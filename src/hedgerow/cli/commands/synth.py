@@ -154,7 +154,7 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.synthesis import RunSpec
+    from hedgerow.synthesis import RunSpec, share_of_positions
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
@@ -170,7 +170,8 @@ def synth(
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
     algorithm = configured.algorithm(options.prior_of(prior, outline, how))
-    spec = RunSpec(wanted, algorithm, budgeted.budget(between), workload, options.noise_of(testing.seed))
+    budget, noise = budgeted.budget(between), options.noise_of(testing.seed)
+    spec = RunSpec(wanted, algorithm, budget, workload, noise, share_of_positions(wanted, how))
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")

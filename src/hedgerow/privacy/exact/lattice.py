@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import PreparedSource
 from hedgerow.errors import DataError, QueryError
-from hedgerow.queries import LATTICE_BITS, Blocks, Family, Tables, Workload, answered
+from hedgerow.queries import LATTICE_BITS, Blocks, Family, Positions, Tables, Workload, answered
 from hedgerow.queries.core.query import Conjunction, LinearQuery, Marginal, Measurable, Parity
 
 LARGEST_MASS = 2**31
@@ -36,6 +36,8 @@ def step_of(target: Measurable) -> float:
     """
     if isinstance(target, Marginal | Blocks | Conjunction | Parity):
         return 1.0
+    if isinstance(target, Positions):
+        return 2.0**-LATTICE_BITS
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
     values = target.values()
@@ -72,7 +74,9 @@ def exact_units(targets: Sequence[Measurable], tables: Tables) -> list[Ints]:
 
 
 def _weighed(target: Measurable, tables: Tables) -> Ints:
-    """The answer of a query that weighs its cells."""
+    """The answer of a query that weighs its cells, or sums of positions."""
+    if isinstance(target, Positions):
+        return target.sums(tables.marginals([target.scope])[0])
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
     (table,) = tables.marginals([target.scope])

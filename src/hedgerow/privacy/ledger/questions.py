@@ -22,7 +22,7 @@ from hedgerow.privacy.mechanisms import (
     SPARSE_VECTOR,
     THRESHOLDED,
 )
-from hedgerow.queries import Blocks, Conjunction, Explicit, Marginal, Measurable, Parity
+from hedgerow.queries import Blocks, Conjunction, Explicit, Marginal, Measurable, Parity, Positions
 
 PUBLIC = "public"
 """Name of the mechanism that gives a number which is public between neighbours."""
@@ -112,8 +112,8 @@ class MeasuredQuery(Question):
     """The answer of a query, or all cells of a marginal; the event says how many values.
 
     Attributes:
-        form: ``"marginal"``, ``"blocks"``, ``"parity"``, ``"conjunction"``, ``"explicit"`` or ``"query"`` for others;
-            empty in events of format 2, which do not say it.
+        form: ``"marginal"``, ``"blocks"``, ``"positions"``, ``"parity"``, ``"conjunction"``, ``"explicit"`` or
+            ``"query"`` for others; empty in events of format 2, which do not say it.
         scope: Names of the attributes.
         words: The condition of a conjunction or of a part of a marginal, the name of a query, or what blocks tell
             apart.
@@ -134,18 +134,21 @@ class MeasuredQuery(Question):
     @classmethod
     def of(cls, target: Measurable) -> Self:
         """The question of a query or marginal."""
+        form, words = "query", target.text
         match target:
             case Marginal():
-                return cls("marginal", target.scope, "" if target.within is None else target.within.text)
+                form, words = "marginal", "" if target.within is None else target.within.text
             case Blocks():
-                return cls("blocks", target.scope, target.about)
+                form, words = "blocks", target.about
+            case Positions():
+                form, words = "positions", ""
             case Parity():
-                return cls("parity", target.scope)
+                form, words = "parity", ""
             case Conjunction():
-                return cls("conjunction", target.scope, target.text)
+                form = "conjunction"
             case Explicit():
-                return cls("explicit", target.scope, target.name)
-        return cls("query", target.scope, target.text)
+                form, words = "explicit", target.name
+        return cls(form, target.scope, words)
 
     def text(self, values: int, threshold_scale: float) -> str:
         """The words of the query itself."""
@@ -155,6 +158,8 @@ class MeasuredQuery(Question):
                 return f"{names} where {self.words}" if self.words else names
             case "blocks":
                 return f"{self.words or names} in {values} blocks"
+            case "positions":
+                return f"positions in the bins of {names}"
             case "parity":
                 return f"parity({', '.join(self.scope)})"
         return self.words

@@ -1,0 +1,66 @@
+"""Where in their bins the records of columns lie, measured under a part of the budget (theory.md section 14.1).
+
+With the counts of the bins they tell sums and means without a guess, and where in its bin a synthetic number is drawn.
+"""
+
+from collections.abc import Sequence
+
+from hedgerow.algorithms.shared import check_fraction
+from hedgerow.domain import Domain, with_bin_cells
+from hedgerow.privacy import Budget, Curator, Subsampled
+from hedgerow.queries import Measurement, Positions
+
+POSITIONS_SHARE = 0.05
+"""Share of a budget that the positions of all columns are measured with."""
+
+
+def cells_of_positions(domain: Domain, budget: Budget) -> Domain | None:
+    """The domain that a table is read in once more, for the positions in its bins; None where none are measured.
+
+    They are not measured of a sample, nor where a bounded number of records of each person counts: which ones do depends
+    on the codes of their columns, so that other records would be counted.
+
+    Args:
+        domain: The domain, with its bins.
+        budget: Budget of the release, with the persons whose records count.
+
+    Example:
+        >>> from hedgerow import Binned, PureDP
+        >>> domain = Domain([Binned("pay", [0, 1000, 5000])])
+        >>> cells_of_positions(domain, PureDP(1.0)).shape
+        (32768,)
+    """
+    persons = budget.neighbours.persons
+    bounded = persons is not None and persons.at_most is not None
+    return None if bounded or isinstance(budget, Subsampled) else with_bin_cells(domain)
+
+
+def measure_positions(curator: Curator, domain: Domain, share: float = POSITIONS_SHARE) -> Sequence[Measurement]:
+    """Measure the positions of all columns with bins, with equal parts of a share of the budget.
+
+    Args:
+        curator: Curator before the private table, read in ``cells_of_positions(domain, budget)``.
+        domain: The domain, with its bins.
+        share: Share of the whole budget.
+
+    Returns:
+        For each column the noisy sums of the positions of the records of each bin.
+
+    Raises:
+        ConfigError: The share is not between 0 and 1.
+        BudgetExceededError: The budget does not cover it.
+
+    Example:
+        >>> import numpy as np
+        >>> from hedgerow import Binned, PureDP, SeededNoise, Table
+        >>> domain = Domain([Binned("pay", [0, 4, 8], whole=True)])
+        >>> budget = PureDP(100.0)
+        >>> table = Table(cells_of_positions(domain, budget), [np.array([0, 0, 3, 4, 7, 7])])
+        >>> (measured,) = measure_positions(Curator(table, budget, noise=SeededNoise(0)), domain)
+        >>> measured.target.text, measured.values.round()
+        ('positions in the bins of pay', array([-1.,  0.]))
+    """
+    check_fraction("share", share)
+    targets = [Positions(domain, (name,)) for name in curator.domain.names]
+    charge = share * curator.ledger.limit / len(targets)
+    return curator.measure_all([(target, charge) for target in targets], label="positions")

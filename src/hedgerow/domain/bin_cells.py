@@ -1,0 +1,108 @@
+"""Cells inside bins: fine enough to tell where in its bin a record lies.
+
+The *position* of a number in its bin goes from -1/2 at the smallest number of the bin to 1/2 at the largest. Sums of
+positions over the records of each bin are measured beside the counts of the bins (theory.md section 14.1), and tell
+sums and means without a guess of what is inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain.attribute import Binned, closed, ends_of
+from hedgerow.domain.domain import Domain
+
+CELLS = 1 << 15
+"""Most cells of all bins of a column together, unless there are more bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class BinCells:
+    """The cells of a column in bins.
+
+    Attributes:
+        column: The column with a bin for each cell.
+        bins: The bin of each cell, shape ``(column.ordinary,)``.
+        positions: The position in its bin of the middle of each cell, likewise.
+        half: Half of the width of the widest cell of each bin, in numbers of the column: 0 where every number has a
+            cell; shape ``(number of bins,)``.
+    """
+
+    column: Binned
+    bins: Ints
+    positions: Floats
+    half: Floats
+
+    @classmethod
+    def of(cls, column: Binned) -> BinCells:
+        """Cut every bin into cells of about equal widths, of one number each where there are few numbers.
+
+        Args:
+            column: The column.
+
+        Example:
+            >>> cells = BinCells.of(Binned("hours", [0, 2, 6], whole=True))
+            >>> cells.column.edges, cells.bins.tolist()
+            ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 6.5), [0, 0, 1, 1, 1, 1, 1])
+            >>> cells.positions.tolist()
+            [-0.5, 0.5, -0.5, -0.25, 0.0, 0.25, 0.5]
+        """
+        low, high = ends_of(column)
+        most = max(1, CELLS // column.ordinary)
+        edges, bins, positions, half = list[float](), list[int](), list[float](), list[float]()
+        for code, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+            width = last - first
+            if column.whole:
+                count = min(most, round(width) + 1)
+                starts = first + np.floor(np.arange(count) * (width + 1.0) / count)
+                ends = np.append(starts[1:] - 1.0, last)
+            else:
+                starts = first + np.arange(most) * (width / most)
+                starts = starts[np.append(True, np.diff(starts) > 0.0) & (starts < last)]
+                ends = np.append(starts[1:], last)
+            middle = (starts + ends) / 2.0 - (first + last) / 2.0
+            edges += starts.tolist()
+            bins += [code] * len(starts)
+            positions += (middle / width if width > 0.0 else np.zeros(len(starts))).tolist()
+            half.append(float((ends - starts).max()) / 2.0)
+        closing = closed([round(edge) for edge in edges], round(high[-1])) if column.whole else [*edges, high[-1]]
+        finer = Binned(
+            column.name, closing, whole=column.whole, scale=column.scale, missing=column.missing, other=column.other
+        )
+        return cls(finer, np.array(bins), np.array(positions), np.array(half))
+
+
+def with_bin_cells(domain: Domain) -> Domain | None:
+    """The columns of a domain that have bins of several numbers, with a bin for each cell; None if it has none.
+
+    Columns that are measured from or to another one are left out.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> wide = Binned("hours", [0, 2, 6], whole=True)
+        >>> with_bin_cells(Domain([wide])).shape
+        (7,)
+    """
+    apart = {name for span in domain.spans for name in (span.length, span.start, span.end)}
+    finer = []
+    for column in domain:
+        if isinstance(column, Binned) and column.name not in apart:
+            low, high = ends_of(column)
+            if (low < high).any():
+                finer.append(BinCells.of(column).column)
+    if not finer:
+        return None
+    rest = {*domain.all_names, *domain.ignored, *apart} - {column.name for column in finer}
+    return Domain(
+        finer,
+        unleveled=[column.name for column in finer],
+        ignored=sorted(rest),
+        draft=domain.draft,
+        trusted_types=domain.trusted_types,
+        layout=domain.layout,
+    )
