@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.data import read_table
 from hedgerow.domain import Binned, Domain, OpenDomain
-from hedgerow.domain.tilts import leaning, tilts_of
+from hedgerow.domain.tilts import leaning, tilts_of, tilts_of_positions
 from hedgerow.release import Records
 
 
@@ -61,6 +62,19 @@ def test_draws_reach_their_part_of_the_distribution(tilt: float, part: float) ->
     (at,) = leaning(np.array([part]), np.array([tilt]))
     assert 0.0 <= at < 1.0
     assert abs(at + tilt * (at * at - at) - part) < 1e-9
+
+
+@given(position=st.floats(-0.48, 0.48), width=st.sampled_from([0.5, 1, 2, 3, 7, 100]), whole=st.booleans())
+def test_numbers_are_drawn_with_the_mean_position_that_was_measured(position: float, width: float, whole: bool) -> None:
+    """At 100,000 evenly spread parts, so that nothing is random."""
+    whole = whole and width >= 1
+    attribute = Binned("x", (0, width + whole, 2 * width + 2), whole=whole)
+    (tilt, even) = tilts_of_positions(attribute, np.array([position, 0.0]))
+    parts = leaning((np.arange(100_000) + 0.5) / 100_000, np.full(100_000, tilt))
+    numbers = np.floor(parts * (width + 1)) if whole else parts * width
+    assert even == 0.0
+    assert numbers.mean() / width - 0.5 == pytest.approx(position, abs=2e-3)
+    assert 0.0 <= parts.min() <= parts.max() < 1.0
 
 
 def test_points_and_their_neighbours() -> None:

@@ -17,8 +17,8 @@ POSITIONS_SHARE = 0.05
 def cells_of_positions(domain: Domain, budget: Budget) -> Domain | None:
     """The domain that a table is read in once more, for the positions in its bins; None where none are measured.
 
-    They are not measured of a sample, nor where a bounded number of records of each person counts: which ones do depends
-    on the codes of their columns, so that other records would be counted.
+    They are not measured of a sample, nor where a bounded number of records of each person counts: which ones do
+    depends on the codes of their columns, so that other records would be counted.
 
     Args:
         domain: The domain, with its bins.
@@ -31,7 +31,7 @@ def cells_of_positions(domain: Domain, budget: Budget) -> Domain | None:
         (32768,)
     """
     persons = budget.neighbours.persons
-    bounded = persons is not None and persons.at_most is not None
+    bounded = persons is not None and persons.column is not None
     return None if bounded or isinstance(budget, Subsampled) else with_bin_cells(domain)
 
 
@@ -54,11 +54,11 @@ def measure_positions(curator: Curator, domain: Domain, share: float = POSITIONS
         >>> import numpy as np
         >>> from hedgerow import Binned, PureDP, SeededNoise, Table
         >>> domain = Domain([Binned("pay", [0, 4, 8], whole=True)])
-        >>> budget = PureDP(100.0)
+        >>> budget = PureDP(10_000.0)
         >>> table = Table(cells_of_positions(domain, budget), [np.array([0, 0, 3, 4, 7, 7])])
         >>> (measured,) = measure_positions(Curator(table, budget, noise=SeededNoise(0)), domain)
-        >>> measured.target.text, measured.values.round()
-        ('positions in the bins of pay', array([-1.,  0.]))
+        >>> measured.target.text, measured.values.round(1)
+        ('positions in the bins of pay', array([-0.5,  0. ]))
     """
     check_fraction("share", share)
     targets = [Positions(domain, (name,)) for name in curator.domain.names]

@@ -1,0 +1,164 @@
+"""Positions in bins: what neighbours change, transcripts against the charge, and planted bugs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from hedgerow.algorithms import measure_positions
+from hedgerow.domain import Binned, Domain, with_bin_cells
+from hedgerow.errors import BudgetExceededError, QueryError
+from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
+from hedgerow.queries import Neighbours, Persons, Positions, Sensitivity
+from tests.privacy.mutants import Mutant, killed
+from tests.privacy.replay import privacy_loss, record
+from tests.privacy.tables import DenseCounts, histograms, neighbours_of
+
+DOMAIN = Domain([Binned("x", [0, 2, 5], whole=True)])
+TARGET = Positions(DOMAIN, ("x",))
+CELLS = with_bin_cells(DOMAIN)
+assert CELLS is not None
+TWO = Persons("id", 2)
+RELATIONS = [
+    Neighbours.ADD_REMOVE,
+    Neighbours.REPLACE,
+    Neighbours.REPLACE_FILTERED,
+    Neighbours.ADD_REMOVE.between(TWO),
+    Neighbours.REPLACE.between(TWO),
+]
+CHARGE = 0.5
+
+
+def tables(relation: Neighbours) -> Iterator[DenseCounts]:
+    assert CELLS is not None
+    for counts in [*(each for n in range(3) for each in histograms(CELLS.size, n)), (9, 0, 4, 0, 0, 30)]:
+        table = DenseCounts(CELLS, counts, relation.persons)
+        table.filtered = relation is Neighbours.REPLACE_FILTERED
+        yield table
+
+
+def neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours) -> None:
+    largest = TARGET.sensitivity(relation)
+    for table in tables(relation):
+        sums = TARGET.sums(table.histogram) / 2**20
+        for neighbour in neighbours_of(table, relation):
+            moved = TARGET.sums(neighbour.histogram) / 2**20 - sums
+            assert np.abs(moved).sum() <= largest.l1 + 1e-12
+            assert np.linalg.norm(moved) <= largest.l2 + 1e-12
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+def test_neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours) -> None:
+    neighbours_move_sums_by_at_most_the_sensitivity(relation)
+
+
+@pytest.mark.parametrize("relation", RELATIONS[:3], ids=str)
+def test_some_neighbours_move_sums_by_as_much(relation: Neighbours) -> None:
+    moved = [
+        np.linalg.norm(TARGET.sums(other.histogram) - TARGET.sums(table.histogram)) / 2**20
+        for table in tables(relation)
+        for other in neighbours_of(table, relation)
+    ]
+    assert max(moved) == pytest.approx(TARGET.sensitivity(relation).l2)
+
+
+def transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
+    def run(source: DenseCounts, noise: NoiseSource) -> float:
+        source.filtered = relation is Neighbours.REPLACE_FILTERED
+        curator = Curator(source, PureDP(1.0, relation.unfiltered), noise=noise)
+        curator.measure(TARGET, CHARGE)
+        return curator.ledger.spent
+
+    for table in tables(relation):
+        for seed, neighbour in enumerate(neighbours_of(table, relation)):
+            transcript = record(run, table, seed)
+            assert abs(privacy_loss(run, table, neighbour, transcript)) <= run(table, SeededNoise(0)) + 1e-9
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+def test_transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
+    transcripts_lose_at_most_their_charge(relation)
+
+
+def test_gaussian_noise_has_the_rho_of_its_charge() -> None:
+    for relation in RELATIONS:
+        curator = Curator(next(tables(relation)), ZCDP(1.0, relation.unfiltered), noise=SeededNoise(0))
+        measured = curator.measure(TARGET, 0.5)
+        assert TARGET.sensitivity(relation).l2 ** 2 / (2.0 * measured.scale**2) <= curator.ledger.spent * (1 + 1e-12)
+
+
+def test_nothing_is_read_that_is_not_paid_for() -> None:
+    source = next(tables(Neighbours.ADD_REMOVE))
+    curator = Curator(source, PureDP(0.01), noise=SeededNoise(0))
+    with pytest.raises(BudgetExceededError):
+        curator.measure(TARGET, 0.5)
+    assert source.reads == 0
+
+
+def test_a_table_of_bins_does_not_tell_positions() -> None:
+    source = DenseCounts(DOMAIN, [3, 4])
+    with pytest.raises(QueryError, match="different domains"):
+        Curator(source, PureDP(1.0), noise=SeededNoise(0)).measure(TARGET, 0.5)
+    with pytest.raises(QueryError, match="does not follow"):
+        TARGET.of_table(np.array([3.0, 4.0]))
+    with pytest.raises(QueryError, match="no column with bins"):
+        Positions(Domain([Binned("x", [0, 1, 2], whole=True, other="?")]).project(["x"]), ("y",))
+
+
+def test_columns_share_the_charge_and_each_has_an_event() -> None:
+    domain = Domain([Binned("x", [0, 2, 5], whole=True), Binned("y", [0.0, 1.0, 2.0])])
+    cells = with_bin_cells(domain)
+    assert cells is not None
+    counts = np.zeros(cells.shape)
+    curator = Curator(DenseCounts(cells, counts), PureDP(1.0), noise=SeededNoise(0))
+    measured = measure_positions(curator, domain, 0.1)
+    assert [each.target.scope for each in measured] == [("x",), ("y",)]
+    assert [(event.label, event.charge) for event in curator.ledger.events] == [("positions", pytest.approx(0.05))] * 2
+    assert [str(event.question.text(2, 0.0)) for event in curator.ledger.events] == [
+        "positions in the bins of x",
+        "positions in the bins of y",
+    ]
+
+
+def half_of_a_replaced_record(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "sensitivity", lambda self, neighbours: Sensitivity(0.5, 0.5))
+
+
+def positions_of_one_record(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "sensitivity", lambda self, neighbours: SENSITIVITY(self, neighbours.single))
+
+
+def positions_from_minus_one_to_one(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "sums", lambda self, counts: 2 * SUMS(self, counts))
+
+
+SENSITIVITY, SUMS = Positions.sensitivity, Positions.sums
+MUTANTS = (
+    Mutant(
+        "positions under replace as sensitive as under add-remove",
+        half_of_a_replaced_record,
+        lambda: neighbours_move_sums_by_at_most_the_sensitivity(Neighbours.REPLACE),
+    ),
+    Mutant(
+        "positions under replace charged as under add-remove",
+        half_of_a_replaced_record,
+        lambda: transcripts_lose_at_most_their_charge(Neighbours.REPLACE),
+    ),
+    Mutant(
+        "m forgotten for positions",
+        positions_of_one_record,
+        lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE.between(TWO)),
+    ),
+    Mutant(
+        "positions from -1 to 1 charged as halves",
+        positions_from_minus_one_to_one,
+        lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE),
+    ),
+)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_mutants_are_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -1,0 +1,90 @@
+"""Measured positions in bins: sums, means and records beside the table, files, and tables that do not tell them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from hedgerow import Release, synthesize
+from hedgerow.audit import audit_files
+from hedgerow.release import select_from
+
+RNG = np.random.default_rng(11)
+PAY = np.minimum(np.rint(np.exp(RNG.normal(10.4, 0.7, 20_000))), 1_999_999).astype(np.int64)
+TABLE = pa.table({"pay": PAY, "sex": np.where(RNG.random(20_000) < 0.4, "F", "M")})
+DOMAIN = {"pay": {"min": 0, "max": 2_000_000, "whole": True, "points": [0], "bins": {"log": 20}}, "sex": ["F", "M"]}
+MEAN, SUM = float(PAY.mean()), float(PAY.sum())
+
+
+def made(data: Any = TABLE, domain: Any = DOMAIN, seed: int = 0, **options: Any) -> Any:
+    return synthesize(data, epsilon=1.0, delta=1e-9, domain=domain, seed=seed, **options)
+
+
+@pytest.mark.parametrize("bins", [20, {"log": 20}, {"learn": 12}], ids=str)
+def test_answers_and_records_have_the_mean_of_the_table(bins: Any) -> None:
+    """Of 8 intervals with 95 % confidence fewer than 5 hold once in 2,700 times."""
+    domain = DOMAIN | {"pay": DOMAIN["pay"] | {"bins": bins}}  # type: ignore[operator]
+    held = 0
+    for seed in range(8):
+        synthesis = made(domain=domain, seed=seed)
+        found = select_from(synthesis.release, "SELECT AVG(pay), SUM(pay) FROM t")
+        (mean, total) = found.cells[0]
+        for cell, exact in ((mean, MEAN), (total, SUM)):
+            assert cell.low is not None
+            assert cell.high is not None
+            assert (cell.high - cell.low) / exact < 0.25
+            held += cell is mean and cell.low <= exact <= cell.high
+        assert "no places" not in found.covers
+        drawn = synthesis.records["pay"].to_numpy().mean()
+        assert abs(drawn - mean.value) < 0.02 * MEAN
+    assert held >= 5
+
+
+def test_intervals_of_groups_and_medians_hold_wherever_in_the_bins_values_lie() -> None:
+    release = made().release
+    for statement in ("SELECT sex, AVG(pay) FROM t GROUP BY sex", "SELECT AVG(pay) FROM t WHERE sex = 'F'"):
+        found = select_from(release, statement)
+        assert "no places" in found.covers
+        assert all(row[0].high - row[0].low > 5_000 for row in found.cells)
+    assert "no places" in select_from(release, "SELECT MEDIAN(pay), AVG(pay) FROM t").covers
+    median = select_from(release, "SELECT MEDIAN(pay) FROM t").cells[0][0].value
+    assert median == pytest.approx(float(np.median(PAY)), rel=0.1)
+
+
+def test_a_file_keeps_positions_and_an_auditor_finds_them_paid_for(tmp_path: Path) -> None:
+    release = made().release
+    release.save(tmp_path / "r.release")
+    read = Release.load(tmp_path / "r.release")
+    assert [each.target.text for each in read.positions] == ["positions in the bins of pay"]
+    assert np.array_equal(read.positions[0].values, release.positions[0].values)
+    assert len(read.measurements) == len(release.measurements)
+    assert np.allclose(read.tilts["pay"], release.tilts["pay"])
+    verdicts = {each.check: each.severity.name for each in audit_files([tmp_path / "r.release"]).files[0].findings}
+    assert verdicts["measurements"] == verdicts["sensitivities"] == "HOLDS"
+
+
+def test_every_source_is_read_again_for_the_same_positions(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "part.parquet")
+    with duckdb.connect(str(tmp_path / "d.db")) as database:
+        database.execute(f"create table people as select * from '{tmp_path / 'part.parquet'}'")
+    places = [TABLE, str(tmp_path / "*.parquet"), f"duckdb:{tmp_path / 'd.db'}#people"]
+    values = [made(place).release.positions[0].values for place in places]
+    assert all(np.array_equal(each, values[0]) for each in values)
+
+
+def test_codes_bounded_persons_and_dropped_records_tell_no_positions() -> None:
+    persons = TABLE.append_column("id", pa.array(np.arange(20_000) // 2))
+    assert made(persons, person="id", at_most=2).release.positions == ()
+    coded = pa.table({"pay": np.zeros(50, dtype=np.int64), "sex": np.arange(50) % 2})
+    assert made(coded, coded=True).release.positions == ()
+    ruled = {"attributes": DOMAIN, "constraints": [{"impossible": "sex = 'F' and pay = 0"}]}
+    assert len(made(domain=ruled).release.positions) == 1
+    assert made(domain=ruled, violations="drop").release.positions == ()
+    weighted = TABLE.append_column("w", pa.array(np.ones(20_000, dtype=np.int64)))
+    assert len(made(weighted, weight="w", largest_weight=3).release.positions) == 1
