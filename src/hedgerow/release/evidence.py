@@ -274,20 +274,19 @@ def _reaches(
                 yield unit, 1.5 * GRID
             continue
         seen = ((_seen_over(query, levels, scope), scope) for scope in family.scopes)
-        containing = [(each, scope) for each, scope in seen if each is not None and set(each.scope) <= set(scope)]
-        sizes = [math.prod(workload.domain.shape_of(scope)) for _, scope in containing]
+        containing = [(each, scope) for each, scope in seen if each is not None]
         if family.whole and containing:
-            yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * min(sizes)
+            least = min(math.prod(workload.domain.shape_of(scope)) for _, scope in containing)
+            yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * least
         elif containing:
-            cells = min(
-                _weight_of_cells(each) * size / each.domain.project(each.scope).size
-                for (each, _), size in zip(containing, sizes, strict=True)
-            )
+            cells = min(_weight_of_cells(each, scope) for each, scope in containing)
             yield cells * unit, 1.5 * cells * GRID  # the answers are rounded to the nearest, the error down
 
 
-def _weight_of_cells(query: LinearQuery) -> float:
-    return float(np.abs(query.values()).sum())
+def _weight_of_cells(query: LinearQuery, scope: Clique) -> float:
+    """The sum of the query's absolute values over the cells of a table that tells it."""
+    values = spread_over(query.domain, np.abs(query.values()), query.scope, scope)
+    return float(values.sum()) * math.prod(query.domain.shape_of(scope)) / values.size
 
 
 def _is_candidate(query: LinearQuery, family: Family) -> bool:

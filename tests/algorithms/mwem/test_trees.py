@@ -244,9 +244,12 @@ def test_small_tables_cost_little_and_are_left_out_where_they_would_be_noise() -
     def chosen(rho: float, total: float) -> dict[str, float]:
         return {target.text: charge for target, charge in small_tables(workload, ZCDP(rho), rho, total)}
 
-    few, many, rich = chosen(1e-4, 1_000.0), chosen(0.01, 50_000.0), chosen(1.0, 50_000.0)
+    few, some, many, rich = (chosen(*each) for each in ((1e-6, 100.0), (1e-3, 5e3), (0.01, 5e4), (1.0, 5e4)))
     assert few == {}
-    assert len(many) == 15  # no table of 400 cells
+    assert set(some) < set(many)
+    assert len(many) == 21
+    assert "x0 * wide.10" in many  # in place of 400 cells
+    assert many["x0 * wide.10"] < many["x0 * x1"] / 4.0
     assert sum(many.values()) == pytest.approx(0.05 * 0.01)
     assert sum(rich.values()) < 0.05 * 0.05  # no finer than a sample is
 

@@ -16,6 +16,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -604,6 +605,9 @@ _SMALL_SHARE = 0.05
 _FEWER_CELLS = -0.25
 """Power of the cells that charges of small tables are proportional to: people ask for the smallest ones most."""
 
+_OF_LEVELS = 0.25
+"""Charge of a table that stands over coarser levels for one that has more cells, beside others."""
+
 _TELLING = 0.25
 """Largest noise of such a table, as total variation distance: beyond that its intervals would say little."""
 
@@ -614,9 +618,9 @@ def small_tables(
     """Small tables of a workload that are measured before rounds adapt, with their charges.
 
     Rounds choose by the L1 error of whole tables, which one of four cells never wins; so what everybody asks for would
-    have no interval. All of them together take a small share of the budget, and less where the noise of a count would
-    be below half the root of the records, which samples of as many records have. Where a table would be mostly noise,
-    the largest are left out.
+    have no interval. Of a larger table one over coarser levels of its widest attributes is measured. All of them
+    together take a small share of the budget, and less where the noise of a count would be below half the root of the
+    records, which samples of as many records have. A table that would be mostly noise is made coarser, or left out.
 
     Args:
         workload: Queries that the release should answer well.
@@ -630,20 +634,49 @@ def small_tables(
         >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("smokes", 0, 1), IntegerRange("age", 0, 200)))
         >>> [(target.text, round(charge, 6)) for target, charge in small_tables(
         ...     Workload.marginals(domain, 2), ZCDP(0.01), 0.01, 10_000.0)]
-        [('sex * smokes', 0.0002)]
+        [('sex * smokes', 0.000382), ('sex * age.15', 5.9e-05), ('smokes * age.15', 5.9e-05)]
     """
-    domain, worth = workload.domain, QueryWeights(workload).tables
-    sizes = {scope: math.prod(domain.shape_of(scope)) for scope in worth if len(domain.base(scope)) > 1}
-    scopes = sorted((scope for scope, size in sizes.items() if size <= _SMALL), key=sizes.__getitem__)
-    pure = budget.regime is Regime.PURE
-    while scopes:
-        targets = [Marginal(domain, scope) for scope in scopes]
-        shares = np.array([worth[scope] ** (1.0 / 2.0 if pure else 2.0 / 3.0) for scope in scopes])
-        shares = np.maximum(shares, _FIRST_LEAST * shares.mean()) * [sizes[scope] ** _FEWER_CELLS for scope in scopes]
-        charges = (_SMALL_SHARE * amount * shares / shares.sum()).tolist()
-        stds = [noise_of(target, budget, charge, kind).std for target, charge in zip(targets, charges, strict=True)]
-        if 0.4 * stds[-1] * sizes[scopes[-1]] <= _TELLING * total:
-            needed = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
-            return [(target, min(1.0, needed) * charge) for target, charge in zip(targets, charges, strict=True)]
-        scopes.pop()
+    domain, pure = workload.domain, budget.regime is Regime.PURE
+    worth = {scope: each for scope, each in QueryWeights(workload).tables.items() if len(domain.base(scope)) > 1}
+    least = _FIRST_LEAST * sum(worth.values()) / max(1, len(worth))
+    weights = dict[Clique, float]()
+    for scope, each in worth.items():
+        coarse = _coarsened(domain, scope, _SMALL)
+        if coarse:
+            share = max(each, least) ** (0.5 if pure else 2.0 / 3.0) * (1.0 if coarse == scope else _OF_LEVELS)
+            weights[coarse] = max(weights.get(coarse, 0.0), share)
+    while weights:
+        sizes = np.array([math.prod(domain.shape_of(scope)) for scope in weights])
+        shares = np.array(list(weights.values())) * sizes**_FEWER_CELLS
+        charges = _SMALL_SHARE * amount * shares / shares.sum()
+        targets, place = [Marginal(domain, scope) for scope in weights], int(sizes.argmax())
+        noise = noise_of(targets[place], budget, float(charges[place]), kind)
+        if 0.5 * noise.expected_abs * sizes[place] <= _TELLING * total:
+            stds = [noise_of(*each).std for each in zip(targets, repeat(budget), charges.tolist(), repeat(kind))]
+            enough = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
+            return list(zip(targets, (min(1.0, enough) * charges).tolist(), strict=True))
+        largest = targets[place].scope
+        share = weights.pop(largest) * (_OF_LEVELS if largest in worth else 1.0)
+        coarse = _coarsened(domain, largest, int(sizes[place]) - 1)
+        if coarse:
+            weights.setdefault(coarse, share)
     return []
+
+
+def _coarsened(domain: Domain, scope: Clique, most: int) -> Clique:
+    """The names of a table, the widest by coarser levels until it has at most so many cells; none if it cannot.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 199)))
+        >>> _coarsened(domain, ("sex", "age"), 256), _coarsened(domain, ("sex", "age"), 16)
+        (('sex', 'age.15'), ())
+    """
+    names = list(scope)
+    while math.prod(domain.shape_of(names)) > most:
+        wide = [(domain[name].size, place) for place, name in enumerate(names) if domain.coarser(name)]
+        if not wide:
+            return ()
+        _, place = max(wide)
+        names[place] = domain.coarser(names[place])[0]
+    return domain.clique(names)
