@@ -11,11 +11,12 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.data.column_summary import TRACKED, Summary, is_number
-from hedgerow.data.kinds import decimal_options, digits_of
+from hedgerow.data.kinds import clock_options, decimal_options, digits_of, epoch_options
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
+_TIMED = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(ts|at)$")
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
 _YES_NO = {"false", "true"}
@@ -49,6 +50,8 @@ _MOST_VALUES = 200
 _COARSE = 5
 """Whole numbers that are all multiples of this or more are rounded ones."""
 _FEW_CODES = 12
+_KNOWN_RANGES = {(1, 31), (0, 23), (1, 24), (0, 59), (1, 52), (1, 53)}
+"""Days of a month, hours, minutes or seconds, weeks of a year."""
 _MANY = 100
 """Rows that show how numbers are spread."""
 
@@ -82,7 +85,7 @@ def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
         return Proposal(None, useless)
     numbers = summary.numeric and summary.word is None and summary.high > summary.low and not summary.padded
     numbers = numbers and summary.spellings.options() is None
-    return _numeric(name, summary) if numbers else _texts(summary, max_values)
+    return _time(name, summary) or _numeric(name, summary) if numbers else _texts(summary, max_values)
 
 
 def numbers_of(summary: Summary, max_values: int) -> Summary:
@@ -194,7 +197,7 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
-    if 2 * summary.numbers > summary.rows:
+    if 2 * summary.numbers > summary.rows and summary.others:
         rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
         return (
             f"{100 * summary.numbers / summary.rows:.3g} % of the texts are numbers; the others begin with {rest}. "
@@ -259,6 +262,17 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     )
 
 
+def _time(name: str, summary: Summary) -> Proposal | None:
+    """A proposal for times that are written as whole numbers; None where they are something else."""
+    if not summary.whole:
+        return None
+    since = epoch_options(summary.low, summary.high, summary.common, named=bool(_TIMED.search(name)))
+    if since is not None:
+        return Proposal(since, f"{_about_dates(since, several=False)} They are counted from 1970 in UTC.")
+    clock = clock_options(summary.counts or (), typed=summary.kind is not None)
+    return None if clock is None else Proposal(clock, _about_dates(clock, several=False))
+
+
 def _few(summary: Summary) -> Proposal:
     """Few numbers with fractions that many rows hold: each has a bin of its own."""
     points = [plain_number(number) for number in sorted({float(text) for text in summary.counts or ()})]
@@ -273,7 +287,7 @@ def _few(summary: Summary) -> Proposal:
 
 def _range(summary: Summary) -> Proposal:
     low, high = summary.low, summary.high
-    step = 10 if high - low >= 20 else 1
+    step = 10 if high - low >= 20 and (low, high) not in _KNOWN_RANGES else 1
     bounds = {"min": math.floor(low / step) * step, "max": math.ceil(high / step) * step}
     if step > 1:
         hints: tuple[str, ...] = ("levels: [5, 20]",)

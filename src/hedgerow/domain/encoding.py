@@ -29,7 +29,7 @@ import re
 from abc import ABC, abstractmethod
 from datetime import date
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,8 @@ from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
 Codes = NDArray[np.unsignedinteger[Any]]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_TICKS = r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$"
+"""Whole numbers of 64 bits."""
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
@@ -352,6 +354,8 @@ class ScaledEncoder(Encoder):
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
+        if isinstance(self._scale, Moments) and self._scale.unit is not None and numbers.dtype.kind != "f":
+            return self._since_1970(numbers.astype(np.int64))
         width = self._scale.width
         cells = numbers.tolist()
         return self._of_cells(cells if width is None else [self._padded(cell, width) for cell in cells])
@@ -364,6 +368,12 @@ class ScaledEncoder(Encoder):
         return text if self._declared(text) is not None else text.zfill(width)
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
+        if isinstance(self._scale, Moments) and self._scale.unit is not None:
+            ticks = _matching(texts, _TICKS)
+            codes = np.empty(len(texts), dtype=np.int64)
+            codes[ticks] = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))
+            codes[~ticks] = self._one_by_one(texts.filter(arrow_flags(~ticks)))
+            return codes
         many = len(texts) > _ONE_BY_ONE and pa.types.is_string(texts.type)
         usual = self._usual_numbers(texts) if many else None
         if usual is not None:
@@ -373,6 +383,17 @@ class ScaledEncoder(Encoder):
             codes[~known] = self._one_by_one(texts.filter(pa.array(~known)))
             return codes
         return self._one_by_one(texts)
+
+    def _since_1970(self, ticks: Ints) -> Ints:
+        """Codes of times that are whole numbers, all at once."""
+        scale = cast(Moments, self._scale)
+        numbers, rest = np.divmod(ticks, scale.ticks)
+        codes = self._coded(numbers)
+        if not scale.down:
+            codes[rest != 0] = Fault.NOT_WHOLE
+        for place, code in self._declared_places.items():
+            codes[ticks == int(place * scale.ticks)] = self._empty if code is None else code
+        return codes
 
     def _usual_numbers(self, texts: pa.Array[Any]) -> tuple[Ints, Bools] | None:
         """Numbers of dates and times that are written as their form writes them, all at once, and which texts are so.
@@ -385,9 +406,8 @@ class ScaledEncoder(Encoder):
         form = scale.form or ("%Y-%m-%d" if isinstance(scale, Calendar) else None)
         if form is None:
             return None
-        parsed: Any = pc.strptime(texts, format=form, unit="s", error_is_null=True)
-        same: Any = pc.equal(pc.strftime(parsed, format=form), texts)
-        known = _flags(same)
+        parsed: Any = pc.strptime(texts, format=form.replace("%-", "%"), unit="s", error_is_null=True)
+        known = _flags(pc.equal(texts_of_times(parsed, form), texts))
         counted: Any = parsed.cast(pa.int64())
         seconds = numpy_of(counted.fill_null(0))
         step = _DAY_SECONDS if isinstance(scale, Calendar) else scale.seconds
@@ -436,6 +456,28 @@ class ScaledEncoder(Encoder):
             return code, False
         number = self._scale.rounded(place)
         return (Fault.NOT_WHOLE, False) if number is None else (max(-_FAR, min(number, _FAR)), True)
+
+
+def texts_of_times(times: Any, form: str) -> Any:
+    """Texts of an Arrow column of times in a form, numbers without zeros before them too.
+
+    Args:
+        times: Timestamps.
+        form: The form.
+
+    Example:
+        >>> from datetime import datetime
+        >>> texts_of_times(pa.array([datetime(2021, 5, 10, 0, 3)]), "%-m/%-d/%Y %-H:%M").to_pylist()
+        ['5/10/2021 0:03']
+    """
+    pieces: list[Any] = []
+    for place, piece in enumerate(re.split(r"%-(.)", form)):
+        if place % 2:
+            short: Any = pc.utf8_ltrim(pc.strftime(times, format=f"%{piece}"), characters="0")
+            pieces.append(pc.if_else(pc.equal(short, arrow_text("")), arrow_text("0"), short))
+        elif piece:
+            pieces.append(pc.strftime(times, format=piece))
+    return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, arrow_text(""))
 
 
 def _flags(values: Any) -> Bools:
