@@ -531,3 +531,61 @@ def test_few_numbers_below_nought_do_not_hide_that_a_column_is_skewed(tmp_path: 
     assert all(after / before <= 2.01 for before, after in pairwise(edges) if low < before < high / 2)
     assert len(edges) < 40
     assert read_table(table, drafted(tmp_path, table)).total() == 5_000
+
+
+def entries_of(table: Any) -> dict[str, Any]:
+    lines = [line for line in draft_domain(table, name="t").splitlines() if line.startswith('  "')]
+    return {name: json.loads(entry) for name, entry in (line.strip()[1:].split('": ', 1) for line in lines)}
+
+
+def test_numbers_in_place_of_an_answer_are_missing_or_codes() -> None:
+    answers = np.arange(600) % 50 + 18
+    found = entries_of(
+        pa.table(
+            {
+                "negative": np.where(np.arange(600) % 10 == 0, -9, answers),
+                "nines": np.where(np.arange(600) % 10 == 0, 999, answers),
+                "agree": np.where(np.arange(600) % 10 == 0, 98, np.arange(600) % 5 + 1),
+                "age": np.arange(600) % 100,
+                "change": np.arange(600) % 50 - 9,
+            }
+        )
+    )
+    assert found["negative"] == {"min": 10, "max": 70, "missing": "-9", "null": "-9"}
+    assert found["nines"] == {"min": 10, "max": 70, "missing": "999", "null": "999"}
+    assert found["agree"] == {"values": [1, 2, 3, 4, 5, 98]}
+    assert found["age"] == {"min": 0, "max": 100}
+    assert found["change"]["min"] == -10
+
+
+def test_labels_that_look_like_numbers_with_units_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{('5mg', '10mg', '20 mg')[row % 3]},{row % 2}\n" for row in range(300)))
+    assert entries_of(path)["x"] == {"values": ["10mg", "20 mg", "5mg"]}
+
+
+def test_a_declared_order_of_labels_is_kept() -> None:
+    levels = ["low", "medium", "high"]
+    cells = pd.Categorical(["high", "low", "medium"] * 30, categories=levels, ordered=True)
+    assert entries_of(pd.DataFrame({"x": cells}))["x"]["values"] == levels
+    unordered = pd.Categorical(["high", "low", "medium"] * 30, categories=levels)
+    assert entries_of(pd.DataFrame({"x": unordered}))["x"]["values"] == sorted(levels)
+
+
+def test_columns_that_follow_from_others_are_named() -> None:
+    rows = np.arange(600)
+    begins = np.datetime64("2021-01-01") + rows % 300
+    table = pa.table(
+        {
+            "town": [f"t{row % 12:02d}" for row in rows],
+            "region": [f"r{row % 12 // 4}" for row in rows],
+            "admitted": begins,
+            "left": begins + (rows * 7) % 60,
+            "born": np.datetime64("2021-01-01") + (rows * 37) % 300,
+        }
+    )
+    text = " ".join(draft_domain(table, name="t").partition("# Seen, and")[2].replace("#", " ").split())
+    assert "{determines: [town, region], table: FILE}" in text
+    assert "{from: admitted, to: left, min: 0, max: 70, unit: d}" in text
+    assert text.count("determines") == text.count("from:") == 1
+    assert "# Seen" not in draft_domain(table.select(["town", "born"]), name="t")

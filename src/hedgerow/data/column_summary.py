@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "-
 """Texts that are taken for the missing value."""
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 """Texts of infinite numbers, which no bounded column has."""
+_FEW, _REPEATED = 12, 20
+"""Texts of a batch that are labels, where each is there so often on average."""
 _LOOKED_AT = 2_000
 """Distinct texts by which it is seen how numbers are written."""
 
@@ -65,6 +67,7 @@ class Summary:
         kind: Name of the type that the source declares; None where it declares none, as CSV.
         are_texts: Whether cells are texts in the source.
         written: The way in which its numbers are written, where there are other signs among them.
+        order: Places of its labels, where the source declares their order.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -90,13 +93,17 @@ class Summary:
     kind: str | None = None
     are_texts: bool = True
     written: WrittenNumbers | None = None
+    order: dict[str, int] = field(default_factory=dict)
     _dated: bool = field(default=False, init=False, repr=False)
 
     def look(self, column: pa.Array[Any]) -> None:
         """See by the first batch how numbers are written, before it is taken in."""
         if not (pa.types.is_string(column.type) or pa.types.is_dictionary(column.type)):
             return
-        texts = pc.unique(column).to_pylist()[:_LOOKED_AT]
+        distinct = pc.unique(column)
+        if len(distinct) <= _FEW and len(column) >= _REPEATED * len(distinct):  # labels, however they are written
+            return
+        texts = distinct.to_pylist()[:_LOOKED_AT]
         self.written = written_numbers(text for text in texts if text and text.strip() not in MISSING_TEXTS)
 
     def declare(self, kind: pa.DataType) -> None:
@@ -106,8 +113,10 @@ class Summary:
             self.spellings.prefer_zone(kind.tz)
         self.are_texts = self.kind in {"string", "large_string", "dictionary"}
 
-    def add(self, column: pa.Array[Any]) -> None:
+    def add(self, column: Any) -> None:
         """Take a batch in."""
+        if isinstance(column, pa.DictionaryArray) and column.type.ordered:
+            self.order |= {value_text(value): place for place, value in enumerate(column.dictionary.to_pylist())}
         if self.written is not None:
             column = self.written.format().plain(column)
         try:
@@ -178,6 +187,19 @@ class Summary:
         if counts is not None:
             del counts[self.word]
         return replace(self, counts=counts, missing={self.word}, word=None, worded=0, rows=self.rows - self.worded)
+
+    def without(self, texts: Collection[str]) -> Summary:
+        """The summary of the numbers alone without some, which stand for missing ones.
+
+        Args:
+            texts: Texts of these numbers; all texts of the column are known.
+        """
+        rest = Summary(empty=self.empty, missing=self.missing | set(texts), kind=self.kind, are_texts=self.are_texts)
+        rest.written = self.written
+        for text, count in (self.counts or {}).items():
+            if text not in texts:
+                rest._add_value(text, count)
+        return rest
 
     def quantile(self, share: float) -> float:
         """A number, to a tenth of it, that a share of the numbers is at most; 0 for one below 0.

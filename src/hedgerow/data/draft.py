@@ -21,6 +21,7 @@ from hedgerow.data.reading import (
     open_table,
     select_columns,
 )
+from hedgerow.data.related import related
 from hedgerow.data.sniffing import sniffed
 from hedgerow.domain import (
     USUAL_FILE,
@@ -140,23 +141,27 @@ def draft_domain(
         )
         ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
         text = "\n".join([*head, *taken, *ignored, "", FOOTER])
-        error = _refusal(text, reader) if taken else None
+        error, seen = _tried(text, reader) if taken else (None, [])
+        if seen:
+            text += "\n".join(
+                ["# Seen, and to be checked:", *(line for each in seen for line in _wrapped(each, "#  ")), ""]
+            )
         if error is None or error.column not in entries or not entries[error.column][1]:
             return text
         reason = f"the draft of it was tried and refused: {error.message.rpartition(': ')[2]}; left out."
         entries[error.column] = _ignored(error.column, reason)
 
 
-def _refusal(text: str, reader: Reader) -> DataError | None:
-    """The error with which a draft refuses the table that it comes from; None where it reads it."""
-    domain = domain_from_mapping(parsed_text(text))
+def _tried(text: str, reader: Reader) -> tuple[DataError | None, list[str]]:
+    """The error with which a draft refuses the table that it comes from, if it does; and what its first rows show."""
+    domain, seen = domain_from_mapping(parsed_text(text)), list[str]()
     try:
         coding = select_columns(reader, domain, ReadOptions(columns=domain.names))
-        for _ in encoded(reader, coding):
-            pass
+        for number, rows in enumerate(encoded(reader, coding)):
+            seen += related(coding.domain, rows.codes) if number == 0 else []
     except DataError as error:
-        return error
-    return None
+        return error, []
+    return None, seen
 
 
 def _ignored(name: str, reason: str) -> tuple[list[str], bool]:

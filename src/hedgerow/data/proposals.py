@@ -17,6 +17,9 @@ from hedgerow.domain import Spelling
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
 _TIMED = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(ts|at)$")
+_NO_ANSWER = re.compile(r"(?:-(?:[789]|9+[789]?|7+|8+)|9+[789]|7{2,}|8{2,})(?:\.0+)?")
+_FAR_APART = 1.5
+"""Numbers in place of an answer are so many times as large as the largest answer."""
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
 _YES_NO = {"false", "true"}
@@ -89,7 +92,9 @@ def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
 
 
 def numbers_of(summary: Summary, max_values: int) -> Summary:
-    """A summary of the numbers alone, where a column of numbers is no list of codes and has one text beside them.
+    """A summary of the numbers alone, where a column of numbers is no list of codes.
+
+    One text beside them stands for a missing number, and so do numbers that lie apart, as -9 or 999.
 
     Args:
         summary: Summary of the column.
@@ -97,7 +102,28 @@ def numbers_of(summary: Summary, max_values: int) -> Summary:
     """
     listed = summary.counts is not None and _is_list(summary.counts, max_values)
     missing = summary.empty or summary.missing
-    return summary if listed or missing or not summary.numeric else summary.without_word
+    numbers = summary if listed or missing or not summary.numeric else summary.without_word
+    few = numbers.counts is None or len(numbers.counts) <= _FEW_CODES
+    apart = [] if few or numbers.padded or not numbers.numeric or numbers.word is not None else _apart(numbers)
+    return numbers.without(apart) if apart else numbers
+
+
+def _apart(summary: Summary) -> list[str]:
+    """Texts of numbers that survey files have in place of an answer, and that lie apart from all others.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> summary = Summary()
+        >>> summary.add(pa.array([20, 35, 50, 64] * 9 + [-9] * 12))
+        >>> _apart(summary)
+        ['-9']
+    """
+    held = {text: float(text) for text, count in (summary.counts or {}).items() if count >= _RARE and is_number(text)}
+    codes = {text: number for text, number in held.items() if _NO_ANSWER.fullmatch(text)}
+    others = [float(text) for text in summary.counts or () if text not in codes and is_number(text)]
+    if not others or min(others) < 0:
+        return []
+    return sorted(text for text, number in codes.items() if number < 0 or number > _FAR_APART * max(others))
 
 
 def _texts(summary: Summary, max_values: int) -> Proposal:
@@ -115,7 +141,7 @@ def _texts(summary: Summary, max_values: int) -> Proposal:
         return Proposal(None, _why_unlisted(summary, distinct))
     if len(merged) + (summary.missing_text is not None) < 2:
         return Proposal(None, _SINGLE)
-    return _listed(merged, rules, distinct)
+    return _listed(merged, rules, distinct, summary.order)
 
 
 def _is_list(counts: Counter[str], max_values: int) -> bool:
@@ -145,8 +171,8 @@ def spelled(counts: Counter[str]) -> tuple[Counter[str], dict[str, Any]]:
     return merged, ({"trim": True} if trims else {}) | ({"case": "fold"} if folds else {})
 
 
-def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int) -> Proposal:
-    values = sorted(counts)
+def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int, order: dict[str, int]) -> Proposal:
+    values = sorted(counts, key=lambda value: (order.get(value, len(order)), value))
     comment = f"{len(values)} value{'s' if len(values) != 1 else ''}. Are these all values that could occur?"
     if len(values) < distinct:
         comment = f"{distinct} spellings of {comment}"
@@ -221,7 +247,7 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     if summary.whole and summary.digits == 0 and max(-low, high) > _EXACT:
         return Proposal(None, "whole numbers beyond 2^53, perhaps an identifier or a time; left out.")
     if summary.whole and high - low < _LONGEST_RANGE:
-        return _range(summary)
+        return _codes(summary) if _apart(summary) else _range(summary)
     whole = summary.whole
     if not whole and counts is not None and len(counts) <= _FEW_CODES and summary.rows >= _RARE * len(counts):
         return _few(summary)
@@ -282,6 +308,17 @@ def _few(summary: Summary) -> Proposal:
         options | {"points": points},
         f"{len(points)} numbers, each its own value under 'points'. Are these all numbers that could occur? "
         "Others between 'min' and 'max' are one bin.",
+    )
+
+
+def _codes(summary: Summary) -> Proposal:
+    """Few whole numbers some of which lie apart, as 98 and 99 beside 1 to 5: each is a value."""
+    values = sorted(int(float(text)) for text in summary.counts or ())
+    apart = ", ".join(_apart(summary))
+    return Proposal(
+        {"values": values},
+        f"{len(values)} codes. Are these all codes that could occur? {apart} may stand for no answer: 'missing' takes "
+        "such codes in place of the values.",
     )
 
 
