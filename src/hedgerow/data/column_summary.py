@@ -115,8 +115,9 @@ class Summary:
 
     def add(self, column: Any) -> None:
         """Take a batch in."""
-        if isinstance(column, pa.DictionaryArray) and column.type.ordered:
-            self.order |= {value_text(value): place for place, value in enumerate(column.dictionary.to_pylist())}
+        given: Any = column
+        if pa.types.is_dictionary(given.type) and given.type.ordered:
+            self.order |= {value_text(value): place for place, value in enumerate(given.dictionary.to_pylist())}
         if self.written is not None:
             column = self.written.format().plain(column)
         try:
