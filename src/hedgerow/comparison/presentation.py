@@ -10,7 +10,6 @@ from hedgerow.comparison.outcome import (
     MEAN,
     METRICS,
     RMSE,
-    Setting,
     amount_name,
     amount_of,
     amount_text,
@@ -114,22 +113,27 @@ def budget_label(comparison: Comparison) -> str:
 
 def page_of(comparison: Comparison) -> str:
     """The HTML page; see `Comparison.write_page`."""
-    from hedgerow.report import render_comparison
+    from hedgerow.report import Page, Section
 
     setting = comparison.setting
-    return render_comparison(
-        drawing=drawing_of(comparison, "page"),
-        title=title_of(comparison),
-        headings=headings_of(comparison),
-        rows=rows_of(comparison),
-        notes=notes_of(comparison),
-        facts={"workload": setting.workload, "budgets": setting.kind, "noise": _noise(setting)},
-        bounded=bool(comparison.bounds),
+    noise = "secure" if setting.seed is None else f"seeded with {setting.seed}"
+    bound = (
+        " No mechanism that answers from linear measurements without bias has a root mean square error below the bound "
+        "of matrix mechanisms; those that fit a model may."
     )
-
-
-def _noise(setting: Setting) -> str:
-    return "secure" if setting.seed is None else f"seeded with {setting.seed}"
+    errors = Section(
+        "Error against budget",
+        'Both axes are logarithmic; lower is better. "uniform" is the guess of someone who looks at no data. '
+        '"independent attributes" multiplies the exact distributions of the single attributes: what lies below it has '
+        "learned how attributes depend on each other. Raw answers are noisy answers as they were bought: neither "
+        "consistent nor non-negative, and no records can be drawn from them." + bound * bool(comparison.bounds),
+        drawings=[drawing_of(comparison, "page")],
+        wide=True,
+    )
+    rows, notes = rows_of(comparison), notes_of(comparison)
+    table = Section("Table", f"{title_of(comparison)}.", headings_of(comparison), rows, notes=notes)
+    facts = {"workload": setting.workload, "budgets": setting.kind, "noise": noise}
+    return Page("Comparison of mechanisms", facts, [errors, table]).render()
 
 
 def _runs(comparison: Comparison) -> str:

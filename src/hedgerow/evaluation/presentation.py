@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,38 +20,34 @@ if TYPE_CHECKING:
 
 NOT_PRIVATE = "NOT PRIVATE: these are exact figures of the real table. Do not publish them if it is private."
 _WORST = 15
-"""Tables that are listed, those farthest off first."""
+"""Pairs that are listed, those farthest off first."""
+_DRAWN = 40
+"""Columns that are drawn, those farthest off first."""
 
 
-def title_of(found: Evaluation) -> str:
+def title_of(evaluation: Evaluation) -> str:
     """The title of the summary."""
-    return f"NOT PRIVATE: synthetic records beside the {found.real_records:,} of {found.real}"
+    return f"NOT PRIVATE: synthetic records beside the {evaluation.real_records:,} of {evaluation.real}"
 
 
-def headings_of(found: Evaluation) -> list[str]:
+def headings_of(evaluation: Evaluation) -> list[str]:
     """Headings of the summary: the measure, the synthetic files."""
-    return ["measure", *found.files]
+    return ["measure", *evaluation.files]
 
 
-def rows_of(found: Evaluation) -> list[list[str]]:
+def rows_of(evaluation: Evaluation) -> list[list[str]]:
     """The main figures, one row each; those of real records in parentheses."""
-    rows = [["records", *(f"{found.records[file]:,}" for file in found.files)]]
-    for family, curve in found.curves.items():
-        rows.append([f"k-marginal score, {family}", *_figures(found, "score", family, _score)])
-        rows.append(["  as close as", *_figures(found, "subsample", family, partial(sample_text, curve=curve))])
-    shown: tuple[tuple[str, Callable[[float], str]], ...] = (
-        ("difference of correlations", _three),
-        ("pMSE", _three),
-        ("pMSE ratio", _three),
-        ("AUC", _three),
-        ("accuracy", _three),
-        ("exact matches", _percent),
-    )
-    for measure, text in shown:
-        for subject in dict.fromkeys(finding.subject for finding in found.of(measure)):
-            rows.append([f"{measure}, {subject}", *_figures(found, measure, subject, text)])
-    if found.of("impossible records"):
-        rows.append(["impossible records", *_figures(found, "impossible records", ANY, _percent)])
+    rows = [["records", *(f"{evaluation.records[file]:,}" for file in evaluation.files)]]
+    scores, shares = _by_subject(evaluation, "score"), _by_subject(evaluation, "subsample")
+    for family, curve in evaluation.curves.items():
+        rows.append([f"k-marginal score, {family}", *_cells(evaluation, scores[family], _score)])
+        rows.append(["  as close as", *_cells(evaluation, shares[family], partial(sample_text, curve=curve))])
+    for measure in ("difference of correlations", "pMSE", "pMSE ratio", "AUC", "accuracy", "exact matches"):
+        text = _percent if measure == "exact matches" else _three
+        for subject, findings in _by_subject(evaluation, measure).items():
+            rows.append([f"{measure}, {subject}", *_cells(evaluation, findings, text)])
+    if impossible := _by_subject(evaluation, "impossible records").get(ANY):
+        rows.append(["impossible records", *_cells(evaluation, impossible, _percent)])
     return rows
 
 
@@ -69,18 +65,26 @@ def sample_text(share: float, curve: Curve) -> str:
     return f"a {100 * share:.2g} % sample" if share < 0.995 else "the whole table"
 
 
-def _figures(found: Evaluation, measure: str, subject: str, text: Callable[[float], str]) -> list[str]:
-    of_file = {finding.file: finding for finding in found.of(measure) if finding.subject == subject}
-    return [_cell(of_file[file], text) if file in of_file else "" for file in found.files]
+def _by_subject(evaluation: Evaluation, measure: str) -> dict[str, dict[str, Finding]]:
+    """The figures of a measure by subject and file."""
+    by_subject: dict[str, dict[str, Finding]] = {}
+    for finding in evaluation.of(measure):
+        by_subject.setdefault(finding.subject, {})[finding.file] = finding
+    return by_subject
 
 
-def _cell(each: Finding, text: Callable[[float], str]) -> str:
-    real = "" if math.isnan(each.real) else f" ({text(each.real)})"
-    return f"{text(each.value)}{real}"
+def _cells(evaluation: Evaluation, findings: Mapping[str, Finding], text: Callable[[float], str]) -> list[str]:
+    """One cell for each file: its figure, and that of real records in parentheses."""
+    cells = []
+    for file in evaluation.files:
+        finding = findings.get(file)
+        real = "" if finding is None or math.isnan(finding.real) else f" ({text(finding.real)})"
+        cells.append("" if finding is None else f"{text(finding.value)}{real}")
+    return cells
 
 
 def _score(value: float) -> str:
-    return f"{value:.0f}"
+    return "-" if math.isnan(value) else f"{value:.0f}"
 
 
 def _three(value: float) -> str:
@@ -91,26 +95,26 @@ def _percent(value: float) -> str:
     return f"{100 * value:.3g} %"
 
 
-def _number(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:,.6g}"
+def _on_scale(value: float, scale: Scale | None) -> str:
+    """A number, as a date or a time where numbers count steps of a scale."""
+    return "-" if math.isnan(value) else f"{value:,.6g}" if scale is None else scale.text(round(value))
 
 
-def page_of(found: Evaluation) -> str:
+def page_of(evaluation: Evaluation) -> str:
     """The HTML page; see `Evaluation.write_page`."""
-    from hedgerow.report import render_evaluation
+    from hedgerow.report import Page
 
     facts = {
-        "real table": found.real,
-        "records": f"{found.real_records:,}",
-        "columns": str(len(found.columns)),
-        "synthetic files": str(len(found.files)),
+        "real table": evaluation.real,
+        "records": f"{evaluation.real_records:,}",
+        "columns": str(len(evaluation.columns)),
+        "synthetic files": str(len(evaluation.files)),
     }
-    return render_evaluation(
-        title="Synthetic records beside the real ones", facts=facts, notes=found.notes, sections=list(_sections(found))
-    )
+    sections = list(_sections(evaluation))
+    return Page("Synthetic records beside the real ones", facts, sections, evaluation.notes).render()
 
 
-def _sections(found: Evaluation) -> Iterator[Section]:
+def _sections(evaluation: Evaluation) -> Iterator[Section]:
     from hedgerow.report import Section
 
     yield Section(
@@ -118,158 +122,115 @@ def _sections(found: Evaluation) -> Iterator[Section]:
         "Scores run from 0 to 1000: 1000 less a thousand times the mean total variation distance of all tables of one, "
         "two or three columns, numbers in bins of equally many real records. A random sample of so many of the real "
         "records scores as much. Figures of real records are in parentheses.",
-        headings_of(found),
-        rows_of(found),
+        headings_of(evaluation),
+        rows_of(evaluation),
     )
-    yield from _curve_section(found)
-    yield from _column_section(found)
-    yield from _pair_section(found)
-    yield from _groups_section(found)
-    yield from _quantile_section(found)
-    yield from _rules_section(found)
+    yield _samples(evaluation)
+    yield _columns(evaluation)
+    if "2-way" in evaluation.curves:
+        yield _pairs(evaluation)
+    if scores := _by_subject(evaluation, "score of the subgroup"):
+        yield _subgroups(evaluation, scores)
+    if quantiles := _by_subject(evaluation, "quantile"):
+        rows = []
+        for subject, findings in quantiles.items():
+            column = next(iter(findings.values())).columns[0]
+            text = partial(_on_scale, scale=evaluation.scales.get(column))
+            rows.append([subject, *_cells(evaluation, findings, text)])
+        text_of_quantiles = (
+            "The smallest number that at least the share of the numbers does not pass; the real one in parentheses."
+        )
+        yield Section("Quantiles of numbers", text_of_quantiles, ["quantile", *evaluation.files], rows)
+    if impossible := _by_subject(evaluation, "impossible records"):
+        rows = [[rule, *_cells(evaluation, findings, _percent)] for rule, findings in impossible.items()]
+        text_of_rules = "Share of the records that break each rule of the domain; the real table's in parentheses."
+        yield Section("Impossible records", text_of_rules, ["rule", *evaluation.files], rows)
 
 
-def _curve_section(found: Evaluation) -> Iterator[Section]:
+def _samples(evaluation: Evaluation) -> Section:
     from hedgerow.report import Section, samples_plot
 
-    shares, scores = _by_subject(found, "subsample"), _by_subject(found, "score")
-    curves = {
-        name: [*zip(curve.fractions, curve.scores, strict=True), (1.0, 1000.0)] for name, curve in found.curves.items()
-    }
-    dots = {
-        name: {file: (_least(shares[name][file], found.curves[name]), scores[name][file]) for file in found.files}
-        for name in curves
-    }
-    yield Section(
+    shares, scores = _by_subject(evaluation, "subsample"), _by_subject(evaluation, "score")
+    lines: dict[str, list[tuple[float, float]]] = {}
+    dots: dict[str, dict[str, tuple[float, float]]] = {}
+    for family, curve in evaluation.curves.items():
+        lines[family] = [*zip(curve.fractions, curve.scores, strict=True), (1.0, 1000.0)]
+        dots[family] = {}
+        for file in evaluation.files:
+            share = shares[family][file].value
+            left = curve.fractions[0] if math.isnan(share) else share
+            dots[family][file] = left, scores[family][file].value
+    return Section(
         "As close as which sample",
-        "The line has the scores of random samples of the real table; a file stands where a sample scores as much, and "
+        "The line has the scores of random samples of the real table. A file stands where a sample scores as much, and "
         "at the left end where even the smallest sample scores more.",
-        drawings=[samples_plot(curves, dots)],
+        drawings=[samples_plot(lines, dots)],
     )
 
 
-def _least(share: float, curve: Curve) -> float:
-    return curve.fractions[0] if math.isnan(share) else share
-
-
-def _column_section(found: Evaluation) -> Iterator[Section]:
+def _columns(evaluation: Evaluation) -> Section:
     from hedgerow.report import Section, dots_plot
 
-    measures = ("total variation, 1-way", "total variation, pairs with", "difference of distributions")
-    by_name = {measure: _by_subject(found, measure) for measure in measures}
-    alone = by_name[measures[0]]
-    worst = sorted(found.columns, key=lambda name: -max(alone[name].values()))
-    headings = ["column", *(f"{what}, {file}" for what in ("alone", "in pairs", "numbers") for file in found.files)]
-    rows = [
-        [name, *(_three(by_name[m].get(name, {}).get(file, math.nan)) for m in measures for file in found.files)]
-        for name in worst
-    ]
-    drawn = worst[:40]
-    values = {file: [alone[name][file] for name in drawn] for file in found.files}
-    yield Section(
+    measures = {
+        "alone": _by_subject(evaluation, "total variation, 1-way"),
+        "in pairs": _by_subject(evaluation, "total variation, pairs with"),
+        "numbers": _by_subject(evaluation, "difference of distributions"),
+    }
+    alone = measures["alone"]
+    worst = sorted(evaluation.columns, key=lambda name: -max(finding.value for finding in alone[name].values()))
+    rows = []
+    for name in worst:
+        findings = [of.get(name, {}).get(file) for of in measures.values() for file in evaluation.files]
+        rows.append([name, *("-" if finding is None else _three(finding.value) for finding in findings)])
+    drawn = worst[:_DRAWN]
+    values = {file: [alone[name][file].value for name in drawn] for file in evaluation.files}
+    return Section(
         "Columns",
         "Total variation distance of each column alone, its mean over the pairs that the column is in, and for numbers "
         "the largest difference of the distribution functions. 0 is equal, 1 has nothing in common.",
-        headings,
+        ["column", *(f"{measure}, {file}" for measure in measures for file in evaluation.files)],
         rows,
         [dots_plot(drawn, values, "total variation distance")],
     )
 
 
-def _by_subject(found: Evaluation, measure: str) -> dict[str, dict[str, float]]:
-    by_subject: dict[str, dict[str, float]] = {}
-    for finding in found.of(measure):
-        by_subject.setdefault(finding.subject, {})[finding.file] = finding.value
-    return by_subject
-
-
-def _pair_section(found: Evaluation) -> Iterator[Section]:
+def _pairs(evaluation: Evaluation) -> Section:
     from hedgerow.report import Section, matrix_plot
 
-    if "2-way" not in found.curves:
-        return
-    places = {name: place for place, name in enumerate(found.columns)}
+    pairs = _by_subject(evaluation, "total variation, 2-way")
+    worst_of = {pair: max(finding.value for finding in findings.values()) for pair, findings in pairs.items()}
+    places = {name: place for place, name in enumerate(evaluation.columns)}
     drawings = []
-    darkest = max(finding.value for finding in found.of("total variation, 2-way")) or 1.0
-    for file in found.files:
-        cells = np.full((len(found.columns), len(found.columns)), np.nan)
-        for finding in found.of("total variation, 2-way", file):
+    for file in evaluation.files:
+        distances = np.full((len(places), len(places)), np.nan)
+        for finding in evaluation.of("total variation, 2-way", file):
             one, other = (places[name] for name in finding.columns)
-            cells[one, other] = cells[other, one] = finding.value
-        drawings.append(matrix_plot(found.columns, cells, file, "total variation distance of pairs", darkest))
-    pairs: dict[tuple[str, ...], dict[str, float]] = {}
-    for finding in found.of("total variation, 2-way"):
-        pairs.setdefault(finding.columns, {})[finding.file] = finding.value
-    worst = sorted(pairs, key=lambda pair: -max(pairs[pair].values()))[:_WORST]
-    rows = [[" x ".join(pair), *(_three(pairs[pair][file]) for file in found.files)] for pair in worst]
-    yield Section(
+            distances[one, other] = distances[other, one] = finding.value
+        darkest = max(worst_of.values()) or 1.0
+        drawings.append(matrix_plot(evaluation.columns, distances, file, "total variation distance of pairs", darkest))
+    worst = sorted(pairs, key=lambda pair: -worst_of[pair])[:_WORST]
+    return Section(
         "Pairs of columns",
         "Darker is farther off; the pairs that are farthest off are listed.",
-        ["pair", *found.files],
-        rows,
+        ["pair", *evaluation.files],
+        [[pair, *_cells(evaluation, pairs[pair], _three)] for pair in worst],
         drawings,
     )
 
 
-def _groups_section(found: Evaluation) -> Iterator[Section]:
+def _subgroups(evaluation: Evaluation, scores: Mapping[str, Mapping[str, Finding]]) -> Section:
     from hedgerow.report import Section, dots_plot
 
-    scores = _by_subject(found, "score of the subgroup")
-    if not scores:
-        return
-    subjects = list(scores)
+    shares, files = _by_subject(evaluation, "share of the records"), evaluation.files
     rows = [
-        [
-            subject,
-            *_figures(found, "share of the records", subject, _percent),
-            *_figures(found, "score of the subgroup", subject, _score_or_none),
-        ]
-        for subject in subjects
+        [subject, *_cells(evaluation, shares[subject], _percent), *_cells(evaluation, scores[subject], _score)]
+        for subject in scores
     ]
-    yield Section(
+    return Section(
         "Subgroups",
         "Share of the records that each subgroup has, the real table's in parentheses, and the score over pairs of the "
         "other columns inside it.",
-        ["subgroup", *(f"share, {file}" for file in found.files), *(f"score, {file}" for file in found.files)],
+        ["subgroup", *(f"share, {file}" for file in files), *(f"score, {file}" for file in files)],
         rows,
-        [dots_plot(subjects, {file: [scores[subject][file] for subject in subjects] for file in found.files}, "score")],
+        [dots_plot(list(scores), {file: [of[file].value for of in scores.values()] for file in files}, "score")],
     )
-
-
-def _score_or_none(value: float) -> str:
-    return "-" if math.isnan(value) else _score(value)
-
-
-def _quantile_section(found: Evaluation) -> Iterator[Section]:
-    from hedgerow.report import Section
-
-    subjects = {finding.subject: finding.columns[0] for finding in found.of("quantile")}
-    rows = [
-        [subject, *_figures(found, "quantile", subject, _number_on(found.scales.get(column)))]
-        for subject, column in subjects.items()
-    ]
-    if rows:
-        yield Section(
-            "Quantiles of numbers",
-            "The smallest number that at least the share of the numbers does not pass; the real one in parentheses.",
-            ["quantile", *found.files],
-            rows,
-        )
-
-
-def _number_on(scale: Scale | None) -> Callable[[float], str]:
-    """Function that shows numbers: as dates and times where they count steps of a scale."""
-    if scale is None:
-        return _number
-    return lambda value: "-" if math.isnan(value) else scale.text(round(value))
-
-
-def _rules_section(found: Evaluation) -> Iterator[Section]:
-    from hedgerow.report import Section
-
-    measure = "impossible records"
-    subjects = [finding.subject for finding in found.of(measure, found.files[0])]
-    rows = [[subject, *_figures(found, measure, subject, _percent)] for subject in subjects]
-    if rows:
-        text = "Share of the records that break each rule of the domain; the real table's in parentheses."
-        yield Section("Impossible records", text, ["rule", *found.files], rows)

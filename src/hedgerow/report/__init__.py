@@ -1,8 +1,8 @@
 """HTML pages and drawings; needs the extra ``hedgerow[report]``.
 
-`page` writes the pages of a release, a comparison and an audit, `sections` that of an evaluation, `plots` draws SVG,
-and `curves` draws errors against budgets. Every figure is a function of what the caller gives: the room may import
-release and everything below it, and never data.
+`page` writes the pages of a release and of an audit, and a `Page` of sections for evaluations and comparisons.
+`plots`, `curves` and `file_plots` draw SVG: a release, errors against budgets, several files side by side. Every figure
+is a function of what the caller gives: the room may import release and everything below it, and never data.
 """
 
 import lazy_loader

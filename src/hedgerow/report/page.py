@@ -1,4 +1,4 @@
-"""HTML pages that open offline: the report of a release, of a comparison and of an audit."""
+"""HTML pages that open offline: the report of a release, the page of an audit, and pages of exact figures."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hedgerow.arrays import Floats
 from hedgerow.cards import Drawing
 from hedgerow.domain import attribute_in_words, feasible_records, ignored_in_words
 from hedgerow.errors import DomainError, MissingExtraError, ReleaseError
-from hedgerow.queries import Conjunction, Measurement
+from hedgerow.queries import Conjunction
 from hedgerow.release import (
     MOST_LISTED,
     Release,
@@ -131,29 +130,35 @@ def render_report(
         MissingExtraError: jinja2 or matplotlib is not installed.
     """
     require_extra()
-    from markupsafe import Markup
-
     from hedgerow.report.plots import fit_plot, pairs_plot, spending_plot
 
-    template = page_template("page.html")
     results = Results(release, CONFIDENCE)
     drawn = release.domain.names[:MOST_OF_MATRIX]
-    measured = list(_measured(release))
+    distances = _distances(release)
     budget = release.budget
-    return template.render(
+    records_error = ""
+    if release.error is not None:
+        n = release.n_records
+        records_error = drawn_sentence(release, n, drawn_error(release, as_drawn(release, n)), CONFIDENCE)
+    stamps = []
+    if exact is not None:
+        stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
+    if not release.provenance.secure:
+        stamps.append(f"{release.provenance.stamp}. Anyone who knows the seed can subtract the noise.")
+    return page_template("release.html").render(
         release=release,
         exact=exact,
         simulated=simulated,
         results=results,
-        matrix=Markup(pairs_plot(results.knowledge, drawn)) if results.knowledge else "",
+        matrix=pairs_plot(results.knowledge, drawn) if results.knowledge else "",
         in_matrix=len(drawn),
         estimates=[] if simulated is None else list(_estimated(simulated)),
-        stamps=_stamps(release, exact),
+        stamps=stamps,
         error=error_sentence(release, CONFIDENCE),
-        records_error=_records_error(release),
-        measured=measured,
-        spending=Markup(spending_plot(release.events, budget.limit, budget.unit)),
-        fit=Markup(fit_plot([row.ratio for row in measured])) if measured else "",
+        records_error=records_error,
+        measured=list(zip(release.measurements, distances, strict=True)),
+        spending=spending_plot(release.events, budget.limit, budget.unit),
+        fit=fit_plot(distances) if distances else "",
         marginals=list(_marginals(release)),
         ignored=ignored_in_words(release.domain),
         attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
@@ -167,14 +172,6 @@ def render_report(
     )
 
 
-def _records_error(release: Release) -> str:
-    """The error of as many records as are drawn by default, in words; empty where none is known."""
-    if release.error is None:
-        return ""
-    n = release.n_records
-    return drawn_sentence(release, n, drawn_error(release, as_drawn(release, n)), CONFIDENCE)
-
-
 def page_template(name: str) -> Template:
     """Template of a page in this folder; values are escaped, and ``css`` is the style of all pages.
 
@@ -182,48 +179,18 @@ def page_template(name: str) -> Template:
         name: Name of the file.
     """
     import jinja2
-    from markupsafe import Markup
 
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters["number"] = _number
-    environment.filters["large"] = _large
     folder = Path(__file__).parent
-    environment.globals["css"] = Markup((folder / "page.css").read_text(encoding="utf-8"))
-    return environment.from_string((folder / name).read_text(encoding="utf-8"))
-
-
-def _stamps(release: Release, exact: ExactErrors | None) -> list[str]:
-    stamps = []
-    if exact is not None:
-        stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
-    if not release.provenance.secure:
-        stamps.append(f"{release.provenance.stamp}. Anyone who knows the seed can subtract the noise.")
-    return stamps
-
-
-@dataclass(frozen=True)
-class _MeasurementRow:
-    """A measurement as the page shows it."""
-
-    text: str
-    values: int
-    noise: str
-    scale: float
-    ratio: float
-
-
-def _measured(release: Release) -> Iterator[_MeasurementRow]:
-    for measurement, answers in zip(release.measurements, _answers(release), strict=True):
-        ratio = _distance(measurement, answers)
-        yield _MeasurementRow(
-            measurement.target.text,
-            measurement.target.size,
-            measurement.noise.value.capitalize(),
-            measurement.scale,
-            ratio,
-        )
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"number": _number, "large": _large}
+    environment.globals["css"] = (folder / "page.css").read_text(encoding="utf-8")
+    return environment.get_template(name)
 
 
 def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, float]]:
@@ -236,22 +203,18 @@ def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, 
         yield workload.candidate(index).text, float(simulated.errors[index]), float(each.mean()), float(each.max())
 
 
-def _answers(release: Release) -> list[Floats]:
-    """The model's answers to what was measured; a condition on many attributes needs no table of them."""
+def _distances(release: Release) -> list[float]:
+    """Root mean square distance of the model from each measurement, in standard deviations of its noise."""
     targets = [measurement.target for measurement in release.measurements]
-    conditions = [target for target in targets if isinstance(target, Conjunction)]
-    sums = iter(release.model.conjunctions(conditions) if conditions else ())
+    conditions = [target for target in targets if isinstance(target, Conjunction)]  # they need no table
+    counts = iter(release.model.conjunctions(conditions) if conditions else ())
     scopes = tuple(dict.fromkeys(target.scope for target in targets if not isinstance(target, Conjunction)))
     tables = dict(zip(scopes, release.model.marginals(scopes), strict=True)) if scopes else {}
-    return [
-        np.array([next(sums)]) if isinstance(target, Conjunction) else target.of_table(tables[target.scope])
-        for target in targets
-    ]
-
-
-def _distance(measurement: Measurement, answers: Floats) -> float:
-    """Root mean square difference over the standard deviation of the noise."""
-    return float(np.sqrt(np.mean(np.square(measurement.values - answers)))) / measurement.std
+    distances = []
+    for measurement, target in zip(release.measurements, targets, strict=True):
+        answers = next(counts) if isinstance(target, Conjunction) else target.of_table(tables[target.scope])
+        distances.append(float(np.sqrt(np.mean(np.square(measurement.values - answers)))) / measurement.std)
+    return distances
 
 
 def draw_column(release: Release, column: str, confidence: float = CONFIDENCE) -> Drawing:
@@ -278,17 +241,14 @@ def draw_column(release: Release, column: str, confidence: float = CONFIDENCE) -
     return Drawing(marginal_plot(release, attribute, counts, confidence, "file"))
 
 
-def _marginals(release: Release) -> Iterator[tuple[str, Any]]:
-    from markupsafe import Markup
-
+def _marginals(release: Release) -> Iterator[tuple[str, str]]:
     from hedgerow.report.plots import marginal_plot
 
     drawn = release.domain.attributes[:MOST_DRAWN]
     listed = [(attribute.name,) for attribute in drawn if attribute.size <= MOST_LISTED]
     tables = dict(zip(listed, release.model.marginals(listed), strict=True))
     for attribute in drawn:
-        counts = tables.get((attribute.name,))
-        yield attribute.name, Markup(marginal_plot(release, attribute, counts, CONFIDENCE))
+        yield attribute.name, marginal_plot(release, attribute, tables.get((attribute.name,)), CONFIDENCE)
 
 
 def _number(value: float, digits: int = 4) -> str:
@@ -306,49 +266,60 @@ def _large(value: int) -> str:
     return f"{digits} \u00d7 10^{exponent}"
 
 
-def render_comparison(
-    *,
-    drawing: str,
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    notes: Sequence[str],
-    facts: Mapping[str, str],
-    bounded: bool = False,
-) -> str:
-    """The page of a comparison as text; it opens offline and holds no script and no address.
+@dataclass(frozen=True)
+class Section:
+    """One section of a page.
 
-    Args:
-        drawing: An ``<svg>`` element.
-        title: Description of the figures in the table.
-        headings: Headings of the columns.
-        rows: Cells of the table.
-        notes: Reasons why some mechanisms could not run.
-        facts: Facts that all runs share, by name.
-        bounded: Whether the drawing shows a bound of matrix mechanisms.
+    Attributes:
+        title: Its heading.
+        text: Explanation, under the heading.
+        headings: Headings of the table.
+        rows: Cells of the table; none for no table.
+        drawings: ``<svg>`` elements.
+        notes: Remarks, under the table.
+        wide: Whether a drawing takes the whole width of the page.
+    """
 
-    Raises:
-        MissingExtraError: jinja2 or matplotlib is not installed.
+    title: str
+    text: str
+    headings: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    drawings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of exact figures, stamped "NOT PRIVATE": facts, notes, and sections with drawings and tables.
+
+    Attributes:
+        title: Heading of the page.
+        facts: What all figures share, by name.
+        sections: The sections.
+        notes: Remarks for the reader.
 
     Example:
-        >>> cells = {"headings": ["a"], "rows": [["<1>"]], "notes": []}
-        >>> page = render_comparison(drawing="<svg/>", title="errors", facts={}, **cells)
-        >>> "NOT PRIVATE" in page, "&lt;1&gt;" in page
+        >>> html = Page("a", {}, [Section("b", "c", ["d"], [["<1>"]])]).render()
+        >>> "NOT PRIVATE" in html, "&lt;1&gt;" in html
         (True, True)
     """
-    require_extra()
-    from markupsafe import Markup
 
-    return page_template("comparison.html").render(
-        stamp=STAMP,
-        drawing=Markup(drawing),
-        title=title,
-        headings=headings,
-        rows=rows,
-        notes=notes,
-        facts=facts,
-        bounded=bounded,
-    )
+    title: str
+    facts: Mapping[str, str]
+    sections: Sequence[Section]
+    notes: Sequence[str] = ()
+
+    def render(self) -> str:
+        """HTML that opens offline and holds no script and no address.
+
+        Raises:
+            MissingExtraError: jinja2 or matplotlib is not installed.
+        """
+        require_extra()
+        return page_template("page.html").render(
+            stamp=STAMP, title=self.title, facts=self.facts, notes=self.notes, sections=self.sections
+        )
 
 
 def render_audit(found: Audits) -> str:

@@ -1,16 +1,15 @@
-"""A page of sections, each a text, drawings and a table; and drawings that set several files side by side."""
+"""Drawings that set several files side by side: scores of samples, dots by column, matrices of pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.report.curves import STAMP, curve_styles
-from hedgerow.report.page import page_template, require_extra
+from hedgerow.report.page import require_extra
 from hedgerow.report.plots import BAR, INK, drawing_style, svg_of
 
 if TYPE_CHECKING:
@@ -19,53 +18,6 @@ if TYPE_CHECKING:
 _ROW = 0.24
 _MOST_NAMED = 40
 """Columns of a matrix whose names can be read."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """One section of a page.
-
-    Attributes:
-        title: Its heading.
-        text: Explanation, under the heading.
-        headings: Headings of the table.
-        rows: Cells of the table; none for no table.
-        drawings: ``<svg>`` elements.
-    """
-
-    title: str
-    text: str
-    headings: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    drawings: Sequence[str] = ()
-
-
-def render_evaluation(
-    *, title: str, facts: Mapping[str, str], notes: Sequence[str], sections: Sequence[Section]
-) -> str:
-    """The page of an evaluation as text; it opens offline, holds no script and no address, and is stamped.
-
-    Args:
-        title: Heading of the page.
-        facts: Facts about the tables, by name.
-        notes: Remarks for the reader.
-        sections: The sections.
-
-    Raises:
-        MissingExtraError: jinja2 or matplotlib is not installed.
-
-    Example:
-        >>> page = render_evaluation(title="a", facts={}, notes=[], sections=[Section("b", "c", ["d"], [["<1>"]])])
-        >>> "NOT PRIVATE" in page, "&lt;1&gt;" in page
-        (True, True)
-    """
-    require_extra()
-    from markupsafe import Markup
-
-    shown = [
-        Section(s.title, s.text, s.headings, s.rows, [Markup(drawing) for drawing in s.drawings]) for s in sections
-    ]
-    return page_template("evaluation.html").render(stamp=STAMP, title=title, facts=facts, notes=notes, sections=shown)
 
 
 def samples_plot(
