@@ -589,3 +589,25 @@ def test_columns_that_follow_from_others_are_named() -> None:
     assert "{from: admitted, to: left, min: 0, max: 70, unit: d}" in text
     assert text.count("determines") == text.count("from:") == 1
     assert "# Seen" not in draft_domain(table.select(["town", "born"]), name="t")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_values_at_once_are_seen_as_they_are_one_by_one(seed: int) -> None:
+    """A batch of many distinct values is looked at as a whole, batches of few ones value by value."""
+    rng = np.random.default_rng(seed)
+    n = 24_000
+    seconds = rng.integers(0, 10**8, n)
+    columns = {
+        "whole": rng.integers(-(10**9), 10**9, n),
+        "texts": pa.array([f"{number:.{number % 4}f}" for number in rng.integers(0, 10**7, n)]),
+        "fractions": pa.array([f"{number / 1000:.3f}" for number in rng.normal(0, 10**7, n)]),
+        "hundreds": 100 * rng.integers(10**3, 10**8, n),
+        "times": pa.array(seconds, pa.timestamp("s")),
+        "spelled": pa.array(seconds, pa.timestamp("s")).cast(pa.string()),
+        "odd": pa.array([f"{number}" if number % 50 else "n/k" for number in rng.integers(0, 10**8, n)]),
+        "words": pa.array([f"w{number}" for number in rng.integers(0, 10**8, n)]),
+        "padded": pa.array([f"{number:08d}" for number in rng.integers(0, 10**7, n)]),
+    }
+    table = pa.table(columns)
+    slices = [table.slice(first, 500) for first in range(0, n, 500)]
+    assert draft_domain(table, name="t") == draft_domain(pa.concat_tables(slices), name="t")

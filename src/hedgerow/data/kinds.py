@@ -95,6 +95,11 @@ class Spellings:
             with suppress(DomainError):  # an offset, say
                 self._found = {Moments(1, zone=zone): (0, 0, 0)} | self._found
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is a scale that all texts so far are on."""
+        return bool(self._found)
+
     def add(self, text: str, count: int = 1) -> None:
         """Keep the scales that a text is on.
 

@@ -40,11 +40,13 @@ from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_of, of_each_kind
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
-from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
+from hedgerow.domain.scales import EPOCH, TICKS, Calendar, Moments, Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_ISO_TIMES = [f"%Y-%m-%d{sign}%H:%M{seconds}" for sign in " T" for seconds in (":%S", "")]
+"""Forms of times without a form of their own."""
 _TICKS = r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$"
 """Whole numbers of 64 bits."""
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
@@ -374,8 +376,9 @@ class ScaledEncoder(Encoder):
             codes[ticks] = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))
             codes[~ticks] = self._one_by_one(texts.filter(arrow_flags(~ticks)))
             return codes
-        many = len(texts) > _ONE_BY_ONE and pa.types.is_string(texts.type)
-        usual = self._usual_numbers(texts) if many else None
+        usual = None
+        if len(texts) > _ONE_BY_ONE:
+            usual = self._usual_numbers(texts) if pa.types.is_string(texts.type) else self._typed_numbers(texts)
         if usual is not None:
             numbers, known = usual
             codes = np.empty(len(texts), dtype=np.int64)
@@ -403,18 +406,39 @@ class ScaledEncoder(Encoder):
         scale = self._scale
         if not isinstance(scale, Calendar | Moments) or (isinstance(scale, Calendar) and scale.unit != "day"):
             return None
-        form = scale.form or ("%Y-%m-%d" if isinstance(scale, Calendar) else None)
-        if form is None:
-            return None
-        parsed: Any = pc.strptime(texts, format=form.replace("%-", "%"), unit="s", error_is_null=True)
-        known = _flags(pc.equal(texts_of_times(parsed, form), texts))
-        counted: Any = parsed.cast(pa.int64())
-        seconds = numpy_of(counted.fill_null(0))
-        step = _DAY_SECONDS if isinstance(scale, Calendar) else scale.seconds
-        numbers = seconds // step
-        known &= (seconds % step == 0) & (seconds >= _FIRST_SECOND)
+        forms = [scale.form] if scale.form else ["%Y-%m-%d"] if isinstance(scale, Calendar) else _ISO_TIMES
+        seconds, known = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.bool_)
+        shorter = texts if forms is not _ISO_TIMES else pc.replace_substring_regex(texts, r"(:\d\d)\.0{1,9}$", r"\1")
+        for form in forms:
+            parsed: Any = pc.strptime(shorter, format=form.replace("%-", "%"), unit="s", error_is_null=True)
+            told = _flags(pc.equal(texts_of_times(parsed, form), shorter))
+            counted: Any = parsed.cast(pa.int64())
+            seconds[told], known = numpy_of(counted.fill_null(0))[told], known | told
+            if known.all():
+                break
         for text in (self.attribute.missing, self.attribute.other):
             known &= ~_flags(pc.equal(texts, arrow_text(text or "")))
+        return self._stepped(seconds, 1, known)
+
+    def _typed_numbers(self, times: pa.Array[Any]) -> tuple[Ints, Bools] | None:
+        """The same of dates and of timestamps without a zone; None for other types and scales."""
+        kind: Any = times.type
+        dated = pa.types.is_date32(kind)
+        on_days = isinstance(self._scale, Calendar) and self._scale.unit == "day"
+        if not (dated or (pa.types.is_timestamp(kind) and kind.tz is None)):
+            return None
+        if not (on_days or isinstance(self._scale, Moments)):
+            return None
+        known = numpy_of(times.is_valid().cast(pa.uint8())).astype(np.bool_) & ~_beyond_python(times)
+        counted: Any = times.cast(pa.int32() if dated else pa.int64())
+        ticks = numpy_of(counted.fill_null(0)).astype(np.int64)
+        return self._stepped(ticks * _DAY_SECONDS if dated else ticks, 1 if dated else TICKS[kind.unit], known)
+
+    def _stepped(self, ticks: Ints, per_second: int, known: Bools) -> tuple[Ints, Bools]:
+        """Numbers of the scale from parts of seconds since 1970, and which are known: those at a whole step."""
+        step = per_second * (_DAY_SECONDS if isinstance(self._scale, Calendar) else cast(Moments, self._scale).seconds)
+        numbers, rest = np.divmod(ticks, step)
+        known = known & (rest == 0) & (ticks >= _FIRST_SECOND * per_second)
         for place in self._declared_places:
             known &= numbers != place
         return numbers, known
