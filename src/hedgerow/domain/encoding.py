@@ -427,7 +427,7 @@ class ScaledEncoder(Encoder):
         on_days = isinstance(self._scale, Calendar) and self._scale.unit == "day"
         if not (dated or (pa.types.is_timestamp(kind) and kind.tz is None)):
             return None
-        if not (on_days or isinstance(self._scale, Moments)):
+        if not (on_days or (isinstance(self._scale, Moments) and not dated)):  # a date is no time
             return None
         known = numpy_of(times.is_valid().cast(pa.uint8())).astype(np.bool_) & ~_beyond_python(times)
         counted: Any = times.cast(pa.int32() if dated else pa.int64())
