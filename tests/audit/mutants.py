@@ -220,8 +220,8 @@ MISTAKES = [
     Mistake("sizes", "not (before or after)", "not (before and after)"),
     Mistake("questions", "if mechanism not in kind.mechanisms:", "if not mechanism:"),
     Mistake("questions", "if values > 1 and not kind.many:", "if not values:"),
-    Mistake("questions", "if told(matched) != values:", "if told(matched) < values:"),
-    Mistake("questions", 'if kind == "tests" and matched[1] != f"{event[\'threshold_scale\']:.6g}":', "if not kind:"),
+    Mistake("questions", 'or "1") != values:', 'or "1") < values:'),
+    Mistake("questions", 'if kind == "tests" and scale != f"{event[\'threshold_scale\']:.6g}":', "if not kind:"),
     Mistake("questions", "if set(fields) != set(wanted):", "if set(fields) > set(wanted):"),
     Mistake("trace_checks", '_fewer("epochs", content["epochs"], len(tests))', "[]"),
     Mistake("trace_checks", 'if content["tests"] and not tests:', "if not content:"),
@@ -614,8 +614,10 @@ def origins_are_right(load: Load) -> None:
     secure_source = origin.SECURE_SOURCE
     wanted = {(True, secure_source): "holds", (True, "mine.Noise"): "fails", (False, secure_source): "fails"}
     for (secure, noise), severity in wanted.items():
-        assert origin.check_noise(secure, noise).severity.value == severity
-    assert origin.check_noise(True, secure_source, "NOT PRIVATE").severity.value == "fails"
+        assert origin.check_noise({"secure": secure, "noise": noise}).severity.value == severity
+    assert (
+        origin.check_noise({"secure": True, "noise": secure_source, "stamp": "NOT PRIVATE"}).severity.value == "fails"
+    )
 
 
 def sensitivities_are_right(load: Load) -> None:
@@ -643,7 +645,8 @@ def sensitivities_are_right(load: Load) -> None:
         ({"sensitivity": 1.0, "neighbours": "replace", **cut}, counts, "fails"),
     ):
         read = [costs.Entry.of(1, event(**changes))]
-        assert module.check_sensitivities(read, {}, families=families, bounds=None).severity.value == wanted, changes
+        content = {"workload": {"families": families}}
+        assert module.check_sensitivities(read, {}, content).severity.value == wanted, changes
     for changes, backed, wanted in (
         ({"question": MEAN, "sensitivity": 1.0 + 2.0**-10}, {}, "holds"),
         ({"question": MEAN, "sensitivity": 1.0}, {}, "fails"),
@@ -655,7 +658,7 @@ def sensitivities_are_right(load: Load) -> None:
         ({"question": MEAN, "sensitivity": 1.0 + 2.0**-10, **of_five}, {}, "fails"),
     ):
         read = [costs.Entry.of(1, event(**changes))]
-        found = module.check_sensitivities(read, backed, families=[], bounds=None)
+        found = module.check_sensitivities(read, backed, {})
         assert found.severity.value == wanted, changes
 
 
@@ -708,7 +711,7 @@ def thresholds_are_right(load: Load) -> None:
     assert len(heads) == 2
     for sensitivity, wanted in ((2.0, "holds"), (1.9, "fails")):
         found = [read(20.0, sensitivity=sensitivity)]
-        assert module.check_sensitivities(found, {}, families=[], bounds=None).severity.value == wanted
+        assert module.check_sensitivities(found, {}, {}).severity.value == wanted
 
 
 def budgets_hold_what_their_kind_has(load: Load) -> None:

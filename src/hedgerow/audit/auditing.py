@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hedgerow.audit import ledger_checks
 from hedgerow.audit.costs import UNITS, Entry
@@ -34,6 +34,8 @@ from hedgerow.audit.trace_checks import check_traces
 
 if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey
+
+T = TypeVar("T")
 
 _SHAPES = (ArithmeticError, AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 """Errors that content of another shape leads to."""
@@ -97,20 +99,18 @@ def audit_files(
 
 def _of_file(opened: Opened, delta: Fraction | None, key: VerifyingKey | None) -> tuple[Audit, Share | None]:
     checking = _Checking(opened, delta)
-    findings = [_of_content(opened)]
+    if opened.faults:
+        findings = [Finding("file", Severity.FAILS, "it was changed or damaged", opened.faults)]
+    elif opened.kind == LEDGER:
+        findings = [Finding("file", Severity.NOTE, "a ledger in JSON, which has no checksum of its own")]
+    else:
+        text = f"format {opened.version}; every part matches its checksum"
+        findings = [Finding("file", Severity.HOLDS, text)]
     if opened.kind != LEDGER:
         findings.append(check_signature(opened, key))
     findings += checking.findings()
     audit = Audit(opened.path, opened.kind, checking.facts(), tuple(findings))
     return audit, checking.share(holds=audit.verdict is not Severity.FAILS)
-
-
-def _of_content(opened: Opened) -> Finding:
-    if opened.faults:
-        return Finding("file", Severity.FAILS, "it was changed or damaged", opened.faults)
-    if opened.kind == LEDGER:
-        return Finding("file", Severity.NOTE, "a ledger in JSON, which has no checksum of its own")
-    return Finding("file", Severity.HOLDS, f"format {opened.version}; every part matches its checksum")
 
 
 class _Checking:
@@ -132,12 +132,13 @@ class _Checking:
             if self._budget is not None and (fault := ledger_checks.budget_faults(self._budget)):
                 yield Finding("budget", Severity.FAILS, f"it cannot be read: {fault}")
                 self._budget = None
-            self._entries, finding = ledger_checks.entries_of(self._ledger, self._relation)
+            relation = None if self._budget is None else relation_of(self._budget)
+            self._entries, finding = ledger_checks.entries_of(self._ledger, relation)
         except _SHAPES as error:
             yield _unfit("ledger", error)
             return
         yield finding
-        for name, check in self._checks():
+        for name, check in self._checks().items():
             try:
                 outcome = check()
             except _SHAPES as error:
@@ -145,37 +146,41 @@ class _Checking:
             if outcome is not None:
                 yield outcome
 
-    def _checks(self) -> Iterator[tuple[str, Callable[[], Finding | None]]]:
-        entries, ledger = self._entries, self._ledger
-        yield "charges", lambda: ledger_checks.check_charges(entries)
-        yield "sum", lambda: ledger_checks.check_sum(entries, ledger)
-        yield "limit", self._check_limit
-        yield "thresholds", lambda: ledger_checks.check_thresholds(entries, ledger, self._budget)
-        yield "hash chain", lambda: ledger_checks.check_head(ledger)
-        yield "sentence", self._check_sentence
-        yield "public numbers", lambda: ledger_checks.check_public(entries)
-        yield "number of records", self._check_total
+    def _checks(self) -> dict[str, Callable[[], Finding | None]]:
+        """The checks by name, in their order; a ledger alone has fewer of them."""
+        content, entries, ledger, budget = self._content, self._entries, self._ledger, self._budget
+        total = content.get("total") is not None
+        checks: dict[str, Callable[[], Finding | None]] = {
+            "charges": lambda: ledger_checks.check_charges(entries),
+            "sum": lambda: ledger_checks.check_sum(entries, ledger),
+            "limit": lambda: ledger_checks.check_limit(budget, ledger),
+            "thresholds": lambda: ledger_checks.check_thresholds(entries, ledger, budget),
+            "hash chain": lambda: ledger_checks.check_head(ledger),
+            "sentence": self._check_sentence,
+            "public numbers": lambda: ledger_checks.check_public(entries),
+            "number of records": lambda: check_total(entries, self._relation or "add-remove", released=total),
+        }
         if self._opened.kind != LEDGER:
-            yield "measurements", self._check_measurements
-            yield "learnt domain", self._check_learnt
-            yield "types", lambda: check_types(self._content["domain"])
-            yield "error estimate", lambda: check_error(self._content.get("error"), entries)
-            yield "run", lambda: check_traces(self._content, entries)
-        yield "sensitivities", self._check_sensitivities
+            checks |= {
+                "measurements": self._check_measurements,
+                "learnt domain": lambda: check_learnt(content["domain"], entries),
+                "types": lambda: check_types(content["domain"]),
+                "error estimate": lambda: check_error(content.get("error"), entries),
+                "run": lambda: check_traces(content, entries),
+            }
+        checks["sensitivities"] = lambda: check_sensitivities(entries, self._backed, content)
         if self._opened.kind != LEDGER:
-            yield "noise", self._check_noise
+            checks["noise"] = lambda: check_noise(self._origin)
         if self._opened.kind == "release":
-            yield "versions", lambda: check_versions(self._content["provenance"]["versions"])
-        yield "dp-accounting", self._second_opinion
+            checks["versions"] = lambda: check_versions(content["provenance"]["versions"])
+        return {**checks, "dp-accounting": self._second_opinion}
 
     @property
-    def _relation(self) -> str | None:
-        return None if self._budget is None else relation_of(self._budget)
-
-    def _check_limit(self) -> Finding:
-        if self._budget is None:
-            return Finding("limit", Severity.UNKNOWN, "the file does not hold the budget that the limit stands for")
-        return ledger_checks.check_limit(self._budget, self._ledger)
+    def _relation(self) -> str:
+        """The neighbouring relation of the budget, or of the events; empty where there are neither."""
+        if self._budget is not None:
+            return relation_of(self._budget)
+        return self._entries[0].neighbours if self._entries else ""
 
     def _check_sentence(self) -> Finding | None:
         stated = self._content.get("statement" if self._opened.kind == LEDGER else "guarantee")
@@ -187,8 +192,8 @@ class _Checking:
         if stated == written:
             return Finding("sentence", Severity.HOLDS, "it is what the numbers say, word for word")
         if stated == self._sentence(nearest=True):
-            told = "it is what the numbers say, but for figures that an earlier version rounded to the nearest"
-            return Finding("sentence", Severity.NOTE, told, (f"what is promised is: {written}",))
+            text = "it is what the numbers say, but for figures that an earlier version rounded to the nearest"
+            return Finding("sentence", Severity.NOTE, text, (f"what is promised is: {written}",))
         return Finding("sentence", Severity.FAILS, "it is not what the numbers say", (f"it should be: {written}",))
 
     def _sentence(self, *, nearest: bool = False) -> str:
@@ -198,29 +203,12 @@ class _Checking:
         written = limited(written, self._content["domain"])
         return written if self._origin["secure"] is True else stamped(written, self._origin.get("noise"))
 
-    def _check_total(self) -> Finding:
-        relation = self._relation or (self._entries[0].neighbours if self._entries else "add-remove")
-        has_total = self._content.get("total") is not None
-        return check_total(self._entries, relation, released=has_total)
-
     def _check_measurements(self) -> Finding:
         measured = self._content["measurements"]
         if self._opened.kind == "session":
             measured = self._content["measured"][:measured]  # what follows is known from tests and the hypothesis
         self._backed, finding = check_measurements(measured, self._entries, self._content["domain"]["attributes"])
         return finding
-
-    def _check_sensitivities(self) -> Finding:
-        families = self._content.get("workload", {}).get("families", ())
-        config = self._content.get("config") or self._content.get("provenance", {}).get("parameters", {})
-        return check_sensitivities(self._entries, self._backed, families=families, bounds=config.get("bounds"))
-
-    def _check_learnt(self) -> Finding | None:
-        domain = self._content["domain"]
-        return check_learnt(domain.get("attributes", domain), self._entries)
-
-    def _check_noise(self) -> Finding:
-        return check_noise(self._origin["secure"], self._origin.get("noise"), self._origin.get("stamp", ""))
 
     @property
     def _origin(self) -> Mapping[str, Any]:
@@ -229,34 +217,29 @@ class _Checking:
         return origin
 
     def _second_opinion(self) -> Finding | None:
-        inner = (self._budget or {}).get("inner", self._budget or {})
-        stated = inner.get("delta")
-        delta = exact(stated) - self._kept if self._delta is None and stated is not None else self._delta
+        stated = (self._budget or {}).get("inner", self._budget or {}).get("delta")
+        kept = exact(self._ledger.get("thresholds", 0))
+        delta = exact(stated) - kept if self._delta is None and stated is not None else self._delta
         return None if delta is None else ledger_checks.second_opinion(self._entries, delta)
 
-    @property
-    def _kept(self) -> Fraction:
-        """The delta that the ledger may spend on thresholds."""
-        return exact(self._ledger.get("thresholds", 0))
-
     def facts(self) -> dict[str, Any]:
-        """Facts that were read, for showing."""
-        provenance = self._content.get("provenance", {})
-        facts = {
-            "format": self._opened.version,
-            "digest": self._opened.digest,
-            "head": ledger_checks.head_of,
-            "guarantee": lambda _: self._sentence(),
-            "budget": lambda _: dict(self._budget or {}),
-            "neighbours": lambda _: self._relation or self._entries[0].neighbours,
-            "limit": lambda ledger: float(exact(ledger["limit"])),
-            "spent": lambda _: float(sum((entry.charge for entry in self._entries), Fraction(0))),
-            "unit": lambda ledger: str(ledger["unit"]),
-            "events": lambda ledger: len(ledger["events"]),
-            "algorithm": lambda _: provenance["algorithm"],
-            "versions": lambda _: dict(provenance["versions"]),
+        """Facts that were read, for showing; None where a file of another shape does not hold one."""
+        ledger, provenance = self._ledger, self._content.get("provenance", {})
+        facts: dict[str, Callable[[], Any]] = {
+            "format": lambda: self._opened.version,
+            "digest": lambda: self._opened.digest,
+            "head": lambda: ledger_checks.head_of(ledger),
+            "guarantee": self._sentence,
+            "budget": lambda: dict(self._budget or {}),
+            "neighbours": lambda: self._relation or None,
+            "limit": lambda: float(exact(ledger["limit"])),
+            "spent": lambda: float(sum((entry.charge for entry in self._entries), Fraction(0))),
+            "unit": lambda: str(ledger["unit"]),
+            "events": lambda: len(ledger["events"]),
+            "algorithm": lambda: provenance["algorithm"],
+            "versions": lambda: dict(provenance["versions"]),
         }
-        return {name: _or_none(fact, self._ledger) if callable(fact) else fact for name, fact in facts.items()}
+        return {name: _or_none(fact) for name, fact in facts.items()}
 
     def share(self, *, holds: bool) -> Share | None:
         """The file's part of a sum; None if it cannot be told.
@@ -264,20 +247,19 @@ class _Checking:
         Args:
             holds: Whether nothing was found to be wrong.
         """
-        try:
-            domain = self._content.get("domain")
-            return Share(
+        domain = self._content.get("domain")
+        return _or_none(
+            lambda: Share(
                 path=self._opened.path,
                 digest=self._opened.digest,
                 relation=self._relation or self._entries[0].neighbours,
                 domain="" if domain is None else hashlib.sha256(json.dumps(domain).encode()).hexdigest(),
                 unit={unit: unit for unit in UNITS}[self._ledger["unit"]],
                 limit=exact(self._ledger["limit"]),
-                thresholds=self._kept,
+                thresholds=exact(self._ledger.get("thresholds", 0)),
                 holds=holds,
             )
-        except _SHAPES:
-            return None
+        )
 
 
 def _unfit(check: str, error: Exception) -> Finding:
@@ -285,8 +267,8 @@ def _unfit(check: str, error: Exception) -> Finding:
     return Finding(check, Severity.FAILS, f"the file does not have the shape that it should have ({reason})")
 
 
-def _or_none(fact: Callable[[Mapping[str, Any]], Any], ledger: Mapping[str, Any]) -> Any:
+def _or_none(read_part: Callable[[], T]) -> T | None:
     try:
-        return fact(ledger)
+        return read_part()
     except _SHAPES:
         return None

@@ -96,28 +96,30 @@ def check_sum(entries: Sequence[Entry], ledger: Mapping[str, Any]) -> Finding:
     return Finding("sum", Severity.HOLDS, text)
 
 
-def check_limit(budget: Mapping[str, Any], ledger: Mapping[str, Any]) -> Finding:
-    """Whether the limit of the ledger is what the budget promises.
+def check_limit(budget: Mapping[str, Any] | None, ledger: Mapping[str, Any]) -> Finding:
+    """Whether the limit of the ledger is what the budget promises; unknown where the file holds no budget.
 
     Example:
         >>> budget = {"kind": "approximate", "epsilon": 1.0, "delta": 1e-6, "neighbours": "replace"}
         >>> [check_limit(budget, {"limit": rho, "unit": "rho"}).severity.value for rho in (0.024355, 0.024357)]
         ['holds', 'fails']
     """
+    if budget is None:
+        return Finding("limit", Severity.UNKNOWN, "the file does not hold the budget that the limit stands for")
     inner = budget["inner"] if budget["kind"] == "subsampled" else budget
     limit, unit = exact(ledger["limit"]), unit_of(inner)
     if ledger["unit"] != unit:
         return Finding("limit", Severity.FAILS, f"a {inner['kind']} budget is not counted in {ledger['unit']}")
     if inner["kind"] != "approximate" or unit == "epsilon":
         promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
-        told = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
-        return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, told)
+        text = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
+        return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, text)
     kept = exact(inner.get("thresholds", 0))
     delta, promised = exact(inner["delta"]) - kept, exact(inner["epsilon"])
     epsilon = epsilon_of(limit, unit, delta)
-    told = f"{unit} = {float(limit):.6g} is epsilon = {float(epsilon):.6g} at delta = {float(delta):.3g}; "
-    told += f"{float(promised):.6g} is promised"
-    return Finding("limit", Severity.HOLDS if epsilon <= promised else Severity.FAILS, told)
+    text = f"{unit} = {float(limit):.6g} is epsilon = {float(epsilon):.6g} at delta = {float(delta):.3g}; "
+    text += f"{float(promised):.6g} is promised"
+    return Finding("limit", Severity.HOLDS if epsilon <= promised else Severity.FAILS, text)
 
 
 def check_thresholds(
@@ -230,25 +232,21 @@ def second_opinion(entries: Sequence[Entry], delta: Fraction) -> Finding | None:
     """
     if find_spec("dp_accounting") is None or any(entry.unit != "rho" for entry in entries):
         return None
+    from dp_accounting import GaussianDpEvent, ZCDpEvent
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant(orders=_ORDERS)
     try:
-        theirs = _their_epsilon(entries, float(delta))
+        for entry in entries:
+            needed = cost(entry)
+            if entry.mechanism == "discrete Gaussian":
+                accountant.compose(GaussianDpEvent(float(entry.scale / entry.sensitivity)))
+            elif needed.high:
+                accountant.compose(ZCDpEvent(float(needed.high), 0.0))
+        theirs = float(accountant.get_epsilon(float(delta)))
     except ValueError:
         return None
     ours = float(epsilon_of_rho(sum((entry.charge for entry in entries), Fraction(0)), delta))
     text = f"it makes epsilon = {theirs:.6g} of the events at delta = {float(delta):.3g}; their charges {ours:.6g}"
     agrees = theirs <= ours * _TOLERANCE + 1e-9
     return Finding("dp-accounting", Severity.HOLDS if agrees else Severity.FAILS, text)
-
-
-def _their_epsilon(entries: Sequence[Entry], delta: float) -> float:
-    from dp_accounting import GaussianDpEvent, ZCDpEvent
-    from dp_accounting.rdp import RdpAccountant
-
-    accountant = RdpAccountant(orders=_ORDERS)
-    for entry in entries:
-        needed = cost(entry)
-        if entry.mechanism == "discrete Gaussian":
-            accountant.compose(GaussianDpEvent(float(entry.scale / entry.sensitivity)))
-        elif needed.high:
-            accountant.compose(ZCDpEvent(float(needed.high), 0.0))
-    return float(accountant.get_epsilon(delta))

@@ -145,10 +145,11 @@ def check_learnt(domain: Mapping[str, Any], entries: Sequence[Entry]) -> Finding
     something, each learnt edge has a cut of its own; the edges on both sides of a bin of one step may be public points.
 
     Args:
-        domain: The attributes as the file holds them.
+        domain: The domain as the file holds it.
         entries: The ledger's events.
     """
-    learnt = {str(name): entry for name, entry in domain.items() if isinstance(entry, Mapping) and entry.get("learnt")}
+    attributes = domain.get("attributes", domain).items()
+    learnt = {str(name): entry for name, entry in attributes if isinstance(entry, Mapping) and entry.get("learnt")}
     if not learnt:
         return None
     wrong, strange, listed = list[str](), list[str](), list[str]()
@@ -239,17 +240,17 @@ def check_total(entries: Sequence[Entry], relation: str, *, released: bool) -> F
     return Finding(TOTAL, Severity.NOTE, "no event asks for it")
 
 
-def check_sensitivities(
-    entries: Sequence[Entry], backed: Backed, *, families: Sequence[Mapping[str, Any]], bounds: Sequence[float] | None
-) -> Finding:
+def check_sensitivities(entries: Sequence[Entry], backed: Backed, content: Mapping[str, Any]) -> Finding:
     """Whether sensitivities are at least what their targets need, as far as the file tells what these are.
 
     Args:
         entries: The ledger's events.
         backed: Stored measurements, by the number of the event that paid for each.
-        families: The workload's families; none if there is no workload.
-        bounds: Bounds of the queries that a session takes; None if there is no session.
+        content: The values of the file: its workload has families, and the settings of a session bounds of queries.
     """
+    families = content.get("workload", {}).get("families", ())
+    settings = content.get("config") or content.get("provenance", {}).get("parameters", {})
+    bounds = settings.get("bounds")
     wrong, n_checked = list[str](), 0
     for entry in entries:
         least = _of_measured(entry, backed[entry.number]) if entry.number in backed else None

@@ -18,18 +18,18 @@ KNOWN_BAD: Mapping[tuple[str, str], str] = {}
 """Reasons why a version of a library must not be trusted, by library and version; none is known."""
 
 
-def check_noise(secure: Any, noise: Any, stamp: Any = "") -> Finding:
+def check_noise(origin: Mapping[str, Any]) -> Finding:
     """Whether all noise came from the secure source.
 
     Args:
-        secure: The file's own statement.
-        noise: Full name of the class of the source; None in files that do not say it.
-        stamp: The warning that a release carries if its noise does not protect; else empty.
+        origin: Values of the file: "secure", its own statement; "noise", the full name of the class of the source, if
+            it is there; and "stamp", the warning that a release carries if its noise does not protect.
 
     Example:
-        >>> print(check_noise(True, "mine.Noise"))
+        >>> print(check_noise({"secure": True, "noise": "mine.Noise"}))
         noise: fails: the file calls noise by mine.Noise secure
     """
+    secure, noise, stamp = origin["secure"], origin.get("noise"), origin.get("stamp", "")
     if secure is not True and secure is not False:
         return Finding("noise", Severity.FAILS, "the file does not say whether its noise was secure")
     if not secure:

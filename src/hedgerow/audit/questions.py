@@ -5,7 +5,7 @@ stands in the event once more: the two must agree.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 NOISES = ("discrete Laplace", "discrete Gaussian")
@@ -13,7 +13,7 @@ SPARSE_VECTOR = "sparse vector"
 THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
 """Mechanisms that tell labels which many records have."""
 _CHOICES = ("exponential mechanism", "permute-and-flip", "exponential mechanism, one draw")
-_NUMBER = r"(\d{1,3}(?:,\d{3})*)"
+_NUMBER = r"\d{1,3}(?:,\d{3})*"
 
 
 class _Kind(NamedTuple):
@@ -79,7 +79,7 @@ def question_of(event: Mapping[str, Any]) -> Question:
             ...
         ValueError: it tells '19 of 36 queries and their complements', and is about 1 value
     """
-    question = _of_words(event) if "target" in event else _of_fields(event["question"])
+    question = _of_text(event) if "target" in event else _of_fields(event["question"])
     kind, mechanism, values = _KINDS[question.kind], event["mechanism"], event["values"]
     if mechanism not in kind.mechanisms:
         raise ValueError(f"{mechanism!r} does not answer {question.text!r}")
@@ -103,13 +103,8 @@ def _of_fields(mapping: Any) -> Question:
             raise ValueError(f"the {name} of a question cannot be {value!r}")
     if set(fields) != set(wanted):
         raise ValueError(f"a question of the kind {mapping['kind']!r} has the fields {sorted(fields)}")
-    return Question(mapping["kind"], fields, _text(mapping["kind"], fields))
-
-
-def _text(kind: str, fields: Mapping[str, Any]) -> str:
-    """A question in words."""
-    if kind != "query":
-        return _KINDS[kind].words.format(**fields)
+    if mapping["kind"] != "query":
+        return Question(mapping["kind"], fields, _KINDS[mapping["kind"]].words.format(**fields))
     names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
     texts = {
         "marginal": names,
@@ -117,68 +112,40 @@ def _text(kind: str, fields: Mapping[str, Any]) -> str:
         "blocks": f"blocks of {names}",
         "positions": f"positions in the bins of {names}",
     }
-    return str(texts.get(fields["form"], fields["words"]))
+    return Question("query", fields, texts.get(fields["form"], fields["words"]))
 
 
-# Format 2
+_FORMAT_2 = {
+    "records": "number of records",
+    "error": rf"(?P<figure>mean|largest) error of (?P<candidates>{_NUMBER}) candidates?",
+    "candidate": rf"worst of (?P<candidates>{_NUMBER}) candidates",
+    "database": rf"best of (?P<databases>{_NUMBER}) databases",
+    "quantiles": rf"quantiles of (?P<attribute>.*) in (?:all records|(?P<values>{_NUMBER}) disjoint parts)",
+    "labels": "labels of (?P<attribute>.*)",
+    "draws": rf"(?P<values>{_NUMBER}) of (?P<queries>{_NUMBER}) queries and their complements",
+    "tests": r"whether answers pass a threshold with noise of scale (?P<scale>\S+), up to (?P<values>\d+) times?",
+    "interrupted": "the most that an interrupted (?P<purpose>opening|question) can have cost",
+}
+"""Texts of format 2 by kind. Groups are named as the fields; one more tells the number of values, by default 1."""
 
 
-def _parts(match: re.Match[str]) -> int:
-    return _whole(match[2]) if match[2] else 1
-
-
-_FORMS: tuple[tuple[str, str, Callable[[re.Match[str]], Mapping[str, Any]], Callable[[re.Match[str]], int]], ...] = (
-    ("number of records", "records", lambda _: {}, lambda _: 1),
-    (
-        rf"(mean|largest) error of {_NUMBER} candidates?",
-        "error",
-        lambda m: {"figure": m[1], "candidates": _whole(m[2])},
-        lambda _: 1,
-    ),
-    (rf"worst of {_NUMBER} candidates", "candidate", lambda m: {"candidates": _whole(m[1])}, lambda _: 1),
-    (rf"best of {_NUMBER} databases", "database", lambda m: {"databases": _whole(m[1])}, lambda _: 1),
-    (
-        rf"quantiles of (.*) in (?:all records|{_NUMBER} disjoint parts)",
-        "quantiles",
-        lambda m: {"attribute": m[1]},
-        _parts,
-    ),
-    ("labels of (.*)", "labels", lambda m: {"attribute": m[1]}, lambda _: 1),
-    (
-        rf"{_NUMBER} of {_NUMBER} queries and their complements",
-        "draws",
-        lambda m: {"queries": _whole(m[2])},
-        lambda m: _whole(m[1]),
-    ),
-    (
-        r"whether answers pass a threshold with noise of scale (\S+), up to (\d+) times?",
-        "tests",
-        lambda _: {},
-        lambda m: int(m[2]),
-    ),
-    (
-        "the most that an interrupted (opening|question) can have cost",
-        "interrupted",
-        lambda m: {"purpose": m[1]},
-        lambda _: 1,
-    ),
-)
-"""Texts of format 2: their pattern, the kind, its fields, and the number of values that they tell."""
-
-
-def _of_words(event: Mapping[str, Any]) -> Question:
+def _of_text(event: Mapping[str, Any]) -> Question:
     text, mechanism, values = event["target"], event["mechanism"], event["values"]
     if not isinstance(text, str):
         raise ValueError(f"an event asks {text!r}")
-    for pattern, kind, fields, told in _FORMS:
+    for kind, pattern in _FORMAT_2.items():
         matched = re.fullmatch(pattern, text, re.DOTALL)
         if matched is None or mechanism not in _KINDS[kind].mechanisms:
             continue
-        if told(matched) != values:
+        groups = matched.groupdict()
+        scale = groups.pop("scale", None)
+        if _whole(groups.pop("values", None) or "1") != values:
             raise ValueError(f"it tells {text!r}, and is about {values:,} value{'' if values == 1 else 's'}")
-        if kind == "tests" and matched[1] != f"{event['threshold_scale']:.6g}":
+        if kind == "tests" and scale != f"{event['threshold_scale']:.6g}":
             raise ValueError(f"it tells {text!r}, and the scale of its threshold's noise is {event['threshold_scale']}")
-        return Question(kind, fields(matched), text)
+        types = _KINDS[kind].fields
+        fields = {name: _whole(part) if types[name] is int else part for name, part in groups.items()}
+        return Question(kind, fields, text)
     return Question("query", {}, text)
 
 

@@ -75,7 +75,12 @@ def write_container(
     """
     try:
         with replacing(path, private=private) as beside, zipfile.ZipFile(beside, "w") as archive:
-            table = {name: _write_array(archive, name, array) for name, array in arrays.items()}
+            table = {}
+            for name, array in arrays.items():
+                with archive.open(_member(f"{name}.npy", array.nbytes), "w", force_zip64=True) as stream:
+                    hashing = _Hashing(stream)
+                    np.lib.format.write_array(hashing, np.ascontiguousarray(array), allow_pickle=False)
+                table[name] = {"bytes": hashing.count, "sha256": hashing.digest}
             head = {"format": f"hedgerow-{kind}", "version": VERSION, "arrays": table, "content": content}
             text = json.dumps(head, allow_nan=False).encode()
             archive.writestr(_member(f"{kind}.json", len(text)), text)
@@ -94,13 +99,6 @@ def _member(name: str, size: int) -> zipfile.ZipInfo:
     info.compress_type = zipfile.ZIP_STORED if size >= _STORE_FROM else zipfile.ZIP_DEFLATED
     info.external_attr = 0o644 << 16
     return info
-
-
-def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> dict[str, Any]:
-    with archive.open(_member(f"{name}.npy", array.nbytes), "w", force_zip64=True) as stream:
-        hashing = _Hashing(stream)
-        np.lib.format.write_array(hashing, np.ascontiguousarray(array), allow_pickle=False)
-    return {"bytes": hashing.count, "sha256": hashing.digest}
 
 
 class _Hashing:
@@ -225,10 +223,8 @@ def _checked_head(file: Path, archive: zipfile.ZipFile, kind: str) -> Mapping[st
             remedy="install a newer hedgerow",
         )
     if version == 1:
-        raise ReleaseVersionError(
-            f"{file}: written in {kind} format 1, by a version of hedgerow before 0.2, which is read no more",
-            remedy="make it again; what it spent stays spent",
-        )
+        message = f"{file}: written in {kind} format 1, by a version of hedgerow before 0.2, which is read no more"
+        raise ReleaseVersionError(message, remedy="make it again; what it spent stays spent")
     if version not in range(2, VERSION + 1) or not isinstance(head.get("content"), dict):
         raise damaged(file, "its format version is unknown", kind)
     comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()

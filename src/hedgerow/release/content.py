@@ -86,9 +86,14 @@ def model_to_dict(model: Model | StoredModel | Potentials) -> tuple[dict[str, An
     """
     state = model.state() if isinstance(model, StoredModel) else model
     if isinstance(state, Empirical):
-        return _records_to_dict(state)
+        logs = state.log_weights
+        arrays: Arrays = {RECORDS: state.codes} | ({} if logs is None else {LOG_WEIGHTS: logs})
+        return {"kind": "records", "records": len(state.codes), "weighted": logs is not None}, arrays
     if isinstance(state, Overlay):
-        return _overlay_to_dict(state)
+        entry, arrays = _potentials_to_dict(state.tree.potentials())
+        scopes = filled_axes(map(state.domain.axes, state.parts.scopes)).astype(np.int32)
+        arrays |= {SCOPES: scopes, COEFFICIENTS: state.coefficients}
+        return {**entry, "kind": "overlay", "scopes": list(scopes.shape)}, arrays
     if isinstance(state, Potentials):
         return _potentials_to_dict(state)
     if isinstance(state, HasPotentials):
@@ -99,14 +104,6 @@ def model_to_dict(model: Model | StoredModel | Potentials) -> tuple[dict[str, An
     )
 
 
-def _records_to_dict(model: Empirical) -> tuple[dict[str, Any], Arrays]:
-    logs = model.log_weights
-    arrays: Arrays = {RECORDS: model.codes}
-    if logs is not None:
-        arrays[LOG_WEIGHTS] = logs
-    return {"kind": "records", "records": len(model.codes), "weighted": logs is not None}, arrays
-
-
 def _records_from_dict(
     entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
 ) -> Empirical:
@@ -115,13 +112,6 @@ def _records_from_dict(
     if len(codes) != n:
         raise ValueError(f"the array {RECORDS} holds {len(codes):,} records where {n:,} belong")
     return Empirical(domain, total, codes, _array(arrays, LOG_WEIGHTS, n) if entry["weighted"] else None)
-
-
-def _overlay_to_dict(model: Overlay) -> tuple[dict[str, Any], Arrays]:
-    entry, arrays = _potentials_to_dict(model.tree.potentials())
-    scopes = filled_axes(map(model.domain.axes, model.parts.scopes)).astype(np.int32)
-    arrays |= {SCOPES: scopes, COEFFICIENTS: model.coefficients}
-    return {**entry, "kind": "overlay", "scopes": list(scopes.shape)}, arrays
 
 
 def _overlay_from_dict(
@@ -271,9 +261,16 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     arrays: Arrays = {}
     if measurements:
         arrays[VALUES] = np.concatenate([measurement.values for measurement in measurements])
-    targets = [measurement.target for measurement in measurements if isinstance(measurement.target, Explicit | Blocks)]
-    vectors = [_vector_of(target) for target in targets if not _has_bits(target)]
-    bits = [np.packbits(_vector_of(target) != 0.0) for target in targets if _has_bits(target)]
+    vectors: list[Floats] = []
+    bits: list[NDArray[np.uint8]] = []
+    for measurement in measurements:
+        target = measurement.target
+        if isinstance(target, Blocks):
+            vectors.append(target.places.astype(np.float64).reshape(-1))
+        elif isinstance(target, Explicit) and _has_bits(target):
+            bits.append(np.packbits(target.vector != 0.0))
+        elif isinstance(target, Explicit):
+            vectors.append(target.vector.reshape(-1))
     if vectors:
         arrays[VECTORS] = np.concatenate(vectors)
     if bits:
@@ -281,18 +278,9 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
     return entries, arrays
 
 
-def _vector_of(target: Explicit | Blocks) -> Floats:
-    """The values of an explicit query, or the block of each cell."""
-    vector = target.vector if isinstance(target, Explicit) else target.places.astype(np.float64)
-    return vector.reshape(-1)
-
-
-def _has_bits(target: Explicit | Blocks) -> bool:
-    return isinstance(target, Explicit) and _is_binary(target.vector)
-
-
-def _is_binary(vector: Floats) -> bool:
-    return bool(((vector == 0.0) | (vector == 1.0)).all())
+def _has_bits(target: Explicit) -> bool:
+    """Whether its values are all 0 or 1, and stand in the file as bits."""
+    return bool(((target.vector == 0.0) | (target.vector == 1.0)).all())
 
 
 def measurements_from_list(
@@ -310,74 +298,66 @@ def measurements_from_list(
         >>> measurements_from_list(entries, {"measured_values": np.array([3.0, 4.0])}, domain)[0].target.text
         'a'
     """
-    listed = list(entries)
-    forms = {_form(entry["target"]) for entry in listed}
-    values = _Reader(arrays[VALUES] if listed else np.zeros(0))
-    vectors = {name: _Reader(arrays[name] if name in forms else np.zeros(0)) for name in (VECTORS, BITS)}
+    reader = _Reader(arrays)
     measurements = []
-    for entry in listed:
-        target = _target_from_dict(entry["target"], vectors, domain)
-        noise, scale = NoiseKind(entry["noise"]), float(entry["scale"])
-        measurements.append(Measurement(target, values.take(target.size), noise, scale))
-    for reader in (values, *vectors.values()):
-        reader.finish()
+    for entry in entries:
+        target = _target_from_dict(entry["target"], reader, domain)
+        values = reader.floats(VALUES, target.size)
+        measurements.append(Measurement(target, values, NoiseKind(entry["noise"]), float(entry["scale"])))
+    reader.finish()
     return tuple(measurements)
 
 
-def _form(target: Mapping[str, Any]) -> str:
-    """The array that holds the values of an explicit query, or blocks; empty for others. Once there were no bits."""
-    if target["kind"] not in ("explicit", "blocks"):
-        return ""
-    return BITS if target.get("bits", False) else VECTORS
-
-
 class _Reader:
-    """Consecutive parts of an array."""
+    """Consecutive pieces of arrays, each of which is opened when its first piece is read."""
 
-    def __init__(self, array: NDArray[Any]) -> None:
-        self._rest = np.asarray(array).reshape(-1)
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self._arrays = arrays
+        self._rest: dict[str, NDArray[Any]] = {}
 
-    def take(self, size: int) -> Floats:
-        return np.asarray(self._part(size), dtype=np.float64)
-
-    def take_bits(self, size: int) -> Floats:
-        packed = np.asarray(self._part(-(-size // 8)), dtype=np.uint8)
-        return np.unpackbits(packed, count=size).astype(np.float64)
-
-    def _part(self, size: int) -> NDArray[Any]:
-        if size > self._rest.size:
+    def take(self, name: str, size: int) -> NDArray[Any]:
+        if name not in self._rest:
+            self._rest[name] = np.asarray(self._arrays[name]).reshape(-1)
+        if size > self._rest[name].size:
             raise ValueError("there are fewer measured values than measurements need")
-        part, self._rest = self._rest[:size], self._rest[size:]
-        return part
+        piece, self._rest[name] = self._rest[name][:size], self._rest[name][size:]
+        return piece
+
+    def floats(self, name: str, size: int) -> Floats:
+        return np.asarray(self.take(name, size), dtype=np.float64)
 
     def finish(self) -> None:
-        if self._rest.size:
+        if any(rest.size for rest in self._rest.values()):
             raise ValueError("there are more measured values than measurements need")
 
 
-def _target_to_dict(target: Measurable) -> dict[str, Any]:
-    scope = list(target.scope)
+def _target_to_dict(target: Measurable) -> dict[str, Any]:  # noqa: PLR0911
+    entry: dict[str, Any] = {"scope": list(target.scope)}
     match target:
-        case Marginal():
-            return {"kind": "marginal", "scope": scope, **_part_to_dict(target)}
+        case Marginal(within=None):
+            if any(target.domain.function(name) is not None for name in target.scope):
+                entry["cells"] = target.size  # the attributes of the file do not tell how many cells levels have
+            return {"kind": "marginal", **entry}
+        case Marginal(within=Conjunction() as condition):
+            return {"kind": "marginal", **entry, "within": _target_to_dict(condition), "cells": target.size}
         case Blocks():
-            entry_of = {"kind": "blocks", "scope": scope, "cells": target.size}
-            return {**entry_of, "about": target.about} if target.about else entry_of
+            about = {"about": target.about} if target.about else {}
+            return {"kind": "blocks", **entry, "cells": target.size, **about}
         case Positions():
-            return {"kind": "positions", "scope": scope, "cells": target.size}
+            return {"kind": "positions", **entry, "cells": target.size}
         case Conjunction():
-            return {"kind": "conjunction", "scope": scope, "codes": [codes.to_json() for codes in target.codes]}
+            return {"kind": "conjunction", **entry, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
-            return {"kind": "parity", "scope": scope}
+            return {"kind": "parity", **entry}
         case Explicit():
-            entry_of = {"kind": "explicit", "scope": scope, "name": target.name, "limits": list(target.limits)}
-            return {**entry_of, "bits": True} if _is_binary(target.vector) else entry_of
+            bits = {"bits": True} if _has_bits(target) else {}
+            return {"kind": "explicit", **entry, "name": target.name, "limits": list(target.limits), **bits}
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:
     shape = domain.shape_of(scope)
-    places = reader.take(math.prod(shape)).reshape(shape)
+    places = reader.floats(VECTORS, math.prod(shape)).reshape(shape)
     if not ((places >= 0.0) & (places < places.size) & (places == np.floor(places))).all():
         raise ValueError("blocks of a measurement are not numbered")
     blocks = Blocks(domain, scope, places.astype(np.int64), str(entry.get("about", "")))
@@ -386,24 +366,16 @@ def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Cl
     return blocks
 
 
-def _part_to_dict(target: Marginal) -> dict[str, Any]:
-    """The condition of a part, and the number of cells where the attributes of the file do not tell it."""
-    if target.within is not None:
-        return {"within": _target_to_dict(target.within), "cells": target.size}
-    derived = any(target.domain.function(name) is not None for name in target.scope)
-    return {"cells": target.size} if derived else {}
-
-
-def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], domain: Domain) -> Measurable:
+def _target_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain) -> Measurable:
     scope = domain.clique(entry["scope"])
     match entry["kind"]:
         case "marginal":
-            within = _target_from_dict(entry["within"], vectors, domain) if "within" in entry else None
+            within = _target_from_dict(entry["within"], reader, domain) if "within" in entry else None
             if not (within is None or isinstance(within, Conjunction)):
-                raise ValueError("a part of a marginal is not told by a condition")
+                raise ValueError("the part of a marginal is not given by a condition")
             return Marginal(domain, scope, within)
         case "blocks":
-            return _blocks(entry, vectors[VECTORS], domain, scope)
+            return _blocks(entry, reader, domain, scope)
         case "positions":
             return Positions(domain, scope)
         case "conjunction":
@@ -412,8 +384,12 @@ def _target_from_dict(entry: Mapping[str, Any], vectors: Mapping[str, _Reader], 
             return Parity(domain, scope)
         case "explicit":
             shape = domain.shape_of(scope)
-            reader, size = vectors[_form(entry)], int(np.prod(shape))
-            vector = (reader.take_bits(size) if entry.get("bits", False) else reader.take(size)).reshape(shape)
+            size = math.prod(shape)
+            if entry.get("bits", False):
+                packed = np.asarray(reader.take(BITS, -(-size // 8)), dtype=np.uint8)
+                vector = np.unpackbits(packed, count=size).astype(np.float64)
+            else:
+                vector = reader.floats(VECTORS, size)
             low, high = entry["limits"]
-            return Explicit(domain, scope, str(entry["name"]), vector, (float(low), float(high)))
+            return Explicit(domain, scope, str(entry["name"]), vector.reshape(shape), (float(low), float(high)))
     raise ValueError(f"the kind of measurement {entry['kind']!r} is unknown")

@@ -273,20 +273,17 @@ def _reaches(
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID
             continue
-        seen = ((_seen_over(query, levels, scope), scope) for scope in family.scopes)
-        containing = [(each, scope) for each, scope in seen if each is not None]
+        over = ((_seen_over(query, levels, scope), scope) for scope in family.scopes)
+        containing = [(seen, scope) for seen, scope in over if seen is not None]
         if family.whole and containing:
             least = min(math.prod(workload.domain.shape_of(scope)) for _, scope in containing)
             yield 0.5 * (high - low) * unit, shift + 0.5 * (high - low) * GRID * least
         elif containing:
-            cells = min(_weight_of_cells(each, scope) for each, scope in containing)
+            cells = math.inf
+            for seen, scope in containing:  # the sum of the query's absolute values over the cells of a table
+                values = spread_over(seen.domain, np.abs(seen.values()), seen.scope, scope)
+                cells = min(cells, float(values.sum()) * math.prod(seen.domain.shape_of(scope)) / values.size)
             yield cells * unit, 1.5 * cells * GRID  # the answers are rounded to the nearest, the error down
-
-
-def _weight_of_cells(query: LinearQuery, scope: Clique) -> float:
-    """The sum of the query's absolute values over the cells of a table that tells it."""
-    values = spread_over(query.domain, np.abs(query.values()), query.scope, scope)
-    return float(values.sum()) * math.prod(query.domain.shape_of(scope)) / values.size
 
 
 def _is_candidate(query: LinearQuery, family: Family) -> bool:

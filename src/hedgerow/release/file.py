@@ -66,16 +66,17 @@ def load_release(path: str | os.PathLike[str]) -> Release:
         ReleaseVersionError: It was written by a newer version.
     """
     container = Container.open(path)
+    content, arrays = container.content, StoredArrays(container)
     try:
-        return _release_of(container)
+        return _release_of(content, arrays)
     except ReleaseError:
         raise
     except (HedgerowError, *_FAULTS) as error:
-        raise damaged(Path(path), f"its contents do not fit together: {_first_line(error)}") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise damaged(Path(path), f"its contents do not fit together: {reason}") from error
 
 
-def _release_of(container: Container) -> Release:
-    content, arrays = container.content, StoredArrays(container)
+def _release_of(content: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Release:
     domain = domain_from_mapping(content["domain"])
     ledger = Ledger.from_dict(content["ledger"])
     total = float(content["total"])
@@ -89,8 +90,8 @@ def _release_of(container: Container) -> Release:
         workload=workload_from_dict(content["workload"], arrays, domain),
         budget=budget,
         events=ledger.events,
-        measurements=tuple(each for each in measurements if not isinstance(each.target, Positions)),
-        positions=tuple(each for each in measurements if isinstance(each.target, Positions)),
+        measurements=tuple(m for m in measurements if not isinstance(m.target, Positions)),
+        positions=tuple(m for m in measurements if isinstance(m.target, Positions)),
         error=error,
         total=total,
         provenance=Provenance.from_dict(content["provenance"]),
@@ -116,7 +117,3 @@ class StoredArrays(Mapping[str, NDArray[Any]]):
     def __len__(self) -> int:
         """Number of arrays."""
         return len(self._container.table)
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

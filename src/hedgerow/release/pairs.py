@@ -84,17 +84,13 @@ def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
             if known.get(pair) is not Knowledge.MEASURED:
                 known[pair] = Knowledge.MEASURED if exact.issuperset(pair) else Knowledge.PART
     ties = [*known, *(pair for rule in domain.constraints for pair in combinations(domain.base(rule.scope), 2))]
-    part_of = _connected(domain.names, [*ties, *combinations(_of_prior(release), 2)])
+    prior = release.provenance.parameters.get("prior")  # the public data that a run started from
+    of_prior = [name for name in domain.names if isinstance(prior, Mapping) and name in prior["columns"]]
+    root_of = _connected(domain.names, [*ties, *combinations(of_prior, 2)])
     for pair in combinations(domain.names, 2):
-        together = part_of[pair[0]] == part_of[pair[1]]
+        together = root_of[pair[0]] == root_of[pair[1]]
         known.setdefault(pair, Knowledge.IMPLIED if together else Knowledge.UNKNOWN)
     return {pair: known[pair] for pair in combinations(domain.names, 2)}
-
-
-def _of_prior(release: Release) -> list[str]:
-    """The columns of the public data that a run started from."""
-    prior = release.provenance.parameters.get("prior")
-    return [name for name in release.domain.names if isinstance(prior, Mapping) and name in prior["columns"]]
 
 
 def _is_whole(target: Measurable) -> bool:
@@ -163,12 +159,13 @@ def associations(release: Release, confidence: float = 0.95) -> list[Association
         _association(release, pair, knowledge, table, width)
         for (pair, knowledge), table in zip(pairs, tables, strict=True)
     ]
-    return sorted(listed, key=_strength, reverse=True)
 
+    def strength(association: Association) -> float:
+        """The dependence that is sure, or that the hypothesis implies."""
+        estimate = association.dependence
+        return estimate.value if estimate.low is None else estimate.low
 
-def _strength(found: Association) -> float:
-    """The dependence that is sure, or that the hypothesis implies."""
-    return found.dependence.value if found.dependence.low is None else found.dependence.low
+    return sorted(listed, key=strength, reverse=True)
 
 
 def _association(
@@ -189,15 +186,11 @@ def _association(
     if best is not None:
         noisy, noise = best
         most, gradient = dependence(noisy)
-        least = _surely_dependent(noisy, noise)
+        # of cells beyond noise, less what noise alone puts there, on average
+        alone = noisy.size * _ALONE * noise / max(float(noisy.sum()), 1.0)
+        least = dependence(noisy, _BEYOND * noise)[0] - alone / 2.0
         apart = _within(apart.value, least, most, _radius(gradient, noise, width), 0.0)
     return Association(pair, apart, related, knowledge)
-
-
-def _surely_dependent(noisy: Floats, noise: float) -> float:
-    """The dependence that noise does not make, on average: of cells beyond it, less what noise alone puts there."""
-    alone = noisy.size * _ALONE * noise / max(float(noisy.sum()), 1.0)
-    return dependence(noisy, _BEYOND * noise)[0] - alone / 2.0
 
 
 def _radius(gradient: Floats, noise: float, width: float) -> float:

@@ -204,11 +204,16 @@ class Records(Tabular):
     def columns(self) -> Iterator[list[Drawn]]:
         """The columns that are written, a chunk of records at a time."""
         rows = chunk_rows(self.domain)
+        attributes = (*self.domain.attributes, *(column.attribute for column in self.domain.derived_columns))
         for start in range(0, len(self), rows):
             rng = generator(self._seed + (self._first + start) // rows)
             codes = self.codes[start : start + rows]
             known = dict(zip(self.domain.names, codes.T, strict=True))
-            drawn = {value.name: self._drawn(value, known, rng) for value in self._values}
+            drawn = {}
+            for attribute in attributes:  # numbers are drawn inside bins in this order, which no layout changes
+                name = attribute.name
+                of_name, form = codes_at(self.domain, name, known), form_of(self.domain, name)
+                drawn[name] = Drawn.of(attribute, of_name, rng, self._tilts.get(name), form)
             drawn |= {span.end: self._end(span, drawn) for span in self.domain.spans}
             yield [drawn[column.name] for column in written(self.domain)]
 
@@ -221,16 +226,6 @@ class Records(Tabular):
             yield pa.RecordBatch.from_arrays(
                 list(map(decode, columns)), names=[column.attribute.name for column in columns]
             )
-
-    @property
-    def _values(self) -> tuple[Attribute, ...]:
-        """Attributes and derived columns, in an order that no layout changes: numbers are drawn inside bins in it."""
-        return (*self.domain.attributes, *(derived_column.attribute for derived_column in self.domain.derived_columns))
-
-    def _drawn(self, attribute: Attribute, known: Mapping[str, Ints], rng: np.random.Generator) -> Drawn:
-        name = attribute.name
-        codes, form = codes_at(self.domain, name, known), form_of(self.domain, name)
-        return Drawn.of(attribute, codes, rng, self._tilts.get(name), form)
 
     def _end(self, span: Span, drawn: Mapping[str, Drawn]) -> Drawn:
         """The end of a span: the sum of its start and its duration, unknown where one of them is."""
@@ -454,20 +449,14 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
         writer.add_key_value_metadata({"ARROW:schema": base64.b64encode(wanted.serialize().to_pybytes()).decode()})
         for batch in batches:
             chunks = batch.encoded()
-            while rows := _write_group(writer, list(islice(chunks, _GROUP_CHUNKS))):
-                yield rows
+            while group := list(islice(chunks, _GROUP_CHUNKS)):
+                table = pa.Table.from_batches(group)
+                writer.write_table(table, row_group_size=table.num_rows)
+                yield table.num_rows
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _write_group(writer: pyarrow.parquet.ParquetWriter, chunks: list[pa.RecordBatch]) -> int:
-    if not chunks:
-        return 0
-    table = pa.Table.from_batches(chunks)
-    writer.write_table(table, row_group_size=table.num_rows)
-    return table.num_rows
 
 
 def _is_plain(domain: Domain, separator: str) -> bool:

@@ -64,10 +64,6 @@ class _LazyModel:
         release.__dict__["model"] = model
 
 
-def _rows_of(known: LinearQuery | dict[str, Ints] | None) -> int:
-    return len(next(iter(known.values()))) if isinstance(known, dict) else 1
-
-
 @final
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release:
@@ -319,7 +315,7 @@ class Release:
         from hedgerow.release.records import batch_rows, write_batches
 
         wanted, known = self._wanted(n, method, given)
-        count = wanted * _rows_of(known)
+        count = wanted * (len(next(iter(known.values()))) if isinstance(known, dict) else 1)
         report = None if progress is None else (lambda done: progress(done, count))
         if report is not None:
             report(0)
