@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hedgerow.cards import MOST_ROWS, card
@@ -199,16 +200,16 @@ def evaluate(
     if isinstance(domain, str | os.PathLike):
         domain = open_domain(domain, accept_draft=True)
     layout = domain.fine.layout if isinstance(domain, OpenDomain) else AS_DECLARED if domain is None else domain.layout
-    everything = [exact_records(each, layout=layout) for each in (real, *named.values())]
-    declared = _closed(domain, everything) if isinstance(domain, OpenDomain) else domain
-    names, notes = _shared([title, *named], everything, declared, columns)
-    wanted = None if targets is None else list(targets)
-    for asked in (*([] if by is None else [by]), *(wanted or [])):
-        if asked not in names:
-            raise ColumnError("it is not among the columns that are compared", column=asked, remedy=_these(names))
-    everything = [table.select(names) for table in everything]
+    records = [exact_records(table, layout=layout) for table in (real, *named.values())]
+    declared = _closed(domain, records) if isinstance(domain, OpenDomain) else domain
+    names, notes = _shared([title, *named], records, declared, columns)
+    targets = None if targets is None else list(targets)
+    for name in (*([] if by is None else [by]), *(targets or [])):
+        if name not in names:
+            raise ColumnError("it is not among the columns that are compared", column=name, remedy=_these(names))
+    records = [table.select(names) for table in records]
     attributes = {} if declared is None else {column.name: column for column in declared.columns}
-    cells = (joined(name, [table.column(name) for table in everything], attributes.get(name), bins) for name in names)
+    cells = (joined(name, [table.column(name) for table in records], attributes.get(name), bins) for name in names)
     grid = Grid.of(tuple(cells), bins)
     families = families_of(grid.domain, by, most=most_tables, seed=seed)
     tables = measures.Tables(tuple(named), grid, families, by, seed)
@@ -216,14 +217,27 @@ def evaluate(
         notes.append(f"rare labels are one value in: {', '.join(merged)}")
     tell("subsamples of the real table")
     curves = curves_of(tables.domain, tables.codes[0], tables.families, seed=seed)
+    figures: dict[str, Callable[[], Iterator[Finding]]] = {
+        "marginals": lambda: measures.scores(tables, curves),
+        "subgroups": lambda: measures.subgroups(tables),
+        "correlations": lambda: measures.dependence(tables),
+        "quantiles": lambda: measures.numbers(tables),
+        "exact matches": lambda: measures.exact_matches(tables),
+    }
+    if declared is not None:
+        figures["rules"] = partial(measures.impossible, tables.names, records[0], records[1:], declared)
+    if models and len(tables.columns) > 1:
+        predicted = measures.targets_of(tables) if targets is None else targets
+        figures["propensity"] = lambda: measures.propensities(tables)
+        figures["predictions"] = lambda: measures.predictions(tables, predicted)
     findings = list[Finding]()
-    for part, made in _parts(tables, curves, everything, declared, wanted, models=models):
-        tell(part)
-        findings += made()
-    counted, *others = (table.num_rows for table in everything)
-    records = dict(zip(named, others, strict=True))
+    for name, measure in figures.items():
+        tell(name)
+        findings += measure()
+    n_real, *n_synthetic = (table.num_rows for table in records)
+    sizes = dict(zip(named, n_synthetic, strict=True))
     scales = {column.name: column.scale for column in tables.columns if column.scale is not None}
-    return Evaluation(title, counted, records, tuple(names), tuple(findings), curves, tuple(notes), scales)
+    return Evaluation(title, n_real, sizes, tuple(names), tuple(findings), curves, tuple(notes), scales)
 
 
 def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
@@ -234,29 +248,6 @@ def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
         cells = {value_text(cell) for column in columns for cell in column.unique().to_pylist() if cell is not None}
         labels[name] = sorted({label for label in map(wanted.label_of(name), cells) if label is not None})
     return wanted.labelled(labels)
-
-
-def _parts(
-    tables: measures.Tables,
-    curves: Mapping[str, Curve],
-    everything: Sequence[pa.Table],
-    domain: Domain | None,
-    targets: Sequence[str] | None,
-    *,
-    models: bool,
-) -> Iterator[tuple[str, Callable[[], Iterator[Finding]]]]:
-    """The parts of an evaluation, by name, in their order."""
-    yield "marginals", lambda: measures.scores(tables, curves)
-    yield "subgroups", lambda: measures.subgroups(tables)
-    yield "correlations", lambda: measures.dependence(tables)
-    yield "quantiles", lambda: measures.numbers(tables)
-    yield "exact matches", lambda: measures.exact_matches(tables)
-    if domain is not None:
-        yield "rules", lambda: measures.impossible(tables.names, everything[0], everything[1:], domain)
-    if models and len(tables.columns) > 1:
-        yield "propensity", lambda: measures.propensities(tables)
-        chosen = measures.targets_of(tables) if targets is None else targets
-        yield "predictions", lambda: measures.predictions(tables, chosen)
 
 
 def _named(synthetic: object) -> dict[str, object]:
