@@ -74,7 +74,7 @@ class Comparison:
         >>> setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
         >>> errors = [{"mean": m, "largest": 2 * m, "rmse": m / 2} for m in (0.02, 0.04)]
         >>> runs = [Outcome("mwem", PureDP(1.0), i + 1, found, 0.5) for i, found in enumerate(errors)]
-        >>> [each.mean for each in Comparison(setting, tuple(runs), {}).summaries]
+        >>> [summary.mean for summary in Comparison(setting, tuple(runs), {}).summaries]
         [0.03, 0.06, 0.015]
     """
 

@@ -40,8 +40,8 @@ class Evaluation:
 
     Example:
         >>> import pyarrow as pa
-        >>> found = evaluate(pa.table({"a": ["x", "y"]}), pa.table({"a": ["x", "z"]}), models=False)
-        >>> found, [each.value for each in found.of("total variation, 1-way")]
+        >>> evaluation = evaluate(pa.table({"a": ["x", "y"]}), pa.table({"a": ["x", "z"]}), models=False)
+        >>> evaluation, [figure.value for figure in evaluation.of("total variation, 1-way")]
         (Evaluation(not private: table 1 beside the real table), [0.5])
     """
 
@@ -185,8 +185,8 @@ def evaluate(
     Example:
         >>> import pyarrow as pa
         >>> real = pa.table({"sex": ["F", "M"] * 50, "job": ["nurse", "clerk", "nurse", "nurse"] * 25})
-        >>> found = evaluate(real, {"same": real}, models=False)
-        >>> found.value("score", "2-way"), found.value("exact matches", "any real record")
+        >>> evaluation = evaluate(real, {"same": real}, models=False)
+        >>> evaluation.value("score", "2-way"), evaluation.value("exact matches", "any real record")
         (1000.0, 1.0)
     """
     if models:
@@ -240,11 +240,11 @@ def evaluate(
     return Evaluation(title, n_real, sizes, tuple(names), tuple(findings), curves, tuple(notes), scales)
 
 
-def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
+def _closed(wanted: OpenDomain, tables: Sequence[pa.Table]) -> Domain:
     """The domain where values are to be learnt: all labels of the tables are in it, or are the other value."""
     labels = {}
     for name in wanted.values:
-        columns = [table.column(name) for table in everything if name in table.column_names]
+        columns = [table.column(name) for table in tables if name in table.column_names]
         cells = {value_text(cell) for column in columns for cell in column.unique().to_pylist() if cell is not None}
         labels[name] = sorted({label for label in map(wanted.label_of(name), cells) if label is not None})
     return wanted.labelled(labels)
@@ -256,7 +256,7 @@ def _named(synthetic: object) -> dict[str, object]:
         named = dict(synthetic)
     else:
         several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
-        paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else "" for each in several]
+        paths = [os.fspath(table) if isinstance(table, str | os.PathLike) else "" for table in several]
         texts = [path or f"table {number}" for number, path in enumerate(paths, 1)]
         short = [os.path.basename(text) for text in texts]
         named = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
@@ -268,21 +268,21 @@ def _named(synthetic: object) -> dict[str, object]:
 
 
 def _shared(
-    titles: Sequence[str], everything: Sequence[pa.Table], domain: Domain | None, columns: Iterable[str] | None
+    titles: Sequence[str], tables: Sequence[pa.Table], domain: Domain | None, columns: Iterable[str] | None
 ) -> tuple[list[str], list[str]]:
     """Columns that are compared, and notes on those that are not."""
-    there = [set(table.column_names) for table in everything]
+    there = [set(table.column_names) for table in tables]
     if columns is not None:
         wanted = list(dict.fromkeys(columns))
         for name in wanted:
             lacking = [title for title, names in zip(titles, there, strict=True) if name not in names]
             if lacking:
-                remedy = _these(everything[titles.index(lacking[0])].column_names)
+                remedy = _these(tables[titles.index(lacking[0])].column_names)
                 raise ColumnError("the table has no such column", file=lacking[0], column=name, remedy=remedy)
             if domain is not None and name not in {column.name for column in domain.columns}:
                 raise DomainError(f"the domain has no column {name!r}", remedy="name columns of the domain")
     else:
-        all_names = dict.fromkeys(name for table in everything for name in table.column_names)
+        all_names = dict.fromkeys(name for table in tables for name in table.column_names)
         wanted = list(all_names) if domain is None else [column.name for column in domain.columns]
     shared = [name for name in wanted if all(name in names for names in there)]
     if not shared:

@@ -145,10 +145,10 @@ def dependence(tables: Tables) -> Iterator[Finding]:
             yield from _differences(name, "Pearson's correlation", subjects, there[pick], pearson[pick])
 
 
-def _differences(file: str, measure: str, subjects: Sequence[str], found: Floats, real: Floats) -> Iterator[Finding]:
-    for subject, value, exact in zip(subjects, found.tolist(), real.tolist(), strict=True):
+def _differences(file: str, measure: str, subjects: Sequence[str], values: Floats, real: Floats) -> Iterator[Finding]:
+    for subject, value, exact in zip(subjects, values.tolist(), real.tolist(), strict=True):
         yield Finding(file, measure, subject, value, exact)
-    apart = np.abs(found - real)
+    apart = np.abs(values - real)
     known = apart[~np.isnan(apart)]
     if len(known):
         yield Finding(file, "difference of correlations", f"{measure}, mean", float(known.mean()))

@@ -35,7 +35,7 @@ _SHARE_OF_COUNT = 0.05
 """Share of the risk of a share's interval that goes to the number that is divided by."""
 
 _ROUNDING = 1e-6
-"""Parts of a step that are rounding, by far: ends on a step are told as that step."""
+"""Parts of a step that are rounding, by far: an end this near to a step is shown as that step."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +90,19 @@ class ColumnSummary:
             return attribute.scale.text(round(number))
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
-    def ends(self, found: Estimate) -> tuple[str, str]:
+    def ends(self, estimate: Estimate) -> tuple[str, str]:
         """The ends of an interval as texts, rounded outward; empty where there is none.
 
         Args:
-            found: A number of the column, in steps of the scale.
+            estimate: A number of the column, in steps of the scale.
         """
         attribute = self.attribute
-        if found.low is None or found.high is None:
+        if estimate.low is None or estimate.high is None:
             return "", ""
         if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
-            low, high = math.floor(found.low + _ROUNDING), math.ceil(found.high - _ROUNDING)
+            low, high = math.floor(estimate.low + _ROUNDING), math.ceil(estimate.high - _ROUNDING)
             return attribute.scale.text(low), attribute.scale.text(high)
-        return outward(found.low, found.high, max(abs(found.low), abs(found.high)) >= 10_000)
+        return outward(estimate.low, estimate.high, max(abs(estimate.low), abs(estimate.high)) >= 10_000)
 
 
 def column_summaries(
@@ -124,8 +124,8 @@ def column_summaries(
         ConfigError: The confidence is not between 0 and 1.
     """
     check_confidence(confidence)
-    held = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
-    attributes = [release.domain[name] for name in (held if names is None else names)]
+    listed = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
+    attributes = [release.domain[name] for name in (listed if names is None else names)]
     tables = release.model.marginals([(attribute.name,) for attribute in attributes])
     return [_summary(release, a, table, confidence) for a, table in zip(attributes, tables, strict=True)]
 
@@ -134,8 +134,8 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
     common = int(np.argmax(counts))
     told = certain = None
     if attribute.size <= MOST_VALUES:
-        each = check_confidence(confidence) / attribute.size
-        answers = [_count(release, attribute, code, counts, each) for code in range(attribute.size)]
+        risk = check_confidence(confidence) / attribute.size
+        answers = [_count(release, attribute, code, counts, risk) for code in range(attribute.size)]
         sure = [code for code, answer in enumerate(answers) if answer.low is not None and answer.low > 0.0]
         told, certain = len(sure), float(counts[sure].sum()) / max(float(counts.sum()), 1e-300)
     mean: Estimate | None = None
@@ -170,4 +170,4 @@ def _numbers(release: Release, attribute: Ordered, confidence: float) -> list[Es
     wanted = Selection(groups, (Aggregate("mean", attribute.name), *quartiles), "")
     unit = Numbers.of(attribute).unit
     (row,) = select_from(release, wanted, confidence).cells
-    return [each.over(unit) for each in row]
+    return [estimate.over(unit) for estimate in row]

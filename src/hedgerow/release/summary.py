@@ -105,10 +105,10 @@ def levels_sentence(release: Release) -> str:
         return ""
     scopes = (measurement.target.scope for measurement in release.measurements)
     mixes = Counter(sum(domain.function(name) is not None for name in scope) for scope in scopes)
-    parts = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
-    parts += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
-    said = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
-    return f"Of {measured:,} measurement{'s' if measured > 1 else ''} {said}."
+    clauses = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
+    clauses += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
+    listed = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
+    return f"Of {measured:,} measurement{'s' if measured > 1 else ''} {listed}."
 
 
 _LEVELS = {1: "one level or derived attribute", 2: "two"}
@@ -120,10 +120,10 @@ def tables_over_tree(release: Release) -> int | None:
     Args:
         release: The release; its model is not built.
     """
-    held = release.held
-    if isinstance(held, StoredModel):
-        return int(held.entry["scopes"][0]) if held.entry.get("kind") == "overlay" else None
-    return len(held.parts.scopes) if isinstance(held, Overlay) else None
+    model = release.held
+    if isinstance(model, StoredModel):
+        return int(model.entry["scopes"][0]) if model.entry.get("kind") == "overlay" else None
+    return len(model.parts.scopes) if isinstance(model, Overlay) else None
 
 
 def tables_sentence(release: Release) -> str:
