@@ -21,6 +21,7 @@ from hedgerow.domain import (
     IntegerRange,
     Moments,
     UnsupportedTypeError,
+    domain_from_mapping,
     encoder,
     smallest_unsigned,
 )
@@ -213,3 +214,33 @@ def test_many_dates_and_times_are_read_as_one_by_one(form: str, seconds: int, do
         together = encoder(attribute).codes(pa.array(texts)).tolist()
         alone = [int(encoder(attribute).codes(pa.array([text]))[0]) for text in texts]
         assert together == alone
+
+
+@pytest.mark.parametrize(
+    ("entry", "cells"),
+    [
+        ({"min": "2020-01-01", "max": "2021-12-31", "missing": "9999-12-31"}, pa.timestamp("s")),
+        ({"min": "2020-01-01", "max": "2021-12-31", "other": "x"}, pa.date32()),
+        ({"min": "2020-01-01T00:00", "max": "2021-12-31T00:00", "step": "15min"}, pa.timestamp("us")),
+        ({"min": "2020-01-01T00:00", "max": "2021-12-31T00:00", "step": "1s", "other": "x"}, pa.timestamp("ns")),
+        ({"min": "2020-01-01T00:00", "max": "2021-12-31T00:00", "step": "1h", "round": True}, pa.date32()),
+        ({"min": "2020-01-01T00:00", "max": "2021-12-31T00:00", "unit": "ms", "missing": "-9"}, pa.int64()),
+        ({"min": "2020-01-01T00:00", "max": "2021-12-31T00:00", "unit": "s", "round": True}, pa.string()),
+    ],
+    ids=str,
+)
+def test_many_cells_have_the_codes_that_each_has_alone(entry: dict[str, Any], cells: pa.DataType) -> None:
+    rng = np.random.default_rng(5)
+    days = rng.integers(18_200, 19_100, 3000)
+    seconds = days * 86_400 + rng.choice([0, 900, 3600, 1], 3000)
+    if pa.types.is_date32(cells):
+        column: Any = pa.array(days.astype("int32"), pa.int32()).cast(cells)
+    elif pa.types.is_timestamp(cells):
+        column = pa.array(seconds, pa.timestamp("s")).cast(cells)
+    else:
+        ticks = np.append(seconds[1:] * (1000 if entry["unit"] == "ms" else 1), -9)
+        column = pa.array(ticks).cast(cells)
+    column = pa.concat_arrays([column, pa.array([None, None], cells)])
+    coder = encoder(domain_from_mapping({"x": entry, "y": 2})["x"])
+    alone = [int(coder.codes(column.slice(place, 1))[0]) for place in range(len(column))]
+    assert coder.codes(column).tolist() == alone

@@ -46,8 +46,8 @@ from hedgerow.release import Records
 DAYS = st.dates(date(1900, 1, 1), date(2200, 12, 31))
 TIMES = st.datetimes(datetime(1900, 1, 1), datetime(2200, 12, 31))
 EPOCH = date(1970, 1, 1)
-FORMS = ("%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d of %m, %Y")
-TIME_FORMS = ("%d.%m.%Y %H:%M", "%Y-%m-%d %H:%M:%S", "%H:%M on %m/%d/%Y")
+FORMS = ("%d.%m.%Y", "%-m/%-d/%Y", "%Y%m%d", "%d of %m, %Y")
+TIME_FORMS = ("%d.%m.%Y %H:%M", "%Y-%m-%d %H:%M:%S+02:00", "%-I:%M %p on %m/%-d/%Y")
 
 MAPPING: dict[str, Any] = {
     "admitted": {"min": "2023-01-01", "max": "2024-12-31", "missing": "9999-12-31"},
@@ -60,6 +60,8 @@ MAPPING: dict[str, Any] = {
     "month": {"min": "2023-01", "max": "2024-12", "other": "later"},
     "week": {"min": "2020-W53", "max": "2021-W20", "missing": True},
     "dose": {"min": 0, "max": 500, "step": 5},
+    "stamp": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:59", "unit": "ms", "missing": "-9"},
+    "short": {"min": "1969-01-01", "max": "2068-12-31", "format": "%-d-%b-%y", "bins": "year"},
 }
 
 
@@ -213,20 +215,36 @@ def test_records_have_the_codes_that_they_were_made_of(tmp_path: Path, kind: str
 
 def test_how_records_are_written(tmp_path: Path) -> None:
     found = domain()
-    Records([[0, 1, 2, 0, 20, 2, 21, 3, 1, 2], [731, 0, 1441, 50, 81, 2, 0, 24, 21, 0]], found, seed=1).write(
-        tmp_path / "r.csv"
-    )
+    Records(
+        [[0, 1, 2, 0, 20, 2, 21, 3, 1, 2, 3, 0], [731, 0, 1441, 50, 81, 2, 0, 24, 21, 0, 44_640, 99]], found, seed=1
+    ).write(tmp_path / "r.csv")
     first, second = (tmp_path / "r.csv").read_text().splitlines()[1:]
     cells = first.split(",")
     assert cells[:3] == ["2023-01-01", "2024-01-01T00:15", "01.01.2024 00:02"]
     assert datetime.strptime(cells[3], "%d.%m.%Y").year == 1950
-    assert cells[4:] == ["37.0", "100.5", "99999", "2023-04", "2021-W01", "10"]
+    assert cells[4:11] == ["37.0", "100.5", "99999", "2023-04", "2021-W01", "10", "1704067380000"]
+    assert datetime.strptime(cells[11], "%d-%b-%y").year == 1969
+    assert not cells[11].startswith("0")
     assert second.split(",")[0] == "9999-12-31"
     assert second.split(",")[2:5] == ["other", "", "99.9"]
-    assert second.split(",")[6:] == ["0", "later", "", "0"]
+    assert second.split(",")[6:11] == ["0", "later", "", "0", "-9"]
+    assert second.endswith("-68")
     types = Records([[0] * len(found)], found).to_arrow().schema.types
     day, time, text = pa.date32(), pa.timestamp("us"), pa.string()
-    assert types == [day, time, time, day, pa.float64(), pa.float64(), pa.int64(), text, text, pa.int64()]
+    assert types == [
+        day,
+        time,
+        time,
+        day,
+        pa.float64(),
+        pa.float64(),
+        pa.int64(),
+        text,
+        text,
+        pa.int64(),
+        pa.int64(),
+        day,
+    ]
 
 
 def test_native_cells_have_the_codes_of_their_texts() -> None:
@@ -462,7 +480,10 @@ def test_points_come_back_exactly(low: int, span: int, bins: int, points: list[i
         ({"min": 0.05, "max": 9, "step": 0.1}, "0.05 is no step of its scale"),
         ({"min": 0, "max": 9, "zone": "UTC"}, "'zone' has no meaning here"),
         ({"min": "2023-01-01", "max": "2023-01-09", "step": "1d"}, "'step' has no meaning here"),
-        ({"min": "2023-01-01", "max": "2023-01-09", "format": "%d.%m.%y"}, "does not say a whole date"),
+        ({"min": "1923-01-01", "max": "2023-01-09", "format": "%d.%m.%y"}, "two digits tell years from 1969 to 2068"),
+        ({"min": "2023-01-01", "max": "2023-01-09", "format": "%d.%-Y.%m"}, "does not say a whole date"),
+        ({"min": "2023-01-01T00:00", "max": "2023-01-09T00:00", "unit": "h"}, "no unit of times since 1970"),
+        ({"min": "2023-01-01T00:00", "max": "2023-01-09T00:00", "unit": "s", "zone": "UTC"}, "a format or a zone"),
         ({"min": "2023-01-01", "max": "2023-01-09", "format": "%d.%m"}, "does not say a whole date"),
         ({"min": "2023-01-01T00:00", "max": "2023-01-09T00:00", "format": "%d.%m.%Y"}, "does not say a whole time"),
         ({"min": "2023-01-01T00:00", "max": "2023-01-09T00:00", "zone": "Mars/Base"}, "no time zone that is known"),

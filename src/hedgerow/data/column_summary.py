@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.data.kinds import Spellings, digits_of
 from hedgerow.data.written_numbers import WrittenNumbers, written_numbers
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
+from hedgerow.domain.arrow import arrow_flags, numpy_of
 
 _MOST_OTHERS = 8
 """Texts among numbers that a draft names; a column with as many is one of texts."""
@@ -23,6 +26,9 @@ MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "-
 """Texts that are taken for the missing value."""
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 """Texts of infinite numbers, which no bounded column has."""
+_PLAIN_NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$"
+_FEW, _REPEATED = 12, 20
+"""Texts of a batch that are labels, where each is there so often on average."""
 _LOOKED_AT = 2_000
 """Distinct texts by which it is seen how numbers are written."""
 
@@ -65,6 +71,7 @@ class Summary:
         kind: Name of the type that the source declares; None where it declares none, as CSV.
         are_texts: Whether cells are texts in the source.
         written: The way in which its numbers are written, where there are other signs among them.
+        order: Places of its labels, where the source declares their order.
     """
 
     counts: Counter[str] | None = field(default_factory=Counter)
@@ -90,13 +97,17 @@ class Summary:
     kind: str | None = None
     are_texts: bool = True
     written: WrittenNumbers | None = None
+    order: dict[str, int] = field(default_factory=dict)
     _dated: bool = field(default=False, init=False, repr=False)
 
     def look(self, column: pa.Array[Any]) -> None:
         """See by the first batch how numbers are written, before it is taken in."""
         if not (pa.types.is_string(column.type) or pa.types.is_dictionary(column.type)):
             return
-        texts = pc.unique(column).to_pylist()[:_LOOKED_AT]
+        distinct = pc.unique(column)
+        if len(distinct) <= _FEW and len(column) >= _REPEATED * len(distinct):  # labels, however they are written
+            return
+        texts = distinct.to_pylist()[:_LOOKED_AT]
         self.written = written_numbers(text for text in texts if text and text.strip() not in MISSING_TEXTS)
 
     def declare(self, kind: pa.DataType) -> None:
@@ -106,8 +117,11 @@ class Summary:
             self.spellings.prefer_zone(kind.tz)
         self.are_texts = self.kind in {"string", "large_string", "dictionary"}
 
-    def add(self, column: pa.Array[Any]) -> None:
+    def add(self, column: Any) -> None:
         """Take a batch in."""
+        given: Any = column
+        if pa.types.is_dictionary(given.type) and given.type.ordered:
+            self.order |= {value_text(value): place for place, value in enumerate(given.dictionary.to_pylist())}
         if self.written is not None:
             column = self.written.format().plain(column)
         try:
@@ -117,15 +131,60 @@ class Summary:
             self.supported = False
             return
         counted = pc.value_counts(values)
-        texts = _texts(counted.field("values"))
-        self._dated = len(texts) > _MANY and self._add_dates(texts)
-        for text, count in zip(texts, counted.field("counts").to_pylist(), strict=True):
+        values, counts = counted.field("values"), numpy_of(counted.field("counts"))
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        if len(values) > TRACKED:
+            self.counts = None
+        self._dated = len(values) > _MANY and self._add_dates(values)
+        if self.counts is None and len(values) > _MANY:
+            taken = self._add_many(values, counts)
+            values, counts = values.filter(arrow_flags(~taken)), counts[~taken]
+        for text, count in zip(_texts(values), counts.tolist(), strict=True):
             if not text:
                 self.empty = True
             elif text in MISSING_TEXTS or text.lower() in _INFINITE:
                 self.missing.add(text)
             else:
                 self._add_value(text, count)
+
+    def _add_many(self, values: Any, counts: Ints) -> Bools:
+        """Take many distinct values in at once, and tell which: dates behind the first ones, and plain numbers."""
+        taken = np.zeros(len(values), dtype=np.bool_)
+        if self._dated:
+            taken[_FIRST:] = numpy_of(_spelled(values).cast(pa.uint8()))[_FIRST:]
+            self.rows += int(counts[taken].sum())
+            return taken
+        if self.spellings.is_possible or len(self.others) == _MOST_OTHERS:
+            return taken
+        if pa.types.is_string(values.type):
+            plain_ones: Any = pc.match_substring_regex(values, _PLAIN_NUMBER).fill_null(False)
+            taken = numpy_of(plain_ones.cast(pa.uint8())).astype(np.bool_)
+            texts = values.filter(plain_ones)
+            point: Any = pc.find_substring(texts, pattern=".")
+            behind = numpy_of(pc.utf8_length(texts)) - numpy_of(point) - 1  # digits after the point
+            digits = int(np.where(numpy_of(point) < 0, 0, behind).max(initial=0))
+            self.digits = None if self.digits is None else max(self.digits, digits)
+            numbers = numpy_of(texts.cast(pa.float64()))
+        elif pa.types.is_integer(values.type) and not values.null_count:
+            taken[:] = True
+            numbers = numpy_of(values).astype(np.float64)
+        else:
+            return taken
+        held = counts[taken]
+        if len(numbers):
+            self.rows, self.numbers = self.rows + int(held.sum()), self.numbers + int(held.sum())
+            self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
+            self.zeros += int(held[numbers == 0].sum())
+            for sizes, chosen in ((self.sizes, numbers > 0), (self.below, numbers < 0)):
+                places = np.floor(_STEPS * np.log10(np.abs(numbers[chosen]))).astype(np.int64)
+                for place in np.unique(places).tolist():
+                    sizes[place] += int(held[chosen][places == place].sum())
+            self.whole = (
+                self.whole and bool((numbers == np.floor(numbers)).all()) and float(np.abs(numbers).max()) < 2**63
+            )
+            common = int(np.gcd.reduce(numbers.astype(np.int64))) if self.whole else 1
+            self.common = math.gcd(self.common, common) if self.whole else 1
+        return taken
 
     def _add_value(self, text: str, count: int) -> None:
         self.rows += count
@@ -162,12 +221,16 @@ class Summary:
         lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1
         return f"0{text}" if lost else text
 
-    def _add_dates(self, texts: Sequence[str | None]) -> bool:
-        """Look for dates and times in many texts at once; whether that could be done."""
-        held = [self._as_date(text) for text in texts if text and text not in MISSING_TEXTS]
-        for text in held[:_FIRST]:
+    def _add_dates(self, values: Any) -> bool:
+        """Look for dates and times in many values at once; whether that could be done."""
+        if not self.spellings.is_possible:
+            return False
+        if not pa.types.is_string(values.type):
+            values = pa.array([self._as_date(text) for text in _texts(values) if text], pa.string())
+        held = values.filter(_spelled(values))
+        for text in held.slice(0, _FIRST).to_pylist():
             self.spellings.add(text)
-        return bool(held) and self.spellings.add_many(pa.array(held))
+        return bool(len(held)) and self.spellings.add_many(held) and self.spellings.is_possible
 
     @property
     def without_word(self) -> Summary:
@@ -178,6 +241,19 @@ class Summary:
         if counts is not None:
             del counts[self.word]
         return replace(self, counts=counts, missing={self.word}, word=None, worded=0, rows=self.rows - self.worded)
+
+    def without(self, texts: Collection[str]) -> Summary:
+        """The summary of the numbers alone without some, which stand for missing ones.
+
+        Args:
+            texts: Texts of these numbers; all texts of the column are known.
+        """
+        rest = Summary(empty=self.empty, missing=self.missing | set(texts), kind=self.kind, are_texts=self.are_texts)
+        rest.written = self.written
+        for text, count in (self.counts or {}).items():
+            if text not in texts:
+                rest._add_value(text, count)
+        return rest
 
     def quantile(self, share: float) -> float:
         """A number, to a tenth of it, that a share of the numbers is at most; 0 for one below 0.
@@ -216,6 +292,12 @@ class Summary:
     def missing_text(self) -> str | None:
         """Text of the missing value to declare."""
         return next(iter(self.missing_texts), None)
+
+
+def _spelled(values: Any) -> Any:
+    """Which texts are neither empty nor those of a missing value."""
+    unsaid = pc.is_in(values, value_set=pa.array(["", *MISSING_TEXTS], pa.string()))
+    return pc.and_(pc.is_valid(values), pc.invert(unsaid))
 
 
 def _texts(values: Any) -> list[str | None]:

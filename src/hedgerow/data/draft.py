@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from hedgerow.data.reading import (
     open_table,
     select_columns,
 )
+from hedgerow.data.related import related
 from hedgerow.data.sniffing import sniffed
 from hedgerow.domain import (
     USUAL_FILE,
@@ -33,6 +34,7 @@ from hedgerow.domain import (
     attribute_of,
     check_written,
     domain_from_mapping,
+    file_format_of,
     parsed_text,
     type_name,
 )
@@ -71,6 +73,7 @@ def draft_domain(
     without: Iterable[str] = (),
     max_values: int = 50,
     name: str | None = None,
+    file_format: Mapping[str, Any] | None = None,
 ) -> str:
     """Propose a domain file, and try whether it reads the table.
 
@@ -85,6 +88,8 @@ def draft_domain(
         without: Columns that are left out of these, such as one of counts, of weights, or of persons.
         max_values: Texts with more distinct values than this are listed only if each is there often.
         name: Name of the table in the header; its path by default.
+        file_format: What is known of the format of a text file or workbook, as a domain file says it under ``format``
+            (``{"separator": ";", "encoding": "cp1252"}``); the rest is found out.
 
     Returns:
         YAML, which ``read_domain`` reads as a draft, with comments on what to check. It is as private as the data.
@@ -92,6 +97,7 @@ def draft_domain(
     Raises:
         UnreadableTableError: The table cannot be read, or has no rows.
         ColumnError: A column is not there, or is there twice.
+        DomainError: The format has an unknown option, or a value that does not fit.
 
     Example:
         >>> import pyarrow as pa
@@ -110,7 +116,8 @@ def draft_domain(
         <BLANKLINE>
         <BLANKLINE>
     """
-    form = _form_of(source)
+    file_format_of(file_format)
+    form = replace(_form_of(source), **(file_format or {}))
     reader = open_place(source, form=form) if isinstance(source, str) else open_table(source, form)
     left_out = set(without)
     wanted = [column for column in (reader.names if columns is None else columns) if column not in left_out]
@@ -140,23 +147,27 @@ def draft_domain(
         )
         ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
         text = "\n".join([*head, *taken, *ignored, "", FOOTER])
-        error = _refusal(text, reader) if taken else None
+        error, seen = _tried(text, reader) if taken else (None, [])
+        if seen:
+            text += "\n".join(
+                ["# Seen, and to be checked:", *(line for each in seen for line in _wrapped(each, "#  ")), ""]
+            )
         if error is None or error.column not in entries or not entries[error.column][1]:
             return text
         reason = f"the draft of it was tried and refused: {error.message.rpartition(': ')[2]}; left out."
         entries[error.column] = _ignored(error.column, reason)
 
 
-def _refusal(text: str, reader: Reader) -> DataError | None:
-    """The error with which a draft refuses the table that it comes from; None where it reads it."""
-    domain = domain_from_mapping(parsed_text(text))
+def _tried(text: str, reader: Reader) -> tuple[DataError | None, list[str]]:
+    """The error with which a draft refuses the table that it comes from, if it does; and what its first rows show."""
+    domain, seen = domain_from_mapping(parsed_text(text)), list[str]()
     try:
         coding = select_columns(reader, domain, ReadOptions(columns=domain.names))
-        for _ in encoded(reader, coding):
-            pass
+        for number, rows in enumerate(encoded(reader, coding)):
+            seen += related(coding.domain, rows.codes) if number == 0 else []
     except DataError as error:
-        return error
-    return None
+        return error, []
+    return None, seen
 
 
 def _ignored(name: str, reason: str) -> tuple[list[str], bool]:

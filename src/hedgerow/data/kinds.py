@@ -6,7 +6,9 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,22 +17,27 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
+from hedgerow.domain.encoding import texts_of_times
+from hedgerow.domain.scales import TICKS
 from hedgerow.errors import DomainError
 
 _LOOKS = re.compile(
-    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{4}|[A-Za-z]{3,9} \d{1,2}, \d{4})"
-    r"(?:[T ]\d{1,2}:\d\d.*)?|\d{8}|-?\d+:\d\d(?::.*)?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
+    r"(?:\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}|[A-Za-z]{3,9} \d{1,2}, \d{4})"
+    r"(?:[T ]\d{1,2}:\d\d.*)?|\d{8}|-?\d+:\d\d(?::.*)?(?: [AaPp][Mm])?|[+-]?P[0-9DTHMSW.]+|-?\d+ days .*"
 )
 _COMPACT = ("%Y%m%d", "%d%m%Y", "%m%d%Y")
 _NAMED = ("%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%d %B %Y", "%d-%B-%Y", "%B %d, %Y")
-_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d", *_NAMED)
+_SHORT = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%d-%b-%y", "%d %b %y")
+_DATES = (None, "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", *_NAMED, *_SHORT)
 _PLAUSIBLE = range(-43_829, 47_482)
 """Days from 1850 to 2099: eight digits are a date only where all of them lie here."""
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 _TIMES = (*(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in _CLOCKS), None)
 _LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
-_ORDERS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d%m%Y", "%m%d%Y"))
+_ORDERS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"), ("%d%m%Y", "%m%d%Y"), ("%d/%m/%y", "%m/%d/%y"))
 """Pairs of forms of the same texts, days and months exchanged."""
+_OFFSET = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d)?(Z|[+-]\d\d:?\d\d)")
+"""Times that may all have one offset, which then is a part of their form."""
 _DAY = 86_400
 _MICROSECONDS = 1_000_000
 _STEPS = {86_400: "1d", 3600: "1h", 900: "15min", 60: "1min", 1: "1s"}
@@ -47,6 +54,10 @@ _TAIL = 0.01
 _MOST_VALUES = 200
 """Times of day and durations that get a code each."""
 _MOST_DIGITS = 4
+_EPOCHS = (631_152_000, 2_208_988_800)
+"""Seconds since 1970 of the years 1990 and 2040."""
+_CLOCK_READINGS = 20
+"""Different numbers that show that all of them are times of day."""
 
 
 class Spellings:
@@ -66,10 +77,11 @@ class Spellings:
             **{Calendar(form=form): (0, 0, 0) for form in (*_DATES, *_COMPACT)},
             **{Moments(1, form): (0, 0, 0) for form in _TIMES},
             Moments(1, zone="UTC"): (0, 0, 0),
-            **{TimesOfDay(1, form): (0, 0, 0) for form in ("%H:%M", "%H:%M:%S", None)},
+            **{TimesOfDay(1, form): (0, 0, 0) for form in (*_CLOCKS, None)},
             **{Durations(60 if form == "%H:%M" else 1, form): (0, 0, 0) for form in _LENGTHS},
         }
-        self._empty = True
+        self._empty, self._zoned = True, False
+        self._padded, self._bare = set(self._found), set(self._found)
         self._lengths: Counter[int] = Counter()
 
     def prefer_zone(self, zone: str) -> None:
@@ -79,8 +91,14 @@ class Spellings:
             zone: The zone that the source declares.
         """
         if self._empty:
+            self._zoned = True
             with suppress(DomainError):  # an offset, say
                 self._found = {Moments(1, zone=zone): (0, 0, 0)} | self._found
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether there is a scale that all texts so far are on."""
+        return bool(self._found)
 
     def add(self, text: str, count: int = 1) -> None:
         """Keep the scales that a text is on.
@@ -94,6 +112,10 @@ class Spellings:
         if not _LOOKS.fullmatch(text):
             self._found.clear()
             return
+        if self._empty and not self._zoned and (offset := _OFFSET.fullmatch(text)):
+            forms = (f"%Y-%m-%d{offset[1]}%H:%M{seconds}{offset[2]}" for seconds in (":%S", ""))
+            known = {Moments(1, form): (0, 0, 0) for form in forms}
+            self._found, self._padded = known | self._found, self._padded | set(known)
         kept = {}
         for scale, (low, high, common) in self._found.items():
             place = scale.position(text)
@@ -103,6 +125,11 @@ class Spellings:
                     continue
                 ends = (number, number) if self._empty else (min(low, number), max(high, number))
                 kept[scale] = (*ends, math.gcd(common, number))
+                if isinstance(scale, Calendar | Moments | TimesOfDay) and scale.form is not None:
+                    if scale.cell(number) != text:
+                        self._padded.discard(scale)
+                    if replace(scale, form=_bare(scale.form)).cell(number) != text:
+                        self._bare.discard(scale)
                 if isinstance(scale, Durations):
                     self._lengths[bisect_right(_LENGTHS_OF_TIME, number * scale.seconds)] += count
         self._found, self._empty = kept, False
@@ -125,6 +152,12 @@ class Spellings:
             numbers = _numbers(scale, texts)
             if numbers is None:
                 continue
+            if isinstance(form := getattr(scale, "form", None), str):
+                times = pa.array(numbers * (_DAY if isinstance(scale, Calendar) else 1), pa.timestamp("s"))
+                if not pc.all(pc.equal(texts_of_times(times, form), texts)).as_py():
+                    self._padded.discard(scale)
+                if not pc.all(pc.equal(texts_of_times(times, _bare(form)), texts)).as_py():
+                    self._bare.discard(scale)
             least, most = int(numbers.min()), int(numbers.max())
             if getattr(scale, "form", None) in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
                 continue
@@ -137,19 +170,22 @@ class Spellings:
         if self._empty or not self._found:
             return None
         scale, (low, high, common) = next(iter(self._found.items()))
+        is_bare = scale not in self._padded and scale in self._bare
+        if is_bare and isinstance(scale, Calendar | Moments | TimesOfDay) and scale.form is not None:
+            scale = replace(scale, form=_bare(scale.form))
         forms = [each.form or "" for each in self._found if isinstance(each, Calendar | Moments)]
         several = any(all(any(form.startswith(one) for form in forms) for one in pair) for pair in _ORDERS)
         if isinstance(scale, TimesOfDay | Durations):
             return self._of_clock(scale, low, high, common), False
-        form = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}
+        written = {"format": scale.form} if isinstance(scale, Calendar | Moments) and scale.form else {}
         if isinstance(scale, Moments):
-            form |= {"zone": scale.zone} if scale.zone else {}
+            written |= {"zone": scale.zone} if scale.zone else {}
             step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < _DAY)
             first, last = _outward(low // _DAY, high // _DAY)
             ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
-            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | form, several
+            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | written, several
         first, last = _outward(low, high)
-        entry: dict[str, Any] = {"min": first, "max": last} | form
+        entry: dict[str, Any] = {"min": first, "max": last} | written
         return entry | _bins(_number(first), _number(last)), several
 
     def _of_clock(self, scale: TimesOfDay | Durations, low: int, high: int, common: int) -> dict[str, Any]:
@@ -182,6 +218,11 @@ class Spellings:
         return tuple(kept)
 
 
+def _bare(form: str) -> str:
+    """A form without zeros before days, months and hours."""
+    return re.sub(r"%([dmHI])", r"%-\1", form)
+
+
 def _numbers(scale: Scale, texts: pa.Array[Any]) -> NDArray[np.int64] | None:
     """The numbers of dates and times, in steps; None where a text is not on the scale."""
     form = getattr(scale, "form", None)
@@ -198,6 +239,54 @@ def _numbers(scale: Scale, texts: pa.Array[Any]) -> NDArray[np.int64] | None:
         return None
     seconds: NDArray[np.int64] = np.asarray(times.cast(pa.int64()))
     return seconds // _DAY if isinstance(scale, Calendar) else seconds
+
+
+def epoch_options(low: float, high: float, common: int, *, named: bool) -> dict[str, Any] | None:
+    """The entry of a column of times that are whole numbers since 1970; None if they are something else.
+
+    Numbers are taken for such times where all of them lie between 1990 and 2040; for seconds, which telephone numbers
+    are as long as, the name of the column must say so too.
+
+    Args:
+        low: Smallest number.
+        high: Largest number.
+        common: Greatest common divisor of all numbers, as far as floating point tells it.
+        named: Whether the name of the column speaks of a time.
+
+    Example:
+        >>> epoch_options(1.6e12, 1.7e12, 1000, named=False)["unit"]
+        'ms'
+        >>> epoch_options(1.6e9, 1.7e9, 1, named=False)
+    """
+    for unit, ticks in TICKS.items():
+        if _EPOCHS[0] <= low / ticks and high / ticks <= _EPOCHS[1] and (named or unit != "s"):
+            first, last = _outward(int(low / ticks) // _DAY, int(high / ticks) // _DAY)
+            whole = high < 2**53 and common % ticks == 0
+            step = next((s for s in _STEPS if whole and s < _DAY and common // ticks % s == 0), 1)
+            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
+            rounds = {} if whole else {"round": True}
+            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS, "unit": unit} | rounds
+    return None
+
+
+def clock_options(texts: Iterable[str], *, typed: bool) -> dict[str, Any] | None:
+    """The entry of a column of times of day that are written as whole numbers, as 905 or 0905; None if they are none.
+
+    Args:
+        texts: Texts of all its numbers.
+        typed: Whether the source declares a type, which stands in the entry in any case.
+
+    Example:
+        >>> clock_options([str(100 * hour + minute) for hour in range(24) for minute in (0, 30)], typed=False)
+        {'min': '00:00', 'max': '23:59', 'step': '1min', 'bins': 24, 'format': '%H%M', 'type': 'int64'}
+        >>> clock_options(["5", "70"], typed=False)
+    """
+    numbers = {int(text) for text in texts if text.isdecimal() and len(text) <= 4}
+    clock = all(number // 100 < 24 and number % 100 < 60 for number in numbers)
+    if not clock or len(numbers) < _CLOCK_READINGS or max(numbers) < 1000 or max(n % 100 for n in numbers) < 30:
+        return None
+    found = {"min": "00:00", "max": "23:59", "step": "1min", "bins": 24, "format": "%H%M"}
+    return found if typed else found | {"type": "int64"}
 
 
 def scale_text(step: int, number: int) -> str:

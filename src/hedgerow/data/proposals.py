@@ -11,11 +11,15 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.data.column_summary import TRACKED, Summary, is_number
-from hedgerow.data.kinds import decimal_options, digits_of
+from hedgerow.data.kinds import clock_options, decimal_options, digits_of, epoch_options
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
+_TIMED = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(ts|at)$")
+_NO_ANSWER = re.compile(r"(?:-(?:[789]|9+[789]?|7+|8+)|9+[789]|7{2,}|8{2,})(?:\.0+)?")
+_FAR_APART = 1.5
+"""Numbers in place of an answer are so many times as large as the largest answer."""
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
 _YES_NO = {"false", "true"}
@@ -49,6 +53,8 @@ _MOST_VALUES = 200
 _COARSE = 5
 """Whole numbers that are all multiples of this or more are rounded ones."""
 _FEW_CODES = 12
+_KNOWN_RANGES = {(1, 31), (0, 23), (1, 24), (0, 59), (1, 52), (1, 53)}
+"""Days of a month, hours, minutes or seconds, weeks of a year."""
 _MANY = 100
 """Rows that show how numbers are spread."""
 
@@ -82,11 +88,13 @@ def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
         return Proposal(None, useless)
     numbers = summary.numeric and summary.word is None and summary.high > summary.low and not summary.padded
     numbers = numbers and summary.spellings.options() is None
-    return _numeric(name, summary) if numbers else _texts(summary, max_values)
+    return _time(name, summary) or _numeric(name, summary) if numbers else _texts(summary, max_values)
 
 
 def numbers_of(summary: Summary, max_values: int) -> Summary:
-    """A summary of the numbers alone, where a column of numbers is no list of codes and has one text beside them.
+    """A summary of the numbers alone, where a column of numbers is no list of codes.
+
+    One text beside them stands for a missing number, and so do numbers that lie apart, as -9 or 999.
 
     Args:
         summary: Summary of the column.
@@ -94,7 +102,28 @@ def numbers_of(summary: Summary, max_values: int) -> Summary:
     """
     listed = summary.counts is not None and _is_list(summary.counts, max_values)
     missing = summary.empty or summary.missing
-    return summary if listed or missing or not summary.numeric else summary.without_word
+    numbers = summary if listed or missing or not summary.numeric else summary.without_word
+    few = numbers.counts is None or len(numbers.counts) <= _FEW_CODES
+    apart = [] if few or numbers.padded or not numbers.numeric or numbers.word is not None else _apart(numbers)
+    return numbers.without(apart) if apart else numbers
+
+
+def _apart(summary: Summary) -> list[str]:
+    """Texts of numbers that survey files have in place of an answer, and that lie apart from all others.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> summary = Summary()
+        >>> summary.add(pa.array([20, 35, 50, 64] * 9 + [-9] * 12))
+        >>> _apart(summary)
+        ['-9']
+    """
+    held = {text: float(text) for text, count in (summary.counts or {}).items() if count >= _RARE and is_number(text)}
+    codes = {text: number for text, number in held.items() if _NO_ANSWER.fullmatch(text)}
+    others = [float(text) for text in summary.counts or () if text not in codes and is_number(text)]
+    if not others or min(others) < 0:
+        return []
+    return sorted(text for text, number in codes.items() if number < 0 or number > _FAR_APART * max(others))
 
 
 def _texts(summary: Summary, max_values: int) -> Proposal:
@@ -112,7 +141,7 @@ def _texts(summary: Summary, max_values: int) -> Proposal:
         return Proposal(None, _why_unlisted(summary, distinct))
     if len(merged) + (summary.missing_text is not None) < 2:
         return Proposal(None, _SINGLE)
-    return _listed(merged, rules, distinct)
+    return _listed(merged, rules, distinct, summary.order)
 
 
 def _is_list(counts: Counter[str], max_values: int) -> bool:
@@ -142,8 +171,8 @@ def spelled(counts: Counter[str]) -> tuple[Counter[str], dict[str, Any]]:
     return merged, ({"trim": True} if trims else {}) | ({"case": "fold"} if folds else {})
 
 
-def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int) -> Proposal:
-    values = sorted(counts)
+def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int, order: dict[str, int]) -> Proposal:
+    values = sorted(counts, key=lambda value: (order.get(value, len(order)), value))
     comment = f"{len(values)} value{'s' if len(values) != 1 else ''}. Are these all values that could occur?"
     if len(values) < distinct:
         comment = f"{distinct} spellings of {comment}"
@@ -194,7 +223,7 @@ def _why_useless(name: str, summary: Summary, distinct: int) -> str:
 
 
 def _why_unlisted(summary: Summary, distinct: int) -> str:
-    if 2 * summary.numbers > summary.rows:
+    if 2 * summary.numbers > summary.rows and summary.others:
         rest = ", ".join(map(json_text, sorted(summary.missing | summary.others)))
         return (
             f"{100 * summary.numbers / summary.rows:.3g} % of the texts are numbers; the others begin with {rest}. "
@@ -218,7 +247,7 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     if summary.whole and summary.digits == 0 and max(-low, high) > _EXACT:
         return Proposal(None, "whole numbers beyond 2^53, perhaps an identifier or a time; left out.")
     if summary.whole and high - low < _LONGEST_RANGE:
-        return _range(summary)
+        return _codes(summary) if _apart(summary) else _range(summary)
     whole = summary.whole
     if not whole and counts is not None and len(counts) <= _FEW_CODES and summary.rows >= _RARE * len(counts):
         return _few(summary)
@@ -259,6 +288,17 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     )
 
 
+def _time(name: str, summary: Summary) -> Proposal | None:
+    """A proposal for times that are written as whole numbers; None where they are something else."""
+    if not summary.whole:
+        return None
+    since = epoch_options(summary.low, summary.high, summary.common, named=bool(_TIMED.search(name)))
+    if since is not None:
+        return Proposal(since, f"{_about_dates(since, several=False)} They are counted from 1970 in UTC.")
+    clock = clock_options(summary.counts or (), typed=summary.kind is not None)
+    return None if clock is None else Proposal(clock, _about_dates(clock, several=False))
+
+
 def _few(summary: Summary) -> Proposal:
     """Few numbers with fractions that many rows hold: each has a bin of its own."""
     points = [plain_number(number) for number in sorted({float(text) for text in summary.counts or ()})]
@@ -271,9 +311,20 @@ def _few(summary: Summary) -> Proposal:
     )
 
 
+def _codes(summary: Summary) -> Proposal:
+    """Few whole numbers some of which lie apart, as 98 and 99 beside 1 to 5: each is a value."""
+    values = sorted(int(float(text)) for text in summary.counts or ())
+    apart = ", ".join(_apart(summary))
+    return Proposal(
+        {"values": values},
+        f"{len(values)} codes. Are these all codes that could occur? {apart} may stand for no answer: 'missing' takes "
+        "such codes in place of the values.",
+    )
+
+
 def _range(summary: Summary) -> Proposal:
     low, high = summary.low, summary.high
-    step = 10 if high - low >= 20 else 1
+    step = 10 if high - low >= 20 and (low, high) not in _KNOWN_RANGES else 1
     bounds = {"min": math.floor(low / step) * step, "max": math.ceil(high / step) * step}
     if step > 1:
         hints: tuple[str, ...] = ("levels: [5, 20]",)

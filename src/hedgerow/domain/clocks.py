@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.scales import Decimals, Scale, check_form, floored
+from hedgerow.domain.scales import Decimals, Scale, check_form, floored, formed, in_form
 from hedgerow.errors import DomainError
 
 Length = Literal["s", "min", "h", "d"]
@@ -93,7 +93,10 @@ class TimesOfDay(Scale):
     def _of_text(self, text: str) -> Fraction | None:
         if self.form is not None:
             try:
-                return self.position(datetime.strptime(text, self.form).time())
+                width = self.width
+                return self.position(
+                    in_form(text.zfill(width) if width and text.isdecimal() else text, self.form).time()
+                )
             except ValueError:
                 return None
         match = _CLOCK.fullmatch(text)
@@ -109,7 +112,7 @@ class TimesOfDay(Scale):
 
     def cell(self, number: int) -> str:
         """The time in its form."""
-        return self.text(number) if self.form is None else self._at(number).strftime(self.form)
+        return self.text(number) if self.form is None else formed(self._at(number), self.form)
 
     def _at(self, number: int) -> time:
         seconds = number * self.seconds

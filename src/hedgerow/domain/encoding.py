@@ -29,7 +29,7 @@ import re
 from abc import ABC, abstractmethod
 from datetime import date
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -40,11 +40,15 @@ from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_of, of_each_kind
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
-from hedgerow.domain.scales import EPOCH, Calendar, Moments, Scale
+from hedgerow.domain.scales import EPOCH, TICKS, Calendar, Moments, Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_ISO_TIMES = [f"%Y-%m-%d{sign}%H:%M{seconds}" for sign in " T" for seconds in (":%S", "")]
+"""Forms of times without a form of their own."""
+_TICKS = r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$"
+"""Whole numbers of 64 bits."""
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
@@ -352,6 +356,8 @@ class ScaledEncoder(Encoder):
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
+        if isinstance(self._scale, Moments) and self._scale.unit is not None and numbers.dtype.kind != "f":
+            return self._since_1970(numbers.astype(np.int64))
         width = self._scale.width
         cells = numbers.tolist()
         return self._of_cells(cells if width is None else [self._padded(cell, width) for cell in cells])
@@ -364,8 +370,15 @@ class ScaledEncoder(Encoder):
         return text if self._declared(text) is not None else text.zfill(width)
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
-        many = len(texts) > _ONE_BY_ONE and pa.types.is_string(texts.type)
-        usual = self._usual_numbers(texts) if many else None
+        if isinstance(self._scale, Moments) and self._scale.unit is not None:
+            ticks = _matching(texts, _TICKS)
+            codes = np.empty(len(texts), dtype=np.int64)
+            codes[ticks] = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))
+            codes[~ticks] = self._one_by_one(texts.filter(arrow_flags(~ticks)))
+            return codes
+        usual = None
+        if len(texts) > _ONE_BY_ONE:
+            usual = self._usual_numbers(texts) if pa.types.is_string(texts.type) else self._typed_numbers(texts)
         if usual is not None:
             numbers, known = usual
             codes = np.empty(len(texts), dtype=np.int64)
@@ -373,6 +386,17 @@ class ScaledEncoder(Encoder):
             codes[~known] = self._one_by_one(texts.filter(pa.array(~known)))
             return codes
         return self._one_by_one(texts)
+
+    def _since_1970(self, ticks: Ints) -> Ints:
+        """Codes of times that are whole numbers, all at once."""
+        scale = cast(Moments, self._scale)
+        numbers, rest = np.divmod(ticks, scale.ticks)
+        codes = self._coded(numbers)
+        if not scale.down:
+            codes[rest != 0] = Fault.NOT_WHOLE
+        for place, code in self._declared_places.items():
+            codes[ticks == int(place * scale.ticks)] = self._empty if code is None else code
+        return codes
 
     def _usual_numbers(self, texts: pa.Array[Any]) -> tuple[Ints, Bools] | None:
         """Numbers of dates and times that are written as their form writes them, all at once, and which texts are so.
@@ -382,19 +406,39 @@ class ScaledEncoder(Encoder):
         scale = self._scale
         if not isinstance(scale, Calendar | Moments) or (isinstance(scale, Calendar) and scale.unit != "day"):
             return None
-        form = scale.form or ("%Y-%m-%d" if isinstance(scale, Calendar) else None)
-        if form is None:
-            return None
-        parsed: Any = pc.strptime(texts, format=form, unit="s", error_is_null=True)
-        same: Any = pc.equal(pc.strftime(parsed, format=form), texts)
-        known = _flags(same)
-        counted: Any = parsed.cast(pa.int64())
-        seconds = numpy_of(counted.fill_null(0))
-        step = _DAY_SECONDS if isinstance(scale, Calendar) else scale.seconds
-        numbers = seconds // step
-        known &= (seconds % step == 0) & (seconds >= _FIRST_SECOND)
+        forms = [scale.form] if scale.form else ["%Y-%m-%d"] if isinstance(scale, Calendar) else _ISO_TIMES
+        seconds, known = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.bool_)
+        shorter = texts if forms is not _ISO_TIMES else pc.replace_substring_regex(texts, r"(:\d\d)\.0{1,9}$", r"\1")
+        for form in forms:
+            parsed: Any = pc.strptime(shorter, format=form.replace("%-", "%"), unit="s", error_is_null=True)
+            told = _flags(pc.equal(texts_of_times(parsed, form), shorter))
+            counted: Any = parsed.cast(pa.int64())
+            seconds[told], known = numpy_of(counted.fill_null(0))[told], known | told
+            if known.all():
+                break
         for text in (self.attribute.missing, self.attribute.other):
             known &= ~_flags(pc.equal(texts, arrow_text(text or "")))
+        return self._stepped(seconds, 1, known)
+
+    def _typed_numbers(self, times: pa.Array[Any]) -> tuple[Ints, Bools] | None:
+        """The same of dates and of timestamps without a zone; None for other types and scales."""
+        kind: Any = times.type
+        dated = pa.types.is_date32(kind)
+        on_days = isinstance(self._scale, Calendar) and self._scale.unit == "day"
+        if not (dated or (pa.types.is_timestamp(kind) and kind.tz is None)):
+            return None
+        if not (on_days or (isinstance(self._scale, Moments) and not dated)):  # a date is no time
+            return None
+        known = numpy_of(times.is_valid().cast(pa.uint8())).astype(np.bool_) & ~_beyond_python(times)
+        counted: Any = times.cast(pa.int32() if dated else pa.int64())
+        ticks = numpy_of(counted.fill_null(0)).astype(np.int64)
+        return self._stepped(ticks * _DAY_SECONDS if dated else ticks, 1 if dated else TICKS[kind.unit], known)
+
+    def _stepped(self, ticks: Ints, per_second: int, known: Bools) -> tuple[Ints, Bools]:
+        """Numbers of the scale from parts of seconds since 1970, and which are known: those at a whole step."""
+        step = per_second * (_DAY_SECONDS if isinstance(self._scale, Calendar) else cast(Moments, self._scale).seconds)
+        numbers, rest = np.divmod(ticks, step)
+        known = known & (rest == 0) & (ticks >= _FIRST_SECOND * per_second)
         for place in self._declared_places:
             known &= numbers != place
         return numbers, known
@@ -436,6 +480,28 @@ class ScaledEncoder(Encoder):
             return code, False
         number = self._scale.rounded(place)
         return (Fault.NOT_WHOLE, False) if number is None else (max(-_FAR, min(number, _FAR)), True)
+
+
+def texts_of_times(times: Any, form: str) -> Any:
+    """Texts of an Arrow column of times in a form, numbers without zeros before them too.
+
+    Args:
+        times: Timestamps.
+        form: The form.
+
+    Example:
+        >>> from datetime import datetime
+        >>> texts_of_times(pa.array([datetime(2021, 5, 10, 0, 3)]), "%-m/%-d/%Y %-H:%M").to_pylist()
+        ['5/10/2021 0:03']
+    """
+    pieces: list[Any] = []
+    for place, piece in enumerate(re.split(r"%-(.)", form)):
+        if place % 2:
+            short: Any = pc.utf8_ltrim(pc.strftime(times, format=f"%{piece}"), characters="0")
+            pieces.append(pc.if_else(pc.equal(short, arrow_text("")), arrow_text("0"), short))
+        elif piece:
+            pieces.append(pc.strftime(times, format=piece))
+    return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, arrow_text(""))
 
 
 def _flags(values: Any) -> Bools:

@@ -21,7 +21,7 @@ from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRan
 from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
 from hedgerow.domain.file_format import USUAL_FILE, FileFormat
 from hedgerow.domain.number_format import PLAIN, NumberFormat
-from hedgerow.domain.scales import Calendar, Decimals, Moments
+from hedgerow.domain.scales import TICKS, Calendar, Decimals, Moments
 
 _SPELLS_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|inf)")
 _INTEGER = re.compile(r"(u?)int(8|16|32|64)")
@@ -39,8 +39,6 @@ _OF_SCALES = {
 _ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([\w/+-]+)\]")
 _BOOLEANS = {"true", "false"}
 _MOST_DIGITS = 18
-_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-"""Ticks of a second."""
 _NARROW_DIGITS = 6
 """Digits of decimal numbers that narrow floats tell apart."""
 
@@ -246,7 +244,7 @@ def _fits_ticks(attribute: Attribute, unit: str) -> bool:
     """Whether dates, times or durations have less than 2^63 ticks of a unit; a zone may be a day away."""
     ends, scale = _ends(attribute), attribute.scale
     seconds = SECONDS["d"] if isinstance(scale, Calendar) else getattr(scale, "seconds", 1)
-    return ends is None or (max(map(abs, ends)) * seconds + SECONDS["d"]) * _TICKS.get(unit, 1) < 2**63
+    return ends is None or (max(map(abs, ends)) * seconds + SECONDS["d"]) * TICKS.get(unit, 1) < 2**63
 
 
 def _are_booleans(attribute: Attribute) -> bool:

@@ -14,7 +14,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -50,9 +50,11 @@ _LONGEST = 60
 """Digits of the longest number that is read."""
 _LARGEST = 40
 """Largest power of ten, up or down, of a number that is read."""
-_DIRECTIVES = re.compile(r"%(.)")
-_SAME = {"b": "m", "B": "m"}
-"""Directives of names of months, and that of their number."""
+_DIRECTIVES = re.compile(r"%(-?.)")
+_SAME = {"b": "m", "B": "m", "y": "Y", **{f"-{each}": each for each in "dmHI"}}
+"""The usual directives for names of months, two digits of a year, and numbers without zeros before them."""
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""Parts of a second that times since 1970 are counted in."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,7 @@ class Calendar(Scale):
     def _of_text(self, text: str) -> Fraction | None:
         try:
             if self.form is not None:
-                return _seconds(datetime.strptime(text, self.form)) / _DAY
+                return _seconds(in_form(text, self.form)) / _DAY
             if self.unit == "day":
                 return _seconds(datetime.fromisoformat(text)) / _DAY if _DATED.fullmatch(text) else None
             if not (match := _PARTS[self.unit].fullmatch(text)):
@@ -207,7 +209,7 @@ class Calendar(Scale):
 
     def cell(self, number: int) -> str:
         """The date in its form."""
-        return self.text(number) if self.form is None else _formed(date.fromordinal(number + EPOCH), self.form)
+        return self.text(number) if self.form is None else formed(date.fromordinal(number + EPOCH), self.form)
 
     def values(self, numbers: Ints) -> NDArray[Any]:
         """Dates, or texts of longer units."""
@@ -228,6 +230,7 @@ class Moments(Scale):
         form: Form of times in texts, as in ``"%d.%m.%Y %H:%M"``; None for 2020-01-31T08:00.
         zone: Name of the zone, as in ``"Europe/Berlin"``; None if no cell has an offset.
         down: Whether a cell between two steps is read as the earlier one.
+        unit: Unit of numbers that count from 1970-01-01T00:00, as in ``"ms"``; None where cells are no such numbers.
 
     Example:
         >>> quarters = Moments(900, zone="Europe/Berlin")
@@ -241,11 +244,17 @@ class Moments(Scale):
     form: str | None = None
     zone: str | None = None
     down: bool = False
-    spelled = "'format', or its 'zone' if they have offsets"
+    unit: str | None = None
+    spelled = "'format', or its 'zone' if they have offsets, or its 'unit' if they are numbers"
 
     def __post_init__(self) -> None:
-        """Check form and zone."""
+        """Check form, zone and unit."""
         check_form(self.form, "YmdHM")
+        if self.unit is not None and self.unit not in TICKS:
+            raise DomainError(f"{self.unit!r} is no unit of times since 1970", remedy="give one of s, ms, us, ns")
+        if self.unit is not None and (self.form, self.zone) != (None, None):
+            message = "times that are numbers since 1970 have a format or a zone"
+            raise DomainError(message, remedy="delete 'format' and 'zone', or the 'unit'")
         try:
             _ = self._zone
         except (OSError, ValueError, KeyError) as error:
@@ -261,16 +270,27 @@ class Moments(Scale):
     @property
     def noun(self) -> str:
         """A time, and its form."""
+        if self.unit is not None:
+            return f"whole number of {self.unit} since 1970"
         offset = ", without an offset" if self.zone is None else ""
         return f"time written as {self.cell(18_292 * _DAY // self.seconds)}{offset}"
 
     @property
     def arrow_type(self) -> str:
-        """Timestamps in microseconds, without a zone."""
-        return "timestamp[us]"
+        """Timestamps in microseconds, without a zone; or whole numbers."""
+        return "timestamp[us]" if self.unit is None else "int64"
+
+    @property
+    def ticks(self) -> int:
+        """Units of a step, where cells are numbers."""
+        return TICKS[self.unit or "s"] * self.seconds
 
     def position(self, cell: object) -> Fraction | None:
-        """Exact place of a time or its text."""
+        """Exact place of a time, its text, or a number where there is a unit."""
+        if self.unit is not None and not isinstance(cell, datetime):
+            place = _WHOLE.position(cell)
+            within = place is not None and abs(place) < _LAST_TICK
+            return place / self.ticks if place is not None and within else None
         amount = self._of_text(cell) if isinstance(cell, str) else cell
         if not isinstance(amount, datetime):
             return None
@@ -285,6 +305,8 @@ class Moments(Scale):
 
     def literal(self, text: str) -> Fraction | None:
         """Exact place of a time in the form of cells or as 2020-01-31T08:00; of a date, its midnight."""
+        if self.unit is not None:
+            return Moments(self.seconds).literal(text)
         position = self.position(text)
         if position is None and _DATE.fullmatch(text):
             position = Moments(self.seconds).position(f"{text}T00:00")
@@ -293,7 +315,7 @@ class Moments(Scale):
     def _of_text(self, text: str) -> datetime | None:
         try:
             if self.form is not None:
-                return datetime.strptime(text, self.form)
+                return in_form(text, self.form)
             return datetime.fromisoformat(text) if _TIME.fullmatch(text) else None
         except ValueError:
             return None
@@ -310,11 +332,15 @@ class Moments(Scale):
         return self._at(number).isoformat(timespec="seconds" if self.seconds % 60 else "minutes")
 
     def cell(self, number: int) -> str:
-        """The time in its form."""
-        return self.text(number) if self.form is None else _formed(self._at(number), self.form)
+        """The time in its form, or as a number."""
+        if self.unit is not None:
+            return str(number * self.ticks)
+        return self.text(number) if self.form is None else formed(self._at(number), self.form)
 
     def values(self, numbers: Ints) -> NDArray[Any]:
-        """Timestamps."""
+        """Timestamps, or numbers."""
+        if self.unit is not None:
+            return numbers.astype(np.int64) * self.ticks
         return (numbers.astype(np.int64) * self.seconds).astype("datetime64[s]").astype("datetime64[us]")
 
 
@@ -381,6 +407,11 @@ class Decimals(Scale):
         return np.asarray(steps / 10.0**self.digits if self.digits else steps)
 
 
+_WHOLE = Decimals(Decimal(1))
+_LAST_TICK = 2**63
+"""Numbers since 1970 are integers of 64 bits."""
+
+
 def texts_on(text: Callable[[int], str], numbers: Ints) -> NDArray[Any]:
     """Texts of numbers, each made once.
 
@@ -404,9 +435,32 @@ def _seconds(found: date) -> Fraction:
     return Fraction(since // timedelta(microseconds=1), 1_000_000)
 
 
-def _formed(found: date, form: str) -> str:
-    """A date or time in a form; its year has four digits, as they are read, wherever Python runs."""
-    return found.strftime(form.replace("%Y", f"{found.year:04d}"))
+def in_form(text: str, form: str) -> datetime:
+    """The time that a text tells in a form; numbers without zeros before them are read with them too.
+
+    Raises:
+        ValueError: It has another form.
+
+    Example:
+        >>> in_form("5/1/21", "%-m/%-d/%y")
+        datetime.datetime(2021, 5, 1, 0, 0)
+    """
+    return datetime.strptime(text, form.replace("%-", "%"))
+
+
+def formed(found: date | time, form: str) -> str:
+    """A date or time in a form; its year has four digits, as they are read, wherever Python runs.
+
+    Example:
+        >>> formed(date(2021, 5, 1), "%-m/%-d/%y")
+        '5/1/21'
+    """
+    if isinstance(found, date):
+        form = form.replace("%Y", f"{found.year:04d}")
+    return found.strftime(_BARE.sub(lambda match: str(int(found.strftime(f"%{match[1]}"))), form))
+
+
+_BARE = re.compile(r"%-(.)")
 
 
 def floored(place: Fraction, *, down: bool) -> int | None:
@@ -423,7 +477,8 @@ def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
     """Refuse a form of texts that does not say all parts of a date or time.
 
     Args:
-        form: The form, with directives such as ``%d``; None is fine. A month may be a name, an hour have AM or PM.
+        form: The form, with directives such as ``%d``; None is fine. A month may be a name, a year have two digits, an
+            hour have AM or PM, and ``%-d`` is a number without zeros before it.
         needed: Directives that it must have.
         known: Directives that it may have.
 
@@ -445,6 +500,6 @@ def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:
         raise DomainError(
             f"the form {form!r} does not say a whole {'date' if needed == 'Ymd' else 'time'}",
             remedy=f"give each of {', '.join('%' + each for each in needed)} once, as in {example!r}; only "
-            f"{', '.join('%' + each for each in known)} are known, %b and %B for names of months, "
-            "and %I with %p for hours with AM and PM",
+            f"{', '.join('%' + each for each in known)} are known, %b and %B for names of months, %y for two digits of "
+            "a year, %I with %p for hours with AM and PM, and %-d, %-m, %-H, %-I for numbers without zeros before them",
         )

@@ -390,6 +390,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         values = _decoded(_natural(drawn))
     else:
         values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
+        if scale.width is not None and form.type is not None and "int" in form.type:
+            values = values.cast(pa.int64()).cast(pa.string())  # numbers have no zeros before them
     if form.digits:
         more = form.digits - (scale.digits if isinstance(scale, Decimals) else 0)
         point = "." if more == form.digits else ""

@@ -29,7 +29,7 @@ def test_sample_draws_as_many_as_asked(place: Place, release: Path) -> None:
     result = place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1, "--json")
     told = json.loads(result.stdout)
     assert (told["n_records"], told["file"]) == (1234, str(place / "s.parquet"))
-    assert 0.0 < told["records_error"]["added"] < told["records_error"]["mean_high"]
+    assert 0.0 < told["records_error"]["added"] <= told["records_error"]["mean_high"]  # noise may hide the model's
     first = pyarrow.parquet.read_table(place / "s.parquet")
     assert first.num_rows == 1234
     assert place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1).exit_code == 1

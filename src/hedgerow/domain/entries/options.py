@@ -5,7 +5,7 @@ from typing import Any
 
 from hedgerow.domain.calendar import CALENDAR
 from hedgerow.domain.clocks import LENGTHS
-from hedgerow.domain.scales import UNITS
+from hedgerow.domain.scales import TICKS, UNITS
 from hedgerow.domain.spelling import FORMS
 
 MOST_VALUES = 100_000
@@ -172,7 +172,10 @@ FILE: Schema = {
 SCALE: Schema = {
     "step": said("Step of decimals (0.1), or of times and durations (15min, 1h, 30s).", NUMBER),
     "format": said("Form of dates, times and durations in the data, as %d.%m.%Y.", TEXT),
-    "unit": said("Unit of durations that are written as numbers.", {"enum": list(LENGTHS)}),
+    "unit": said(
+        "Unit of durations that are written as numbers, or of times that are counted from 1970 (s, ms, us, ns).",
+        {"enum": list(dict.fromkeys([*LENGTHS, *TICKS]))},
+    ),
     "zone": said("Time zone of times with an offset, as Europe/Berlin.", TEXT),
     "round": said("Whether a value between two steps is read as a step.", FLAG),
 }

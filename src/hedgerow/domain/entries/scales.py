@@ -46,6 +46,11 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
         scale, known = _scale(given, bounds)
     except DomainError as error:
         raise attribute_error(name, error.message, error.remedy) from error
+    if scale is not None and "%y" in (getattr(scale, "form", None) or ""):
+        years = [int(str(bound)[:4]) for bound in bounds]
+        if not 1969 <= min(years) <= max(years) <= 2068:
+            message = "two digits tell years from 1969 to 2068"
+            raise attribute_error(name, message, "give bounds in these years, or a format with %Y")
     for option in given:
         if option not in known:
             raise attribute_error(name, f"{option!r} has no meaning here", _MEANING[option])
@@ -55,7 +60,8 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
 _MEANING = {
     "step": "give it with numbers, as in 'step: 0.1', or times, as in 'step: 15min'",
     "format": "give it with dates, times or durations as bounds, as in 'min: 2020-01-01'",
-    "unit": "give it with durations or numbers of units as bounds, as in 'min: PT0H' or 'min: 0'",
+    "unit": "give it with durations, numbers of units or times as bounds, as in 'min: PT0H', 'min: 0' or "
+    "'min: 2020-01-01T00:00'",
     "zone": "give it with times as bounds, as in 'min: 2020-01-01T00:00'",
     "round": "give it with a step",
 }
@@ -64,7 +70,9 @@ _MEANING = {
 def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
     """The scale, and the options that it may have."""
     texts, rounds = [bound for bound in bounds if isinstance(bound, str)], bool(given.get("round", False))
-    if "unit" in given or (texts and all(_LENGTH.fullmatch(text) for text in texts) and len(texts) == len(bounds)):
+    times = bool(texts) and len(texts) == len(bounds) and all(_TIME.fullmatch(text) for text in texts)
+    lengths = bool(texts) and len(texts) == len(bounds) and all(_LENGTH.fullmatch(text) for text in texts)
+    if ("unit" in given and not times) or lengths:
         unit = _text(given, "unit")
         seconds = _seconds(given.get("step", f"1{unit or 'min'}"))
         return Durations(seconds, _text(given, "format"), unit, rounds), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
@@ -74,8 +82,9 @@ def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | 
         return Decimals(_decimal(given["step"]), rounds), ("step", "round")
     if len(texts) == len(bounds):
         if all(_TIME.fullmatch(text) for text in texts):
-            zone, form = _text(given, "zone"), _text(given, "format")
-            return Moments(_seconds(given.get("step", "1min")), form, zone, rounds), ("step", "format", "zone", "round")
+            zone, form, unit = _text(given, "zone"), _text(given, "format"), _text(given, "unit")
+            moments = Moments(_seconds(given.get("step", "1min")), form, zone, rounds, unit)
+            return moments, ("step", "format", "zone", "round", "unit")
         if all(_CLOCK.fullmatch(text) for text in texts):
             seconds = _seconds(given.get("step", "1min"))
             return TimesOfDay(seconds, _text(given, "format"), rounds), ("step", "format", "round")
@@ -146,7 +155,7 @@ def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
         entry: dict[str, Any] = {"step": f"{scale.seconds // SECONDS[unit]}{unit}"}
         entry |= {"format": scale.form} if scale.form is not None else {}
         entry |= {"zone": scale.zone} if isinstance(scale, Moments) and scale.zone is not None else {}
-        entry |= {"unit": scale.unit} if isinstance(scale, Durations) and scale.unit is not None else {}
+        entry |= {"unit": scale.unit} if isinstance(scale, Durations | Moments) and scale.unit is not None else {}
         return entry | ({"round": True} if scale.down else {})
     return {"format": scale.form} if isinstance(scale, Calendar) and scale.form is not None else {}
 
