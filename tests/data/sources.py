@@ -61,6 +61,14 @@ SCALES = domain_from_mapping(
         "ride": {"min": "PT0S", "max": "PT48H", "step": "1min", "format": "%H:%M:%S", "bins": 20},
         "off": {"min": 0, "max": 60, "unit": "d"},
         "bus": {"min": "00:00", "max": "23:59", "bins": 24},
+        "stamp": {"min": "2024-01-01T00:00", "max": "2024-01-31T23:45", "step": "15min", "unit": "ns", "missing": "-9"},
+        "paid": {"min": "1999-01-01", "max": "2030-12-31", "format": "%-m/%-d/%y", "bins": "year"},
+        "clock": {"min": "00:00", "max": "23:59", "format": "%H%M", "bins": 24},
+        "day": {"min": "2023-01-01", "max": "2024-12-31", "format": "%Y%m%d", "bins": "month"},
+        "fee": {"min": 0, "max": 5000, "step": 0.01, "bins": 10, "pattern": "$#,##0.00"},
+        "gain": {"min": -90, "max": 90, "step": 0.5, "pattern": "0.0;(0.0)", "missing": ["NA", "n/a", "."]},
+        "score": {"min": 0, "max": 60, "missing": ["none", -9, 99]},
+        "share": {"min": 0, "max": 100, "step": 0.1, "bins": 5, "pattern": "0.0%"},
     }
 )
 """Dates, times, times of day, durations and decimals; texts of dates and durations in a form of their own."""
@@ -84,10 +92,32 @@ def scales_of(n_rows: int, seed: int) -> pa.Table:
         "bus": pa.array([f"{n // 2 // 60:02d}:{n // 2 % 60:02d}:00" for n in minutes.clip(0, 2879).tolist()]),
         "off": pa.array(draw.integers(0, 61, n_rows)),
     }
+    columns |= _written_of(n_rows, draw)
     table = table_of(n_rows, seed)
     for name, column in columns.items():
         table = table.append_column(name, column)
     return table
+
+
+def _written_of(n_rows: int, draw: np.random.Generator) -> dict[str, Any]:
+    """Columns that are written in a way of their own, as texts or as whole numbers."""
+    paid = (np.datetime64("1999-01-01") + draw.integers(0, 11_000, n_rows)).tolist()
+    minutes, half = draw.integers(0, 1440, n_rows), draw.integers(-180, 181, n_rows) / 2
+    days = (np.datetime64("2023-01-01") + draw.integers(0, 731, n_rows)).tolist()
+    gains = [f"({-n:.1f})" if n < 0 else f"{n:.1f}" for n in half.tolist()]
+    said = draw.choice(["NA", "n/a", "."], n_rows)
+    stamps = (1_704_067_200 + 900 * draw.integers(0, 2976, n_rows)) * 10**9
+    scores = np.where(draw.random(n_rows) < 0.1, -9, draw.integers(0, 61, n_rows))
+    return {
+        "stamp": pa.array(np.where(draw.random(n_rows) < 0.1, -9, stamps)),
+        "paid": pa.array([f"{each.month}/{each.day}/{each:%y}" for each in paid]),
+        "clock": pa.array(minutes // 60 * 100 + minutes % 60),
+        "day": pa.array([int(f"{each:%Y%m%d}") for each in days]),
+        "fee": pa.array([f"${n:,.2f}" for n in draw.uniform(0, 5000, n_rows).tolist()]),
+        "gain": pa.array(np.where(draw.random(n_rows) < 0.1, said, np.array(gains))),
+        "score": pa.array(np.where(draw.random(n_rows) < 0.05, 99, scores)),
+        "share": pa.array([f"{n:.1f}%" for n in draw.uniform(0, 100, n_rows).tolist()]),
+    }
 
 
 SPANS = domain_from_mapping(
@@ -360,6 +390,14 @@ BAD_ON_SCALES = {
     "a duration below none": ("wait", timedelta(minutes=-30), OutOfRangeError),
     "a duration between two steps": ("wait", timedelta(minutes=7), OutOfRangeError),
     "a duration in another form": ("ride", "PT1H", UnknownValueError),
+    "a time since 1970 that is no step": ("stamp", 1_704_067_200_000_000_001, OutOfRangeError),
+    "a year of four digits where two are declared": ("paid", "1/2/1999", UnknownValueError),
+    "the 75th minute": ("clock", 1275, UnknownValueError),
+    "the 31st of a February": ("day", 20230231, UnknownValueError),
+    "a price without its currency": ("fee", "12.00", UnknownValueError),
+    "a price with another mark": ("fee", "$12,50", UnknownValueError),
+    "a number with one bracket": ("gain", "(3.5", UnknownValueError),
+    "a share without its sign": ("share", "50.0", UnknownValueError),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from hedgerow.domain import (
     attribute_of,
     check_written,
     domain_from_mapping,
+    file_format_of,
     parsed_text,
     type_name,
 )
@@ -72,6 +73,7 @@ def draft_domain(
     without: Iterable[str] = (),
     max_values: int = 50,
     name: str | None = None,
+    file_format: Mapping[str, Any] | None = None,
 ) -> str:
     """Propose a domain file, and try whether it reads the table.
 
@@ -86,6 +88,8 @@ def draft_domain(
         without: Columns that are left out of these, such as one of counts, of weights, or of persons.
         max_values: Texts with more distinct values than this are listed only if each is there often.
         name: Name of the table in the header; its path by default.
+        file_format: What is known of the format of a text file or workbook, as a domain file says it under ``format``
+            (``{"separator": ";", "encoding": "cp1252"}``); the rest is found out.
 
     Returns:
         YAML, which ``read_domain`` reads as a draft, with comments on what to check. It is as private as the data.
@@ -93,6 +97,7 @@ def draft_domain(
     Raises:
         UnreadableTableError: The table cannot be read, or has no rows.
         ColumnError: A column is not there, or is there twice.
+        DomainError: The format has an unknown option, or a value that does not fit.
 
     Example:
         >>> import pyarrow as pa
@@ -111,7 +116,8 @@ def draft_domain(
         <BLANKLINE>
         <BLANKLINE>
     """
-    form = _form_of(source)
+    file_format_of(file_format)
+    form = replace(_form_of(source), **(file_format or {}))
     reader = open_place(source, form=form) if isinstance(source, str) else open_table(source, form)
     left_out = set(without)
     wanted = [column for column in (reader.names if columns is None else columns) if column not in left_out]

@@ -57,6 +57,7 @@ from .encoding import (
     smallest_unsigned as smallest_unsigned,
 )
 from .entries import attribute_of as attribute_of, parsed as parsed
+from .entries.layout import file_format_of as file_format_of
 from .entries.options import domain_schema as domain_schema
 from .entries.yaml_text import parsed_text as parsed_text, yaml_text as yaml_text
 from .feasible import (

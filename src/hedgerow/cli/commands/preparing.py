@@ -15,6 +15,7 @@ import typer
 
 from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
+from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
 from hedgerow.cli.learning import learning_of
 from hedgerow.cli.outputs import check_ending, check_outputs
@@ -90,6 +91,19 @@ def domain(
     bounds: options.BoundsOption = None,
     types: options.Types = None,
     trust_types: options.TrustTypes = False,
+    file_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="OPTIONS",
+            help='What is known of the format of the file, as a domain file says it: \'{separator: ";", encoding: '
+            "cp1252}'. The rest is found out.",
+        ),
+    ] = None,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="Go through the columns of the draft one by one, on a terminal."),
+    ] = False,
     columns: options.Columns = None,
     count_column: options.CountColumn = None,
     force: options.Force = False,
@@ -109,6 +123,9 @@ def domain(
     Examples:
       hedgerow domain people.csv
       hedgerow domain people.parquet -o people.yaml
+      hedgerow domain people.csv --ask -o people.yaml
+      hedgerow domain people.csv --format '{separator: ";", encoding: cp1252}' \
+          -o people.yaml
       hedgerow domain people.parquet --public --bounds age=0..120 -o people.yaml
       hedgerow domain --from-schema people.schema.json --bounds age=0..120 \
           -o people.yaml
@@ -125,6 +142,8 @@ def domain(
         raise typer.BadParameter("--public and --count-column go with the table DATA")
     if (types or trust_types) and not public:
         raise typer.BadParameter("--types and --trust-types go with --public; a draft says types of its own")
+    if (ask or file_format is not None) and (data is None or public):
+        raise typer.BadParameter("--ask and --format go with a draft of the table DATA")
     if (schema or check is not None) and (output is not None or columns is not None or force):
         raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
     if schema:
@@ -152,9 +171,9 @@ def domain(
             _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
             return
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(columns), beside)
+            text = _draft(data, options.split_names(columns), beside, file_format)
         shown.warn(_DRAFT)
-        _show_draft(shown, text, output, data)
+        _show_draft(shown, with_answers(text) if ask else text, output, data)
 
 
 def _from_schema(
@@ -244,10 +263,12 @@ def _listed(values: Sequence[str]) -> str:
     return f"{', '.join(values[:_LISTED])}{more}"
 
 
-def _draft(data: str, columns: list[str] | None, beside: Sequence[str]) -> str:
+def _draft(data: str, columns: list[str] | None, beside: Sequence[str], file_format: str | None = None) -> str:
     from hedgerow.data import draft_domain
+    from hedgerow.domain import parsed_text
 
-    return draft_domain(data, columns=columns, without=beside if columns is None else [])
+    known = None if file_format is None else parsed_text(file_format)
+    return draft_domain(data, columns=columns, without=beside if columns is None else [], file_format=known)
 
 
 def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Sequence[str]) -> NoReturn:

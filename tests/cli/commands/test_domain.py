@@ -1,0 +1,53 @@
+"""Drafts on a terminal: columns that are kept, described anew and left out; formats of files that are told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from hedgerow.domain import read_domain
+from hedgerow.errors import DomainError
+from tests.cli.command_line import app
+from tests.cli.conftest import Place
+
+
+def asked(folder: Path, *answers: str) -> str:
+    """The draft of a table with three columns, after the answers of a person."""
+    (folder / "t.csv").write_text(
+        "sex,age,note\n" + "".join(f"{'FM'[row % 2]},{row % 50},{row % 3}\n" for row in range(90))
+    )
+    call = ["domain", str(folder / "t.csv"), "--ask", "-o", str(folder / "t.yaml"), "--force"]
+    result = CliRunner().invoke(app, call, input="".join(f"{answer}\n" for answer in answers))
+    assert result.exit_code == 0, result.output
+    assert "Which bounds are publicly known?" in result.stderr
+    return result.stderr
+
+
+def test_columns_are_kept_described_anew_and_left_out(tmp_path: Path) -> None:
+    asked(tmp_path, "", '{"min": 0, "max": 120}', "ignore", "y")
+    domain = read_domain(tmp_path / "t.yaml")
+    assert domain.names == ("sex", "age")
+    assert domain["age"].size == 121
+    assert domain.ignored == ("note",)
+    assert not domain.draft
+
+
+def test_an_entry_that_cannot_be_is_asked_for_again(tmp_path: Path) -> None:
+    told = asked(tmp_path, '{"values": ["F"', '{"values": ["F"]}', '{"values": ["F", "M", "X"]}', "", "", "n")
+    assert "is not YAML" in told
+    assert told.count('"sex": ') == 3
+    text = (tmp_path / "t.yaml").read_text()
+    assert '"sex": {"values": ["F", "M", "X"]}' in text
+    assert "draft: true" in text
+
+
+def test_what_is_known_of_a_format_is_told(place: Place) -> None:
+    (place / "odd.csv").write_bytes("name|größe\nÄrmel|1,5\nKöper|2,5\n".encode("cp1252") * 40)
+    result = place.call("domain", place / "odd.csv", "--format", '{separator: "|", encoding: cp1252}')
+    assert result.exit_code == 0, result.output
+    assert '"separator": "|"' in result.stdout
+    assert '"größe"' in result.stdout
+    wrong = place.call("domain", place / "odd.csv", "--format", "{sep: x}")
+    assert isinstance(wrong.exception, DomainError) or "has no option 'sep'" in wrong.stderr
+    assert "go with a draft" in place.call("domain", "--schema", "--ask").stderr
