@@ -168,16 +168,20 @@ class BudgetExceededError(BudgetError):
         unit: ``"epsilon"`` or ``"rho"``.
     """
 
-    def __init__(self, *, requested: float, spent: float, limit: float, unit: str) -> None:
-        """State the three amounts."""
+    _payer: ClassVar[str] = "the privacy budget"
+    _spender: ClassVar[str] = ""
+    _remedy: ClassVar[str] = "ask for less, or start a new release with its own budget"
+
+    def __init__(self, *, requested: float, spent: float, limit: float, unit: str, place: str = "") -> None:
+        """State the three amounts, and the ways out."""
         self.requested = requested
         self.spent = spent
         self.limit = limit
         self.unit = unit
         super().__init__(
-            f"the privacy budget does not cover this: {at_most(requested)} {unit} requested, "
-            f"{spent_of(spent, limit, 'spent')}, {at_least(max(0.0, limit - spent))} left",
-            remedy="ask for less, or start a new release with its own budget",
+            f"{place and f'{place}: '}{self._payer} does not cover this: {at_most(requested)} {unit} requested, "
+            f"{spent_of(spent, limit, 'spent')}{self._spender}, {at_least(max(0.0, limit - spent))} left",
+            remedy=self._remedy,
         )
 
 
@@ -192,16 +196,14 @@ class RegisterExceededError(BudgetExceededError):
         place: Path of the register; part of the message.
     """
 
+    _payer = "the register"
+    _spender = " by what is in it"
+    _remedy = "give this release a smaller budget; the limit of a register cannot be raised"
+
     def __init__(self, *, place: str, requested: float, spent: float, limit: float, unit: str) -> None:
-        """State the amounts, and the ways out."""
-        super().__init__(requested=requested, spent=spent, limit=limit, unit=unit)
+        """Keep the place."""
         self.place = place
-        HedgerowError.__init__(
-            self,
-            f"{place}: the register does not cover this: {at_most(requested)} {unit} requested, "
-            f"{spent_of(spent, limit, 'spent')} by what is in it, {at_least(max(0.0, limit - spent))} left",
-            remedy="give this release a smaller budget; the limit of a register cannot be raised",
-        )
+        super().__init__(requested=requested, spent=spent, limit=limit, unit=unit, place=place)
 
 
 class RegisterError(HedgerowError):

@@ -24,7 +24,7 @@ g(x) is 2 z^2 with Phi(z) = 1 / (1 + e^-x), in `gaussian`; the proofs for GDP ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -146,7 +146,7 @@ class Entry:
         return self.question.kind in kinds and not self.earlier
 
 
-def cost(entry: Entry) -> Bounds:
+def cost(entry: Entry) -> Bounds:  # noqa: PLR0911
     """Bounds on what an event costs, in its unit.
 
     Raises:
@@ -163,59 +163,31 @@ def cost(entry: Entry) -> Bounds:
         raise ValueError(f"nothing is counted in {entry.unit!r}")
     if entry.threshold_scale and entry.mechanism not in (SPARSE_VECTOR, *THRESHOLDED):
         raise ValueError(f"{entry.mechanism} has no threshold")
-    return _COSTS[entry.mechanism](entry)
-
-
-def _free(entry: Entry) -> Bounds:
-    if entry.sensitivity or entry.scale or entry.charge:
-        raise ValueError("what is public has no noise and no charge")
-    return Bounds.of(Fraction(0))
-
-
-def _laplace(entry: Entry) -> Bounds:
-    return _of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)
-
-
-def _gaussian(entry: Entry) -> Bounds:
-    ratio = _ratio(entry.sensitivity, entry.scale)
-    match entry.unit:
-        case "rho":
-            return Bounds.of(ratio**2 / 2)
-        case "mu^2/2":
-            return cost_of_noise(entry.sensitivity, entry.scale)
-    raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")
-
-
-def _exponential(entry: Entry) -> Bounds:
-    return _of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
-
-
-def _permute_and_flip(entry: Entry) -> Bounds:
-    return _of_any_pure(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
-
-
-def _draws(entry: Entry) -> Bounds:
-    loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
-    return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit))
-
-
-def _sparse_vector(entry: Entry) -> Bounds:
-    threshold = _ratio(entry.sensitivity, entry.threshold_scale)
-    return _of_any_pure(threshold + 2 * entry.values * _ratio(entry.sensitivity, entry.scale), entry.unit)
-
-
-_COSTS: Mapping[str, Callable[[Entry], Bounds]] = {
-    "public": _free,
-    "discrete Laplace": _laplace,
-    "discrete Gaussian": _gaussian,
-    THRESHOLDED[0]: _laplace,
-    THRESHOLDED[1]: _gaussian,
-    "exponential mechanism": _exponential,
-    "permute-and-flip": _permute_and_flip,
-    "exponential mechanism, one draw": _draws,
-    "exponential mechanism, independent draws": _draws,
-    SPARSE_VECTOR: _sparse_vector,
-}
+    match entry.mechanism:
+        case "public":
+            if entry.sensitivity or entry.scale or entry.charge:
+                raise ValueError("what is public has no noise and no charge")
+            return Bounds.of(Fraction(0))
+        case "discrete Laplace" | "discrete Laplace above a threshold":
+            return _of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)
+        case "discrete Gaussian" | "discrete Gaussian above a threshold":
+            ratio = _ratio(entry.sensitivity, entry.scale)
+            if entry.unit == "rho":
+                return Bounds.of(ratio**2 / 2)
+            if entry.unit == "mu^2/2":
+                return cost_of_noise(entry.sensitivity, entry.scale)
+            raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")
+        case "exponential mechanism":
+            return _of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
+        case "permute-and-flip":
+            return _of_any_pure(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
+        case "exponential mechanism, one draw" | "exponential mechanism, independent draws":
+            loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
+            return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit))
+        case "sparse vector":
+            threshold = _ratio(entry.sensitivity, entry.threshold_scale)
+            return _of_any_pure(threshold + 2 * entry.values * _ratio(entry.sensitivity, entry.scale), entry.unit)
+    raise ValueError(f"there is no mechanism {entry.mechanism!r}")
 
 
 def delta_of(entry: Entry) -> Fraction:

@@ -68,16 +68,16 @@ def check_measurements(
             free[key].append(entry)
     backed: Backed = {}
     wrong = []
-    for each in sorted(measured, key=lambda each: _is_conditional(each["target"])):
-        for key in _keys_of(each, domain):
+    for measurement in sorted(measured, key=lambda entry: _is_conditional(entry["target"])):
+        for key in _keys_of(measurement, domain):
             while free[key] and free[key][0].number in backed:
                 free[key].popleft()
             if free[key]:
-                backed[free[key][0].number] = each
+                backed[free[key][0].number] = measurement
                 break
         else:
-            noise = f"{each['noise']} noise of scale {each['scale']:.6g}"
-            wrong.append(f"{_text_of(each['target'])}: no event of the ledger pays for {noise}")
+            noise = f"{measurement['noise']} noise of scale {measurement['scale']:.6g}"
+            wrong.append(f"{_text_of(measurement['target'])}: no event of the ledger pays for {noise}")
     text = (
         f"each of {len(measured):,} is paid for by an event with the same noise" if measured else "none are in the file"
     )
@@ -190,12 +190,12 @@ def check_types(domain: Mapping[str, Any]) -> Finding | None:
     entries = domain.get("attributes", domain)
     if not any(isinstance(entry, Mapping) and entry.get("learnt") for entry in entries.values()):
         return None
-    told = "that types and bounds were declared, and not read off the data, is not in the file"
-    return Finding("types", Severity.NOTE, told)
+    text = "that types and bounds were declared, and not read off the data, is not in the file"
+    return Finding("types", Severity.NOTE, text)
 
 
 def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Finding | None:
-    """Whether both figures of the error estimate were paid for, with the noise that they are told to have.
+    """Whether both figures of the error estimate were paid for, with the noise that the file names.
 
     Args:
         error: The estimate as the file holds it; None if there is none.
@@ -216,8 +216,8 @@ def check_error(error: Mapping[str, Any] | None, entries: Sequence[Entry]) -> Fi
             and (entry.mechanism, entry.scale, entry.sensitivity) == wanted
             for entry in entries
         ):
-            told = f"{noise['kind']} noise of scale {noise['scale']:.6g}"
-            wrong.append(f"the {figure} error of {over} candidates: no event pays for {told}")
+            named = f"{noise['kind']} noise of scale {noise['scale']:.6g}"
+            wrong.append(f"the {figure} error of {over} candidates: no event pays for {named}")
     return gathered("error estimate", wrong, [], "both figures are paid for by events with the same noise")
 
 

@@ -94,10 +94,8 @@ def _of_fields(mapping: Any) -> Question:
     fields = {name: value for name, value in mapping.items() if name != "kind"}
     wanted = _KINDS[mapping["kind"]].fields
     for name, value in fields.items():
-        parts = value if isinstance(value, list) else [value]
-        if type(value) is not wanted.get(name) or (
-            name == "scope" and not all(isinstance(part, str) for part in parts)
-        ):
+        named = all(isinstance(attribute, str) for attribute in value) if isinstance(value, list) else True
+        if type(value) is not wanted.get(name) or not named:
             raise ValueError(f"a question of the kind {mapping['kind']!r} has no {name} {value!r}")
         if value not in _TEXTS.get(name, (value,)) or (isinstance(value, int) and value < 1):
             raise ValueError(f"the {name} of a question cannot be {value!r}")

@@ -98,7 +98,7 @@ def limited(sentence: str, domain: Mapping[str, Any]) -> str:
         >>> limited("When ...", {"attributes": {}, "trusted_types": True})
         'When ... The types of its columns were trusted to be public: ...
     """
-    return " ".join([sentence, *(told for mark, told in _OUTSIDE.items() if domain.get(mark) is True)])
+    return " ".join([sentence, *(caveat for mark, caveat in _OUTSIDE.items() if domain.get(mark) is True)])
 
 
 def stamped(sentence: str, noise: str | None) -> str:

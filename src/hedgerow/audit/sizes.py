@@ -68,9 +68,11 @@ def _place(bound: object, step: object) -> Fraction:
     """Place of a bound on its scale, from any origin."""
     if not isinstance(bound, str):
         return Fraction(str(bound)) / Fraction(str(1 if step is None else step))
-    if found := _CLOCK.fullmatch(bound) or _LENGTH.fullmatch(bound):
-        minus, *parts = found.groups()
-        seconds = sum(int(part or 0) * size for part, size in zip(reversed(parts), (1, 60, 3600, 86_400), strict=False))
+    if matched := _CLOCK.fullmatch(bound) or _LENGTH.fullmatch(bound):
+        minus, *amounts = matched.groups()
+        seconds = sum(
+            int(amount or 0) * size for amount, size in zip(reversed(amounts), (1, 60, 3600, 86_400), strict=False)
+        )
         return _steps(-seconds if minus else seconds, step)
     if "W" in bound:
         return Fraction((date.fromisoformat(f"{bound}-1") - date.min) // timedelta(weeks=1))

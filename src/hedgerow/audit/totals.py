@@ -103,7 +103,7 @@ def totals_of(shares: Sequence[Share], delta: Fraction | None) -> list[Total]:
     by_relation: dict[str, dict[str, Share]] = {}
     for share in shares:
         by_relation.setdefault(of_whole_tables(share.relation), {})[share.digest] = share
-    return [_total(relation, list(each.values()), shares, delta) for relation, each in by_relation.items()]
+    return [_total(relation, list(by_digest.values()), shares, delta) for relation, by_digest in by_relation.items()]
 
 
 def _total(relation: str, added: Sequence[Share], shares: Sequence[Share], delta: Fraction | None) -> Total:

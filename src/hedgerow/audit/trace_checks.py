@@ -24,33 +24,40 @@ def check_traces(content: Mapping[str, Any], entries: Sequence[Entry]) -> Findin
         wrong = _of_session(content, entries)
     else:
         algorithm, parameters = content["provenance"]["algorithm"], content["provenance"]["parameters"]
-        if algorithm not in _OF_ALGORITHM:
-            return _of_others(algorithm)
-        wrong = _OF_ALGORITHM[algorithm](content, parameters, entries)
+        n_measured, n_chosen = len(content["measurements"]), _counted(entries, "candidate")
+        match algorithm:
+            case "DualQuery":
+                wrong = _of_dual_query(content, parameters["chosen"], entries)
+            case "MWEM":  # a file of format 2 does not say how many of its measurements were selected
+                wrong = _fewer("selections", parameters.get("selected", 0), n_chosen)
+            case "OfflinePMW":  # each round selects and measures; the last may find that nothing is to be updated
+                rounds = parameters["updates"] + parameters["stopped"]
+                wrong = _fewer("rounds", rounds, n_chosen) + _fewer("measurements", n_measured, n_chosen)
+            case "OnlinePMW":
+                wrong = _of_fires(n_measured, 0, parameters["rules"], entries)
+            case "SmallDB":
+                wrong = _fewer("choices of a database", 1, _counted(entries, "database"))
+            case "FourierMeasurement" | "IndependentNoise":
+                return Finding("run", Severity.HOLDS, "one round, which leaves noisy answers alone")
+            case _:
+                text = f"what rounds of {algorithm} leave beside noisy answers is known to its author alone"
+                return Finding("run", Severity.NOTE, text)
     return gathered("run", wrong, [], "rounds, draws and tests that the file tells of are paid for, each by an event")
-
-
-def _of_others(algorithm: str) -> Finding:
-    if algorithm in _LEAVE_ANSWERS_ALONE:
-        return Finding("run", Severity.HOLDS, "one round, which leaves noisy answers alone")
-    return Finding(
-        "run", Severity.NOTE, f"what rounds of {algorithm} leave beside noisy answers is known to its author alone"
-    )
 
 
 def _counted(entries: Sequence[Entry], kind: str) -> int:
     return sum(entry.asks(kind) for entry in entries)
 
 
-def _fewer(what: str, told: int, paid: int) -> list[str]:
-    return [f"{told:,} {what} are told, and {paid:,} are paid for"] if told > paid else []
+def _fewer(what: str, stated: int, paid: int) -> list[str]:
+    return [f"the file tells of {stated:,} {what}, and {paid:,} are paid for"] if stated > paid else []
 
 
 def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
     tests, watch = [entry for entry in entries if entry.asks("tests")], content["watch"]
     wrong = _fewer("epochs", content["epochs"], len(tests))
     if content["tests"] and not tests:
-        wrong.append(f"{content['tests']:,} tests are told, and no sparse vector is paid for")
+        wrong.append(f"the file tells of {content['tests']:,} tests, and no sparse vector is paid for")
     if content["tests"] < content["known"]:
         wrong.append(f"{content['known']:,} answers are known, from {content['tests']:,} tests")
     noise = content["total_noise"]
@@ -66,10 +73,6 @@ def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[st
         if not 0 <= left <= fires:
             wrong.append(f"{left} of {fires} fires cannot be left")
     return wrong + _of_fires(content["measurements"], left, content["rules"], entries)
-
-
-def _of_online(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    return _of_fires(len(content["measurements"]), 0, parameters["rules"], entries)
 
 
 def _of_fires(answers: int, left: int, rules: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
@@ -92,36 +95,10 @@ def _numbers(entry: Entry) -> list[Any]:
     return [entry.threshold_scale, entry.scale, entry.sensitivity, entry.values]
 
 
-def _of_dual_query(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
+def _of_dual_query(content: Mapping[str, Any], chosen: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
     """The first round looks at no data; each of the others draws as many queries, and all add a record."""
-    rounds, samples = parameters["chosen"]["rounds"], parameters["chosen"]["samples"]
+    rounds, samples = chosen["rounds"], chosen["samples"]
     draws = [entry for entry in entries if entry.asks("draws")]
     wrong = _fewer("rounds with draws", rounds - 1, len(draws))
-    wrong += [f"{entry.name}: {samples:,} draws are told" for entry in draws if entry.values != samples]
+    wrong += [f"{entry.name}: the file tells of {samples:,} draws" for entry in draws if entry.values != samples]
     return wrong + _fewer("records", content["model"]["records"], rounds)
-
-
-def _of_small_db(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    return _fewer("choices of a database", 1, _counted(entries, "database"))
-
-
-def _of_offline(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    """Each round chooses a query and measures it; the last may find that nothing is to be updated."""
-    rounds, paid = parameters["updates"] + parameters["stopped"], _counted(entries, "candidate")
-    return _fewer("rounds", rounds, paid) + _fewer("measurements", len(content["measurements"]), paid)
-
-
-def _of_mwem(content: Mapping[str, Any], parameters: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:
-    """A file of format 2 does not say how many of its measurements were selected."""
-    return _fewer("selections", parameters.get("selected", 0), _counted(entries, "candidate"))
-
-
-_LEAVE_ANSWERS_ALONE = ("FourierMeasurement", "IndependentNoise")
-"""Algorithms of one round that chooses nothing."""
-_OF_ALGORITHM = {
-    "DualQuery": _of_dual_query,
-    "MWEM": _of_mwem,
-    "OfflinePMW": _of_offline,
-    "OnlinePMW": _of_online,
-    "SmallDB": _of_small_db,
-}

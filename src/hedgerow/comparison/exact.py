@@ -136,8 +136,8 @@ class ProductTables:
     def _probability(self, query: Conjunction) -> float:
         if not self._independent(query.scope):
             return float(query.of_table(self._table(query.scope))[0])
-        parts = zip(query.scope, query.codes, strict=True)
-        return float(np.prod([self._share(name)[np.asarray(codes)].sum() for name, codes in parts]))
+        conditions = zip(query.scope, query.codes, strict=True)
+        return float(np.prod([self._share(name)[np.asarray(codes)].sum() for name, codes in conditions]))
 
     def _independent(self, clique: Clique) -> bool:
         """Whether no two variables are made from the same attribute."""

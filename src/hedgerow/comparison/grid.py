@@ -23,7 +23,7 @@ from hedgerow.privacy import ApproxDP, Budget, Regime, SeededNoise, Subsampled, 
 from hedgerow.queries import Workload
 
 if TYPE_CHECKING:
-    from hedgerow.release import Release
+    pass
 
 _NOISY_ANSWERS = {"IndependentNoise": baselines.noisy_answers, "FourierMeasurement": fourier.noisy_answers}
 """Sources of the noisy answers to a whole workload, by the algorithm of a release."""
@@ -113,8 +113,8 @@ def compare(
     named = _named(algorithms)
     if isinstance(budgets, Budget):
         raise ConfigError("expected a list of budgets, got one budget", remedy=f"give [{budgets!r}]")
-    given = (budget_for(budget, source) for budget in budgets)
-    grid = Grid(source, workload, tuple(given), named, repeats, seed)
+    of_source = tuple(budget_for(budget, source) for budget in budgets)
+    grid = Grid(source, workload, of_source, named, repeats, seed)
     journal = journal_of(path, grid.setting, resume=resume)
     for step in grid.steps(journal.known):
         if progress is not None:
@@ -126,18 +126,20 @@ def compare(
 def _named(algorithms: Iterable[str] | Mapping[str, Algorithm]) -> dict[str, Algorithm]:
     if isinstance(algorithms, str):
         raise ConfigError(f"expected a list of mechanisms, got {algorithms!r}", remedy=f"give [{algorithms!r}]")
-    named = dict(algorithms) if isinstance(algorithms, Mapping) else {text: _parsed(text) for text in algorithms}
+    if isinstance(algorithms, Mapping):
+        named = dict(algorithms)
+    else:
+        named = {}
+        texts: Iterable[object] = algorithms
+        for text in texts:
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                remedy = f"give configurations by names of your own, as in {{'mine': {kind}(...)}}"
+                raise ConfigError(f"expected the name of a mechanism, got a {kind}", remedy=remedy)
+            named[text] = parse(text)
     if not named:
         raise ConfigError("no mechanism is named", remedy=f"name some of {', '.join(names())}")
     return named
-
-
-def _parsed(text: object) -> Algorithm:
-    if not isinstance(text, str):
-        kind = type(text).__name__
-        remedy = f"give configurations by names of your own, as in {{'mine': {kind}(...)}}"
-        raise ConfigError(f"expected the name of a mechanism, got a {kind}", remedy=remedy)
-    return parse(text)
 
 
 @dataclass
@@ -198,7 +200,9 @@ class Grid:
         algorithm = self.algorithms[step.mechanism]
         noise = None
         if self.seed is not None:
-            seed = _seed_of(self.seed, step)
+            # a seed of its own for every run, the same whatever else is in the grid
+            text = f"{self.seed}/{step.mechanism}/{step.budget!r}/{step.repeat}"
+            seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
             algorithm, noise = _with_seed(algorithm, seed), SeededNoise(seed)
         started = time.perf_counter()
         try:
@@ -211,12 +215,9 @@ class Grid:
             return Outcome(*step.key, {}, 0.0, reason=error.message)
         seconds = time.perf_counter() - started
         errors = self._yardstick.errors(self.workload.answers(release.model), release.total)
-        return Outcome(*step.key, errors, seconds, raw=self._raw(release))
-
-    def _raw(self, release: Release) -> dict[str, float] | None:
-        """Errors of the noisy answers themselves, where the release holds one for every query."""
         noisy_answers = _NOISY_ANSWERS.get(release.provenance.algorithm)
-        return None if noisy_answers is None else self._yardstick.errors(noisy_answers(release), release.total)
+        raw = None if noisy_answers is None else self._yardstick.errors(noisy_answers(release), release.total)
+        return Outcome(*step.key, errors, seconds, raw=raw)
 
     def references(self) -> dict[str, dict[str, float]]:
         """Errors that need no mechanism, by the name of the guess."""
@@ -227,22 +228,17 @@ class Grid:
 
         Empty where the singular values of the workload cannot be had from its structure.
         """
-        whole = (b for b in self.budgets if not isinstance(b, Subsampled))  # none is known for samples
-        try:
-            return {b: svd_bound(self.workload, _sharpest(b)).rmse / self.setting.records for b in whole}
-        except QueryError:
-            return {}
-
-
-def _sharpest(budget: Budget) -> Budget:
-    """An (epsilon, delta) in GDP, where Gaussian noise is smallest, which algorithms may count in."""
-    return replace(budget, regime=Regime.GDP) if isinstance(budget, ApproxDP) else budget
-
-
-def _seed_of(seed: int, step: Step) -> int:
-    """A seed of its own for every run, the same whatever else is in the grid."""
-    text = f"{seed}/{step.mechanism}/{step.budget!r}/{step.repeat}"
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        bounds: dict[Budget, float] = {}
+        for budget in self.budgets:
+            if isinstance(budget, Subsampled):
+                continue  # none is known for samples
+            # Gaussian noise is smallest in GDP, which algorithms may count an (epsilon, delta) in
+            sharpest = replace(budget, regime=Regime.GDP) if isinstance(budget, ApproxDP) else budget
+            try:
+                bounds[budget] = svd_bound(self.workload, sharpest).rmse / self.setting.records
+            except QueryError:
+                return {}
+        return bounds
 
 
 def _with_seed(algorithm: Algorithm, seed: int) -> Algorithm:

@@ -131,10 +131,10 @@ def rows_of(outcome: Outcome, setting: Setting) -> list[Row]:
         "seconds": f"{outcome.seconds:.4f}",
         "reason": " ".join(outcome.reason.split()),
     }
-    found = [(of, errors) for of, errors in ((RAW, outcome.raw), (MODEL, outcome.errors)) if errors]
+    errors_of = [(of, errors) for of, errors in ((RAW, outcome.raw), (MODEL, outcome.errors)) if errors]
     rows = [
         {**shared, "of": of, "metric": metric, "measure": measure_named(setting, metric), "value": repr(errors[metric])}
-        for of, errors in found
+        for of, errors in errors_of
         for metric in METRICS
     ]
     return rows or [shared]
@@ -181,8 +181,13 @@ def read_outcomes(path: Path, setting: Setting) -> dict[Key, Outcome]:
             groups.setdefault((row["mechanism"], budget, int(row["repeat"])), []).append(row)
         except (ValueError, TypeError, AttributeError) as error:
             raise ConfigError(f"{path} is damaged: {error}", remedy="name another file") from error
-    outcomes = {key: _outcome(key, rows) for key, rows in groups.items()}
-    return {key: outcome for key, outcome in outcomes.items() if outcome is not None}
+    outcomes = {}
+    for key, rows in groups.items():
+        errors = {of: {row["metric"]: float(row["value"]) for row in rows if row["of"] == of} for of in (MODEL, RAW)}
+        seconds, reason = float(rows[-1]["seconds"]), rows[-1]["reason"]
+        if reason or set(errors[MODEL]) == set(METRICS):  # else some rows are missing
+            outcomes[key] = Outcome(*key, errors[MODEL], seconds, reason, errors[RAW] or None)
+    return outcomes
 
 
 def _check_setting(path: Path, row: Row, setting: Setting) -> None:
@@ -194,12 +199,3 @@ def _check_setting(path: Path, row: Row, setting: Setting) -> None:
                 f"{path} holds a comparison with the {column} {row[column] or 'none'!r}, not {value or 'none'!r}",
                 remedy="give the options of that comparison again, or name another file",
             )
-
-
-def _outcome(key: Key, rows: list[Row]) -> Outcome | None:
-    """The outcome in the rows of one run; None if some are missing."""
-    errors = {of: {row["metric"]: float(row["value"]) for row in rows if row["of"] == of} for of in (MODEL, RAW)}
-    last = rows[-1]
-    if not last["reason"] and set(errors[MODEL]) != set(METRICS):
-        return None
-    return Outcome(*key, errors[MODEL], float(last["seconds"]), last["reason"], errors[RAW] or None)

@@ -15,6 +15,10 @@ WHOLE, SINGLE = "total variation distance", "absolute error as a share of the re
 """The error of a marginal, and of a single query."""
 
 
+BOUND = "bound of matrix mechanisms"
+"""Name of the least error of the mechanisms that answer without bias from linear measurements."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """One run of one mechanism, or why it could not run.
@@ -91,12 +95,7 @@ def budget_kind(budget: Budget) -> str:
 
 def amount_of(budget: Budget) -> float:
     """epsilon, or the rho or mu of a budget that has none."""
-    match budget:
-        case ZCDP():
-            return budget.rho
-        case GDP():
-            return budget.mu
-    return budget.approximate()[0]
+    return budget.rho if isinstance(budget, ZCDP) else budget.mu if isinstance(budget, GDP) else budget.approximate()[0]
 
 
 def amount_name(budget: Budget) -> str:
@@ -106,12 +105,7 @@ def amount_name(budget: Budget) -> str:
         >>> amount_name(ZCDP(0.5)), amount_name(GDP(0.5)), amount_name(ApproxDP(0.5, 1e-9))
         ('rho', 'mu', 'epsilon')
     """
-    match budget:
-        case ZCDP():
-            return "rho"
-        case GDP():
-            return "mu"
-    return "epsilon"
+    return "rho" if isinstance(budget, ZCDP) else "mu" if isinstance(budget, GDP) else "epsilon"
 
 
 def amount_text(budget: Budget) -> str:

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from hedgerow.comparison.outcome import (
+    BOUND,
     LARGEST,
     MEAN,
     METRICS,
@@ -17,15 +18,15 @@ from hedgerow.comparison.outcome import (
 )
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP
+from hedgerow.report import Page, Panel, Point, Section, curves_plot, require_extra
 
 if TYPE_CHECKING:
-    from hedgerow.comparison.result import Comparison, Summary
-    from hedgerow.report import Panel, Point
+    from hedgerow.comparison.result import Comparison
 
 _FEWEST_RUNS = 3
 """Intervals for the average of two runs are wider than anything they could be compared with."""
 
-TITLES = {"mean": "mean error", "largest": "largest error", "rmse": "root mean square error"}
+TITLES = {MEAN: "mean error", LARGEST: "largest error", RMSE: "root mean square error"}
 """Titles of the metrics."""
 
 
@@ -55,9 +56,15 @@ def rows_of(comparison: Comparison) -> list[list[str]]:
     summary_of = {(summary.mechanism, summary.budget, summary.metric): summary for summary in comparison.summaries}
     rows = []
     for name in dict.fromkeys(summary.mechanism for summary in comparison.summaries):
-        pairs = [(summary_of.get((name, b, MEAN)), summary_of.get((name, b, LARGEST))) for b in comparison.budgets]
-        times = [each.seconds for each, _ in pairs if each is not None and each.runs]
-        rows.append([name, *(_cell(*pair) for pair in pairs), _seconds(times)])
+        cells, times = [], []
+        for budget in comparison.budgets:
+            mean, largest = (summary_of.get((name, budget, metric)) for metric in (MEAN, LARGEST))
+            if mean is None or largest is None or not mean.runs:
+                cells.append("-")
+                continue
+            cells.append(f"{significant(mean.mean)} ({significant(largest.mean, 2)})")
+            times.append(mean.seconds)
+        rows.append([name, *cells, f"{sum(times) / len(times):.2f}" if times else "-"])
     for name, errors in comparison.references.items():
         guess = f"{significant(errors[MEAN])} ({significant(errors[LARGEST], 2)})"
         rows.append([f"({name})", *[guess] * len(comparison.budgets), ""])
@@ -83,38 +90,47 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{Decimal(f'{value:.{digits - 1}e}'):f}"
 
 
-def _cell(mean: Summary | None, largest: Summary | None) -> str:
-    if mean is None or largest is None or not mean.runs:
-        return "-"
-    return f"{significant(mean.mean)} ({significant(largest.mean, 2)})"
-
-
-def _seconds(times: list[float]) -> str:
-    return f"{sum(times) / len(times):.2f}" if times else "-"
-
-
 def drawing_of(comparison: Comparison, purpose: Literal["file", "page"]) -> str:
     """The drawing; see `Comparison.plot`."""
-    from hedgerow.report import curves_plot, require_extra
-
     require_extra()
     if not comparison.series:
         raise ConfigError("no mechanism could run, so there is nothing to draw", remedy="read the reasons in the table")
     panels = [_panel(comparison, metric) for metric in METRICS if metric != RMSE or comparison.bounds]
-    return curves_plot(panels, along=budget_label(comparison), runs=_runs(comparison), purpose=purpose)
-
-
-def budget_label(comparison: Comparison) -> str:
-    """Label of the horizontal axis: the amount, and delta if there is one."""
     budget = comparison.budgets[0]
     delta = f" (delta = {budget.delta:g})" if isinstance(budget, ApproxDP) else ""
-    return f"privacy budget {amount_name(budget)}{delta}"
+    most = max(summary.runs for summary in comparison.summaries)
+    band = "band: 95% for the average of" if most >= _FEWEST_RUNS else "average of"
+    return curves_plot(
+        panels,
+        along=f"privacy budget {amount_name(budget)}{delta}",
+        runs=f"{band} {runs_text(comparison)}",
+        purpose=purpose,
+    )
+
+
+def _panel(comparison: Comparison, metric: str) -> Panel:
+    curves: dict[str, list[Point]] = {name: [] for name in comparison.series}
+    for summary in comparison.summaries:
+        if summary.runs and summary.metric == metric:
+            few = summary.runs < _FEWEST_RUNS
+            low, high = (summary.mean, summary.mean) if few else (summary.low, summary.high)
+            curves[summary.mechanism].append(Point(amount_of(summary.budget), summary.mean, low, high))
+    bounds = [
+        Point(amount_of(budget), bound, bound, bound)
+        for budget in comparison.budgets
+        if (bound := comparison.bounds.get(budget)) is not None
+    ]
+    return Panel(
+        TITLES[metric],
+        measure_named(comparison.setting, metric),
+        curves,
+        {name: errors[metric] for name, errors in comparison.references.items()},
+        {BOUND: bounds} if metric == RMSE else {},
+    )
 
 
 def page_of(comparison: Comparison) -> str:
     """The HTML page; see `Comparison.write_page`."""
-    from hedgerow.report import Page, Section
-
     setting = comparison.setting
     noise = "secure" if setting.seed is None else f"seeded with {setting.seed}"
     bound = (
@@ -134,38 +150,3 @@ def page_of(comparison: Comparison) -> str:
     table = Section("Table", f"{title_of(comparison)}.", headings_of(comparison), rows, notes=notes)
     facts = {"workload": setting.workload, "budgets": setting.kind, "noise": noise}
     return Page("Comparison of mechanisms", facts, [errors, table]).render()
-
-
-def _runs(comparison: Comparison) -> str:
-    most = max(summary.runs for summary in comparison.summaries)
-    band = "band: 95% for the average of" if most >= _FEWEST_RUNS else "average of"
-    return f"{band} {runs_text(comparison)}"
-
-
-def _panel(comparison: Comparison, metric: str) -> Panel:
-    from hedgerow.comparison.result import BOUND
-    from hedgerow.report import Panel
-
-    return Panel(
-        TITLES[metric],
-        measure_named(comparison.setting, metric),
-        {name: _points(comparison, name, metric) for name in comparison.series},
-        {name: errors[metric] for name, errors in comparison.references.items()},
-        {BOUND: _bounds(comparison)} if metric == RMSE else {},
-    )
-
-
-def _bounds(comparison: Comparison) -> list[Point]:
-    from hedgerow.report import Point
-
-    asked = [budget for budget in comparison.budgets if budget in comparison.bounds]
-    points = [(amount_of(budget), comparison.bounds[budget]) for budget in asked]
-    return [Point(amount, bound, bound, bound) for amount, bound in points]
-
-
-def _points(comparison: Comparison, name: str, metric: str) -> list[Point]:
-    from hedgerow.report import Point
-
-    summaries = [s for s in comparison.summaries if (s.mechanism, s.metric) == (name, metric) and s.runs]
-    ends = [(each.low, each.high) if each.runs >= _FEWEST_RUNS else (each.mean, each.mean) for each in summaries]
-    return [Point(amount_of(each.budget), each.mean, *pair) for each, pair in zip(summaries, ends, strict=True)]

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from hedgerow.cards import MOST_ROWS, Drawing, card
 from hedgerow.comparison.journal import COLUMNS, budget_fields, rows_of, text_of
-from hedgerow.comparison.outcome import METRICS, RMSE, Outcome, Setting, amount_of, measure_named
+from hedgerow.comparison.outcome import BOUND, METRICS, RMSE, Outcome, Setting, amount_of, measure_named
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from hedgerow.privacy import Budget
-
-BOUND = "bound of matrix mechanisms"
-"""Name of the least error of the mechanisms that answer without bias from linear measurements."""
 
 CONFIDENCE = 0.95
 """Confidence of the intervals for averages over the runs."""
@@ -77,7 +74,7 @@ class Comparison:
         >>> setting = Setting("marginals:2", 1000, "epsilon, add-remove", None, "total variation distance")
         >>> errors = [{"mean": m, "largest": 2 * m, "rmse": m / 2} for m in (0.02, 0.04)]
         >>> runs = [Outcome("mwem", PureDP(1.0), i + 1, found, 0.5) for i, found in enumerate(errors)]
-        >>> [each.mean for each in Comparison(setting, tuple(runs), {}).summaries]
+        >>> [summary.mean for summary in Comparison(setting, tuple(runs), {}).summaries]
         [0.03, 0.06, 0.015]
     """
 
@@ -94,10 +91,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Averages over the runs, for notebooks, labelled as they must be."""
         summaries = self.summaries
-        rows = (
-            (each.mechanism, f"{amount_of(each.budget):.4g}", each.metric, f"{each.mean:.4g}", each.reason)
-            for each in summaries
-        )
+        rows = [(s.mechanism, f"{amount_of(s.budget):.4g}", s.metric, f"{s.mean:.4g}", s.reason) for s in summaries]
         headings = ("mechanism", "budget", "error", "mean", "remark")
         return card(f"NOT PRIVATE: {self.setting.workload}", (), headings, rows, more=len(summaries) - MOST_ROWS)
 
@@ -132,7 +126,9 @@ class Comparison:
 
         kinds = {True: pa.float64(), False: pa.string()}
         schema = pa.schema([pa.field(name, kinds[name in _NUMBERS]) for name in COLUMNS])
-        rows = [{name: _typed(name, row.get(name, "")) for name in COLUMNS} for row in self._rows()]
+        rows: list[dict[str, Any]] = [{name: row.get(name, "") for name in COLUMNS} for row in self._rows()]
+        for row in rows:
+            row |= {name: float(row[name]) if row[name] else None for name in _NUMBERS}
         return pa.Table.from_pylist(rows, schema=schema)
 
     def summary(self) -> pa.Table:
@@ -199,34 +195,17 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Setting and averages for JSON, with the label."""
-        rows = [{**row, **_amounts(row), "budget": json.loads(row["budget"])} for row in self._summary_rows()]
+        rows = self._summary_rows()
+        for row in rows:
+            row |= {name: float(row[name]) if row[name] else None for name in ("epsilon", "delta", "rho")}
+            row["budget"] = json.loads(row["budget"])
         return {"label": self.label, **asdict(self.setting), "averages": rows}
 
     def _rows(self) -> list[dict[str, str]]:
         return [row for outcome in self.outcomes for row in rows_of(outcome, self.setting)]
 
     def _summary_rows(self) -> list[dict[str, Any]]:
-        return [*(self._summary_row(summary) for summary in self.summaries), *self._reference_rows()]
-
-    def _summary_row(self, each: Summary) -> dict[str, Any]:
-        return {
-            "label": self.label,
-            "mechanism": each.mechanism,
-            **budget_fields(each.budget),
-            "metric": each.metric,
-            "measure": measure_named(self.setting, each.metric),
-            "runs": each.runs,
-            "average": each.mean,
-            "low": each.low,
-            "high": each.high,
-            "confidence": CONFIDENCE,
-            "seconds": each.seconds,
-            "reason": each.reason,
-            "budget": json.dumps(each.budget.to_dict()),
-        }
-
-    def _reference_rows(self) -> list[dict[str, Any]]:
-        """Rows that need no run: guesses, for every budget the same, and the bound of matrix mechanisms."""
+        """Averages over the runs; then what needs no run: guesses, and the bound of matrix mechanisms."""
         nan = math.nan
         guesses = [
             Summary(f"({name})", budget, metric, 0, errors[metric], errors[metric], errors[metric], nan)
@@ -235,22 +214,29 @@ class Comparison:
             for metric in METRICS
         ]
         bounds = [Summary(f"({BOUND})", budget, RMSE, 0, b, b, b, nan) for budget, b in self.bounds.items()]
-        return [self._summary_row(each) for each in (*guesses, *bounds)]
+        return [
+            {
+                "label": self.label,
+                "mechanism": summary.mechanism,
+                **budget_fields(summary.budget),
+                "metric": summary.metric,
+                "measure": measure_named(self.setting, summary.metric),
+                "runs": summary.runs,
+                "average": summary.mean,
+                "low": summary.low,
+                "high": summary.high,
+                "confidence": CONFIDENCE,
+                "seconds": summary.seconds,
+                "reason": summary.reason,
+                "budget": json.dumps(summary.budget.to_dict()),
+            }
+            for summary in (*self.summaries, *guesses, *bounds)
+        ]
 
 
 def _write(path: str | os.PathLike[str], text: str) -> None:
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
-
-
-def _typed(column: str, text: str) -> str | float | None:
-    if column in _NUMBERS:
-        return float(text) if text else None
-    return text
-
-
-def _amounts(row: Mapping[str, Any]) -> dict[str, float | None]:
-    return {name: float(row[name]) if row[name] else None for name in ("epsilon", "delta", "rho")}
 
 
 def _averages(name: str, budget: Budget, runs: Sequence[tuple[Mapping[str, float], float]]) -> list[Summary]:

@@ -2,8 +2,8 @@
 
 `columns` reads one column of all tables as places in one list of values, `grid` cuts the values into cells, `tables`
 counts and compares marginals and says which subsample is as close, `dependence` compares correlations and quantiles,
-`records` looks for exact matches and impossible records, and `learners` trains models. `measures` makes a `Finding`
-of each figure, `evaluation` puts them together, and `presentation` shows them. Exact records and counts come from
+and `learners` trains models. `measures` looks for exact matches and impossible records, and makes a `Finding` of each
+figure, `evaluation` puts them together, and `presentation` shows them. Exact records and counts come from
 `privacy`. May import `report` and everything below it; never `data`.
 """
 

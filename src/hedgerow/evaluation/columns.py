@@ -26,7 +26,7 @@ from hedgerow.domain import (
 from hedgerow.errors import ColumnError
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_MOST_WORDS = 5
+_MOST_TEXTS = 5
 """A column of numbers may hold so many different texts, such as "N" or "top"."""
 
 
@@ -45,7 +45,7 @@ class Column:
 
     Example:
         >>> column = joined("a", [pa.chunked_array([["1", "x", ""]]), pa.chunked_array([[1.0, 2.0]])])
-        >>> column.numbers.tolist(), column.texts, [each.tolist() for each in column.places]
+        >>> column.numbers.tolist(), column.texts, [places.tolist() for places in column.places]
         ([1.0, 2.0], ('x',), [[0, 2, 3], [0, 1]])
     """
 
@@ -96,31 +96,64 @@ def joined(
     """
     try:
         distinct = [_distinct(column) for column in columns]
-        values = [found for found, _ in distinct]
-        scale = _scale_of(values[0]) if attribute is None else _dated(attribute.scale)
+        values = [of_table for of_table, _ in distinct]
+        if attribute is None:
+            scale = _scale_of(values[0])
+        else:  # decimals are the numbers themselves
+            scale = None if isinstance(attribute.scale, Decimals) else attribute.scale
         cells = [_cells(value, attribute, scale) for value in values]
     except (UnsupportedTypeError, pa.ArrowNotImplementedError) as error:
         message = f"its Arrow type holds neither texts nor numbers: {error}"
         raise ColumnError(message, column=name, remedy="leave it out, or write it as text") from error
-    if attribute is None and _collide(cells[0][0], values[0]):
+    known = cells[0][0][~np.isnan(cells[0][0])]
+    exact = pa.types.is_string(values[0].type) or pa.types.is_integer(values[0].type)
+    if attribute is None and exact and len(np.unique(known)) < len(known):
         cells = [_as_texts(value) for value in values]
-    numbers = np.unique(np.concatenate([found[~np.isnan(found)] for found, _ in cells]))
-    texts = sorted({text for _, found in cells for text in found if text is not None})
+    numbers = np.unique(np.concatenate([of_table[~np.isnan(of_table)] for of_table, _ in cells]))
+    texts = sorted({text for _, of_table in cells for text in of_table if text is not None})
     at = {text: len(numbers) + place for place, text in enumerate(texts)}
     missing = len(numbers) + len(texts)
     places = []
-    for (found, words), (_, indices) in zip(cells, distinct, strict=True):
-        of_value = np.array([missing if word is None else at[word] for word in words], dtype=np.int64)
-        is_number = ~np.isnan(found)
-        of_value[is_number] = np.searchsorted(numbers, found[is_number])
+    for (number_of, text_of), (_, indices) in zip(cells, distinct, strict=True):
+        of_value = np.array([missing if text is None else at[text] for text in text_of], dtype=np.int64)
+        is_number = ~np.isnan(number_of)
+        of_value[is_number] = np.searchsorted(numbers, number_of[is_number])
         places.append(np.append(of_value, missing)[indices])
     if attribute is None:
-        real, words = cells[0]
+        real, labels = cells[0]
         n_numbers = len(np.unique(real[~np.isnan(real)]))
-        numeric = n_numbers > few and len({word for word in words if word is not None}) <= _MOST_WORDS
+        numeric = n_numbers > few and len({label for label in labels if label is not None}) <= _MOST_TEXTS
     else:
         numeric = not isinstance(attribute, Categorical) and attribute.ordinary > 2
     return Column(name, numbers, tuple(texts), tuple(places), numeric, scale, attribute)
+
+
+def record_keys(columns: Sequence[Column]) -> list[Ints]:
+    """One number for each record, the same for equal records of all tables.
+
+    Args:
+        columns: The columns of all tables.
+
+    Returns:
+        The numbers of the records of each table.
+
+    Example:
+        >>> column = joined("a", [pa.chunked_array([["x", "y"]]), pa.chunked_array([["x", "z"]])])
+        >>> [keys.tolist() for keys in record_keys([column])]
+        [[0, 1], [0, 2]]
+    """
+    ends = np.cumsum([len(places) for places in columns[0].places])[:-1]
+    keys = np.zeros(ends[-1] + len(columns[0].places[-1]), dtype=np.int64)
+    span = 1
+    for column in columns:
+        size = column.missing + 1
+        if span * size > 2**62:
+            _, numbers = np.unique(keys, return_inverse=True)
+            keys = numbers.reshape(-1).astype(np.int64)
+            span = int(keys.max()) + 1
+        keys = keys * size + np.concatenate(column.places)
+        span *= size
+    return np.split(keys, ends)
 
 
 def _distinct(column: pa.ChunkedArray[Any]) -> tuple[pa.Array[Any], Ints]:
@@ -145,11 +178,11 @@ def _cells(values: pa.Array[Any], attribute: Attribute | None, scale: Scale | No
     else:
         numbers, texts = _spelled(plain(values))
     missing = {None, "", None if attribute is None else attribute.missing}
-    words = [
+    labels = [
         None if known or text in missing else text
         for text, known in zip(texts, (~np.isnan(numbers)).tolist(), strict=True)
     ]
-    return numbers, words
+    return numbers, labels
 
 
 def _labels(attribute: Categorical, values: pa.Array[Any]) -> list[str | None]:
@@ -181,13 +214,6 @@ def _as_texts(values: pa.Array[Any]) -> tuple[Floats, list[str | None]]:
     return np.full(len(values), np.nan), texts
 
 
-def _collide(numbers: Floats, values: pa.Array[Any]) -> bool:
-    """Whether two texts spell one number, or two whole numbers are too large to be told apart as floats."""
-    known = numbers[~np.isnan(numbers)]
-    exact = pa.types.is_string(values.type) or pa.types.is_integer(values.type)
-    return exact and len(np.unique(known)) < len(known)
-
-
 def _scale_of(values: pa.Array[Any]) -> Scale | None:
     """The scale of ISO dates or times that all texts of the real table are on."""
     kind = values.type
@@ -198,8 +224,3 @@ def _scale_of(values: pa.Array[Any]) -> Scale | None:
         if texts and all((place := scale.position(text)) is not None and place.denominator == 1 for text in texts):
             return scale
     return None
-
-
-def _dated(scale: Scale | None) -> Scale | None:
-    """The scale of dates or times; decimals are the numbers themselves."""
-    return None if isinstance(scale, Decimals) else scale

@@ -114,7 +114,7 @@ def rank_distance(column: Column, table: int) -> float:
     Returns:
         From 0 to 1; NaN where a table has no number.
     """
-    sums = [np.cumsum(column.counts(each)[: len(column.numbers)]) for each in (0, table)]
+    sums = [np.cumsum(column.counts(number)[: len(column.numbers)]) for number in (0, table)]
     if not len(column.numbers) or not all(ranks[-1] for ranks in sums):
         return float("nan")
     return float(np.abs(sums[0] / sums[0][-1] - sums[1] / sums[1][-1]).max())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hedgerow.cards import MOST_ROWS, card
@@ -39,8 +40,8 @@ class Evaluation:
 
     Example:
         >>> import pyarrow as pa
-        >>> found = evaluate(pa.table({"a": ["x", "y"]}), pa.table({"a": ["x", "z"]}), models=False)
-        >>> found, [each.value for each in found.of("total variation, 1-way")]
+        >>> evaluation = evaluate(pa.table({"a": ["x", "y"]}), pa.table({"a": ["x", "z"]}), models=False)
+        >>> evaluation, [figure.value for figure in evaluation.of("total variation, 1-way")]
         (Evaluation(not private: table 1 beside the real table), [0.5])
     """
 
@@ -184,8 +185,8 @@ def evaluate(
     Example:
         >>> import pyarrow as pa
         >>> real = pa.table({"sex": ["F", "M"] * 50, "job": ["nurse", "clerk", "nurse", "nurse"] * 25})
-        >>> found = evaluate(real, {"same": real}, models=False)
-        >>> found.value("score", "2-way"), found.value("exact matches", "any real record")
+        >>> evaluation = evaluate(real, {"same": real}, models=False)
+        >>> evaluation.value("score", "2-way"), evaluation.value("exact matches", "any real record")
         (1000.0, 1.0)
     """
     if models:
@@ -199,16 +200,16 @@ def evaluate(
     if isinstance(domain, str | os.PathLike):
         domain = open_domain(domain, accept_draft=True)
     layout = domain.fine.layout if isinstance(domain, OpenDomain) else AS_DECLARED if domain is None else domain.layout
-    everything = [exact_records(each, layout=layout) for each in (real, *named.values())]
-    declared = _closed(domain, everything) if isinstance(domain, OpenDomain) else domain
-    names, notes = _shared([title, *named], everything, declared, columns)
-    wanted = None if targets is None else list(targets)
-    for asked in (*([] if by is None else [by]), *(wanted or [])):
-        if asked not in names:
-            raise ColumnError("it is not among the columns that are compared", column=asked, remedy=_these(names))
-    everything = [table.select(names) for table in everything]
+    records = [exact_records(table, layout=layout) for table in (real, *named.values())]
+    declared = _closed(domain, records) if isinstance(domain, OpenDomain) else domain
+    names, notes = _shared([title, *named], records, declared, columns)
+    targets = None if targets is None else list(targets)
+    for name in (*([] if by is None else [by]), *(targets or [])):
+        if name not in names:
+            raise ColumnError("it is not among the columns that are compared", column=name, remedy=_these(names))
+    records = [table.select(names) for table in records]
     attributes = {} if declared is None else {column.name: column for column in declared.columns}
-    cells = (joined(name, [table.column(name) for table in everything], attributes.get(name), bins) for name in names)
+    cells = (joined(name, [table.column(name) for table in records], attributes.get(name), bins) for name in names)
     grid = Grid.of(tuple(cells), bins)
     families = families_of(grid.domain, by, most=most_tables, seed=seed)
     tables = measures.Tables(tuple(named), grid, families, by, seed)
@@ -216,47 +217,37 @@ def evaluate(
         notes.append(f"rare labels are one value in: {', '.join(merged)}")
     tell("subsamples of the real table")
     curves = curves_of(tables.domain, tables.codes[0], tables.families, seed=seed)
+    figures: dict[str, Callable[[], Iterator[Finding]]] = {
+        "marginals": lambda: measures.scores(tables, curves),
+        "subgroups": lambda: measures.subgroups(tables),
+        "correlations": lambda: measures.dependence(tables),
+        "quantiles": lambda: measures.numbers(tables),
+        "exact matches": lambda: measures.exact_matches(tables),
+    }
+    if declared is not None:
+        figures["rules"] = partial(measures.impossible, tables.names, records[0], records[1:], declared)
+    if models and len(tables.columns) > 1:
+        predicted = measures.targets_of(tables) if targets is None else targets
+        figures["propensity"] = lambda: measures.propensities(tables)
+        figures["predictions"] = lambda: measures.predictions(tables, predicted)
     findings = list[Finding]()
-    for part, made in _parts(tables, curves, everything, declared, wanted, models=models):
-        tell(part)
-        findings += made()
-    counted, *others = (table.num_rows for table in everything)
-    records = dict(zip(named, others, strict=True))
+    for name, measure in figures.items():
+        tell(name)
+        findings += measure()
+    n_real, *n_synthetic = (table.num_rows for table in records)
+    sizes = dict(zip(named, n_synthetic, strict=True))
     scales = {column.name: column.scale for column in tables.columns if column.scale is not None}
-    return Evaluation(title, counted, records, tuple(names), tuple(findings), curves, tuple(notes), scales)
+    return Evaluation(title, n_real, sizes, tuple(names), tuple(findings), curves, tuple(notes), scales)
 
 
-def _closed(wanted: OpenDomain, everything: Sequence[pa.Table]) -> Domain:
+def _closed(wanted: OpenDomain, tables: Sequence[pa.Table]) -> Domain:
     """The domain where values are to be learnt: all labels of the tables are in it, or are the other value."""
     labels = {}
     for name in wanted.values:
-        columns = [table.column(name) for table in everything if name in table.column_names]
+        columns = [table.column(name) for table in tables if name in table.column_names]
         cells = {value_text(cell) for column in columns for cell in column.unique().to_pylist() if cell is not None}
         labels[name] = sorted({label for label in map(wanted.label_of(name), cells) if label is not None})
     return wanted.labelled(labels)
-
-
-def _parts(
-    tables: measures.Tables,
-    curves: Mapping[str, Curve],
-    everything: Sequence[pa.Table],
-    domain: Domain | None,
-    targets: Sequence[str] | None,
-    *,
-    models: bool,
-) -> Iterator[tuple[str, Callable[[], Iterator[Finding]]]]:
-    """The parts of an evaluation, by name, in their order."""
-    yield "marginals", lambda: measures.scores(tables, curves)
-    yield "subgroups", lambda: measures.subgroups(tables)
-    yield "correlations", lambda: measures.dependence(tables)
-    yield "quantiles", lambda: measures.numbers(tables)
-    yield "exact matches", lambda: measures.exact_matches(tables)
-    if domain is not None:
-        yield "rules", lambda: measures.impossible(tables.names, everything[0], everything[1:], domain)
-    if models and len(tables.columns) > 1:
-        yield "propensity", lambda: measures.propensities(tables)
-        chosen = measures.targets_of(tables) if targets is None else targets
-        yield "predictions", lambda: measures.predictions(tables, chosen)
 
 
 def _named(synthetic: object) -> dict[str, object]:
@@ -265,7 +256,7 @@ def _named(synthetic: object) -> dict[str, object]:
         named = dict(synthetic)
     else:
         several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
-        paths = [os.fspath(each) if isinstance(each, str | os.PathLike) else "" for each in several]
+        paths = [os.fspath(table) if isinstance(table, str | os.PathLike) else "" for table in several]
         texts = [path or f"table {number}" for number, path in enumerate(paths, 1)]
         short = [os.path.basename(text) for text in texts]
         named = dict(zip(short if len(set(short)) == len(short) else texts, several, strict=True))
@@ -277,21 +268,21 @@ def _named(synthetic: object) -> dict[str, object]:
 
 
 def _shared(
-    titles: Sequence[str], everything: Sequence[pa.Table], domain: Domain | None, columns: Iterable[str] | None
+    titles: Sequence[str], tables: Sequence[pa.Table], domain: Domain | None, columns: Iterable[str] | None
 ) -> tuple[list[str], list[str]]:
     """Columns that are compared, and notes on those that are not."""
-    there = [set(table.column_names) for table in everything]
+    there = [set(table.column_names) for table in tables]
     if columns is not None:
         wanted = list(dict.fromkeys(columns))
         for name in wanted:
             lacking = [title for title, names in zip(titles, there, strict=True) if name not in names]
             if lacking:
-                remedy = _these(everything[titles.index(lacking[0])].column_names)
+                remedy = _these(tables[titles.index(lacking[0])].column_names)
                 raise ColumnError("the table has no such column", file=lacking[0], column=name, remedy=remedy)
             if domain is not None and name not in {column.name for column in domain.columns}:
                 raise DomainError(f"the domain has no column {name!r}", remedy="name columns of the domain")
     else:
-        all_names = dict.fromkeys(name for table in everything for name in table.column_names)
+        all_names = dict.fromkeys(name for table in tables for name in table.column_names)
         wanted = list(all_names) if domain is None else [column.name for column in domain.columns]
     shared = [name for name in wanted if all(name in names for names in there)]
     if not shared:

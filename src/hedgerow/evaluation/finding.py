@@ -35,7 +35,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON and CSV: a figure that is not there, or is infinite, is None."""
-        value, real = (each if math.isfinite(each) else None for each in (self.value, self.real))
+        value, real = (number if math.isfinite(number) else None for number in (self.value, self.real))
         return {
             "label": self.label,
             "file": self.file,

@@ -138,7 +138,7 @@ def prediction(model: str, trained: Ints, tested: Ints, target: int, labels: Seq
     others = [column for column in range(trained.shape[1]) if column != target]
     known, wanted = trained[:, target], tested[:, target]
     features: NDArray[Any] = trained[:, others]
-    asked: NDArray[Any] = tested[:, others]
+    unseen: NDArray[Any] = tested[:, others]
     classes = np.unique(known)
     if not len(classes):
         return Prediction(float("nan"), float("nan"))
@@ -155,13 +155,13 @@ def prediction(model: str, trained: Ints, tested: Ints, target: int, labels: Seq
         )
     else:
         learner = _logistic("lbfgs", 1.0)
-        sizes = np.maximum(features.max(axis=0), asked.max(axis=0)) + 1
-        features, asked = (_indicators(cells, sizes) for cells in (features, asked))
+        sizes = np.maximum(features.max(axis=0), unseen.max(axis=0)) + 1
+        features, unseen = (_indicators(cells, sizes) for cells in (features, unseen))
     if not features.shape[1]:  # all other columns are constant
         values, counts = np.unique(known, return_counts=True)
         return Prediction(0.5, float(np.mean(wanted == values[counts.argmax()])))
     with _training():
-        chances = learner.fit(features, known).predict_proba(asked)
+        chances = learner.fit(features, known).predict_proba(unseen)
     return Prediction(_auc(chances, classes, wanted), float(np.mean(classes[chances.argmax(axis=1)] == wanted)))
 
 

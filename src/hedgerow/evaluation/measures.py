@@ -14,11 +14,10 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Codes, Domain
 from hedgerow.evaluation import learners
-from hedgerow.evaluation.columns import Column
+from hedgerow.evaluation.columns import Column, record_keys
 from hedgerow.evaluation.dependence import SHARES, associations, correlations, quantiles, rank_distance
 from hedgerow.evaluation.finding import Finding
 from hedgerow.evaluation.grid import Grid
-from hedgerow.evaluation.records import matches
 from hedgerow.evaluation.tables import Curve, distances, score_of
 from hedgerow.privacy import OUTSIDE, broken_rules
 from hedgerow.system import numbered
@@ -32,7 +31,7 @@ TARGETS = 3
 """Columns that are predicted unless some are named."""
 _MOST_CLASSES = 10
 _TESTED = 0.3
-_SAMPLES, _SPLIT = 6, 7
+_HALVES, _SAMPLES, _SPLIT = 5, 6, 7
 """Numbers that tell these draws from the others of a seed."""
 
 
@@ -83,40 +82,31 @@ class Tables:
     def samples(self) -> list[Ints]:
         """Cells of a sample of each table for models, shape ``(n, n_columns)``, rare ones as one."""
         return [
-            _sample([np.minimum(codes, learners.MOST_CELLS) for codes in table], numbered(self.seed, _SAMPLES))
+            np.array([np.minimum(codes, learners.MOST_CELLS)[rows] for codes in table], dtype=np.int64).T
             for table in self.codes
+            for rows in [numbered(self.seed, _SAMPLES).permutation(len(table[0]))[: learners.MOST_RECORDS]]
         ]
 
-    def each(self) -> Iterator[tuple[int, str]]:
+    @property
+    def synthetic(self) -> list[tuple[int, str]]:
         """Numbers and names of the synthetic tables."""
-        return enumerate(self.names, 1)
-
-
-def _sample(codes: Sequence[Codes], rng: np.random.Generator) -> Ints:
-    chosen = rng.permutation(len(codes[0]))[: learners.MOST_RECORDS]
-    return np.array([column[chosen] for column in codes], dtype=np.int64).T
+        return list(enumerate(self.names, 1))
 
 
 def scores(tables: Tables, curves: Mapping[str, Curve]) -> Iterator[Finding]:
     """Total variation of every table, the score of each family, and the share of the real records that is as close."""
     for family, cliques in tables.families.items():
         distance_of = distances(tables.domain, tables.codes[0], tables.codes[1:], cliques)
-        for (_, name), row in zip(tables.each(), distance_of, strict=True):
+        for (_, name), row in zip(tables.synthetic, distance_of, strict=True):
             yield Finding(name, "score", family, score_of(row))
             share = curves[family].equivalent(score_of(row))
             yield Finding(name, "subsample", family, math.nan if share is None else share)
             for clique, distance in zip(cliques, row.tolist(), strict=True):
                 yield Finding(name, f"total variation, {family}", " x ".join(clique), distance, columns=clique)
-            if family == "2-way":
-                yield from _by_column(name, tables.domain.names, cliques, row)
-
-
-def _by_column(file: str, names: Clique, pairs: Sequence[Clique], row: Floats) -> Iterator[Finding]:
-    """Mean over the pairs that a column is in."""
-    for name in names:
-        distances_of = [distance for pair, distance in zip(pairs, row.tolist(), strict=True) if name in pair]
-        if distances_of:
-            yield Finding(file, "total variation, pairs with", name, float(np.mean(distances_of)))
+            for column in tables.domain.names if family == "2-way" else ():
+                with_column = [distance for pair, distance in zip(cliques, row.tolist(), strict=True) if column in pair]
+                if with_column:
+                    yield Finding(name, "total variation, pairs with", column, float(np.mean(with_column)))
 
 
 def subgroups(tables: Tables) -> Iterator[Finding]:
@@ -130,7 +120,7 @@ def subgroups(tables: Tables) -> Iterator[Finding]:
     for group in np.argsort(-counts[0], kind="stable")[:MOST_GROUPS].tolist():
         inside = [[codes[table[place] == group] for codes in table] for table in tables.codes]
         subject = f"{tables.by} = {labels[group]}"
-        for table, name in tables.each():
+        for table, name in tables.synthetic:
             share = counts[table][group] / len(tables.codes[table][0])
             yield Finding(name, "share of the records", subject, share, counts[0][group] / len(tables.codes[0][0]))
             both = counts[0][group] and counts[table][group] and pairs
@@ -142,7 +132,7 @@ def dependence(tables: Tables) -> Iterator[Finding]:
     """Cramer's V of all pairs, Pearson's correlation of pairs of numbers, and their mean differences."""
     numeric = [column for column in tables.columns if column.numeric]
     pearson = correlations(numeric, 0) if len(numeric) > 1 else np.empty((0, 0))
-    for table, name in tables.each():
+    for table, name in tables.synthetic:
         strengths = associations(tables.domain, tables.codes[table], tables.pairs)
         yield from _differences(
             name, "Cramer's V", [" x ".join(pair) for pair in tables.pairs], strengths, tables.real_associations
@@ -155,10 +145,10 @@ def dependence(tables: Tables) -> Iterator[Finding]:
             yield from _differences(name, "Pearson's correlation", subjects, there[pick], pearson[pick])
 
 
-def _differences(file: str, measure: str, subjects: Sequence[str], found: Floats, real: Floats) -> Iterator[Finding]:
-    for subject, value, exact in zip(subjects, found.tolist(), real.tolist(), strict=True):
+def _differences(file: str, measure: str, subjects: Sequence[str], values: Floats, real: Floats) -> Iterator[Finding]:
+    for subject, value, exact in zip(subjects, values.tolist(), real.tolist(), strict=True):
         yield Finding(file, measure, subject, value, exact)
-    apart = np.abs(found - real)
+    apart = np.abs(values - real)
     known = apart[~np.isnan(apart)]
     if len(known):
         yield Finding(file, "difference of correlations", f"{measure}, mean", float(known.mean()))
@@ -171,7 +161,7 @@ def numbers(tables: Tables) -> Iterator[Finding]:
         if not column.numeric:
             continue
         real = quantiles(column, 0)
-        for table, name in tables.each():
+        for table, name in tables.synthetic:
             for share, value, exact in zip(SHARES, quantiles(column, table), real, strict=True):
                 subject = f"{column.name}, {share:.0%}"
                 yield Finding(name, "quantile", subject, float(value), float(exact), columns=(column.name,))
@@ -179,10 +169,19 @@ def numbers(tables: Tables) -> Iterator[Finding]:
 
 
 def exact_matches(tables: Tables) -> Iterator[Finding]:
-    """Shares of records that equal a real one in all columns."""
-    for (_, name), matched in zip(tables.each(), matches(tables.columns, tables.seed), strict=True):
-        yield Finding(name, "exact matches", "any real record", matched.real)
-        yield Finding(name, "exact matches", "a random half of the real records", matched.half, matched.fresh)
+    """Shares of records that equal a real one in all columns: of all, and of a random half.
+
+    Beside the second stands how many records of the other half equal one of that half: how often people who were not
+    looked at have a twin.
+    """
+    keys = record_keys(tables.columns)
+    order = numbered(tables.seed, _HALVES).permutation(len(keys[0]))
+    half, rest = np.split(keys[0][order], [len(order) // 2])
+    fresh = float(np.isin(rest, half).mean())
+    for table, name in tables.synthetic:
+        yield Finding(name, "exact matches", "any real record", float(np.isin(keys[table], keys[0]).mean()))
+        of_half = float(np.isin(keys[table], half).mean())
+        yield Finding(name, "exact matches", "a random half of the real records", of_half, fresh)
 
 
 def impossible(
@@ -215,7 +214,7 @@ def _broken(table: pa.Table, domain: Domain) -> dict[str, float]:
 def propensities(tables: Tables) -> Iterator[Finding]:
     """Models that tell synthetic records from real ones."""
     real = tables.samples[0]
-    for table, name in tables.each():
+    for table, name in tables.synthetic:
         for model, score in (
             ("logistic regression", learners.logistic_propensity(real, tables.samples[table])),
             ("tree", learners.tree_propensity(real, tables.samples[table], tables.seed)),
@@ -234,7 +233,7 @@ def predictions(tables: Tables, targets: Sequence[str]) -> Iterator[Finding]:
         place = names.index(target)
         for model in learners.MODELS:
             exact = learners.prediction(model, kept, tested, place, labels)
-            for table, name in tables.each():
+            for table, name in tables.synthetic:
                 trained = tables.samples[table][: len(kept)]
                 scores_of = learners.prediction(model, trained, tested, place, labels)
                 yield Finding(name, "AUC", f"{target} by {model}", scores_of.auc, exact.auc)

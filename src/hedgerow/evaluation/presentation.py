@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hedgerow.evaluation.measures import ANY
+from hedgerow.report import Page, Section, dots_plot, matrix_plot, samples_plot
 
 if TYPE_CHECKING:
     from hedgerow.domain import Scale
     from hedgerow.evaluation.evaluation import Evaluation
     from hedgerow.evaluation.finding import Finding
     from hedgerow.evaluation.tables import Curve
-    from hedgerow.report import Section
-
 NOT_PRIVATE = "NOT PRIVATE: these are exact figures of the real table. Do not publish them if it is private."
 _WORST = 15
 """Pairs that are listed, those farthest off first."""
@@ -102,8 +101,6 @@ def _on_scale(value: float, scale: Scale | None) -> str:
 
 def page_of(evaluation: Evaluation) -> str:
     """The HTML page; see `Evaluation.write_page`."""
-    from hedgerow.report import Page
-
     facts = {
         "real table": evaluation.real,
         "records": f"{evaluation.real_records:,}",
@@ -115,8 +112,6 @@ def page_of(evaluation: Evaluation) -> str:
 
 
 def _sections(evaluation: Evaluation) -> Iterator[Section]:
-    from hedgerow.report import Section
-
     yield Section(
         "In short",
         "Scores run from 0 to 1000: 1000 less a thousand times the mean total variation distance of all tables of one, "
@@ -148,8 +143,6 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
 
 
 def _samples(evaluation: Evaluation) -> Section:
-    from hedgerow.report import Section, samples_plot
-
     shares, scores = _by_subject(evaluation, "subsample"), _by_subject(evaluation, "score")
     lines: dict[str, list[tuple[float, float]]] = {}
     dots: dict[str, dict[str, tuple[float, float]]] = {}
@@ -169,8 +162,6 @@ def _samples(evaluation: Evaluation) -> Section:
 
 
 def _columns(evaluation: Evaluation) -> Section:
-    from hedgerow.report import Section, dots_plot
-
     measures = {
         "alone": _by_subject(evaluation, "total variation, 1-way"),
         "in pairs": _by_subject(evaluation, "total variation, pairs with"),
@@ -195,8 +186,6 @@ def _columns(evaluation: Evaluation) -> Section:
 
 
 def _pairs(evaluation: Evaluation) -> Section:
-    from hedgerow.report import Section, matrix_plot
-
     pairs = _by_subject(evaluation, "total variation, 2-way")
     worst_of = {pair: max(finding.value for finding in findings.values()) for pair, findings in pairs.items()}
     places = {name: place for place, name in enumerate(evaluation.columns)}
@@ -219,8 +208,6 @@ def _pairs(evaluation: Evaluation) -> Section:
 
 
 def _subgroups(evaluation: Evaluation, scores: Mapping[str, Mapping[str, Finding]]) -> Section:
-    from hedgerow.report import Section, dots_plot
-
     shares, files = _by_subject(evaluation, "share of the records"), evaluation.files
     rows = [
         [subject, *_cells(evaluation, shares[subject], _percent), *_cells(evaluation, scores[subject], _score)]

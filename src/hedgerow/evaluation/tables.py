@@ -49,8 +49,8 @@ def families_of(
 
     Example:
         >>> from hedgerow import IntegerRange
-        >>> found = families_of(Domain([IntegerRange(name, 0, 1) for name in "abc"]), by="b")
-        >>> {name: len(tables) for name, tables in found.items()}, found["b with pairs"]
+        >>> families = families_of(Domain([IntegerRange(name, 0, 1) for name in "abc"]), by="b")
+        >>> {name: len(tables) for name, tables in families.items()}, families["b with pairs"]
         ({'1-way': 3, '2-way': 3, '3-way': 1, 'b with pairs': 1}, (('a', 'b', 'c'),))
     """
     names = domain.names
@@ -67,7 +67,7 @@ def _drawn(names: Clique, order: int, most: int, seed: int) -> tuple[Clique, ...
     rng, drawn = numbered(seed, order), set[tuple[int, ...]]()
     while len(drawn) < most:
         drawn.add(tuple(sorted(rng.choice(len(names), order, replace=False).tolist())))
-    return tuple(tuple(names[place] for place in each) for each in sorted(drawn))
+    return tuple(tuple(names[place] for place in places) for places in sorted(drawn))
 
 
 def distances(
@@ -136,7 +136,8 @@ def _sparse(domain: Domain, real: Sequence[Codes], other: Sequence[Codes], cliqu
     cells = [np.ravel_multi_index([table[axis].astype(np.int64) for axis in axes], shape) for table in (real, other)]
     _, place = np.unique(np.concatenate(cells), return_inverse=True)
     counts = [
-        np.bincount(part, minlength=int(place.max()) + 1) for part in np.split(place.reshape(-1), [len(cells[0])])
+        np.bincount(of_table, minlength=int(place.max()) + 1)
+        for of_table in np.split(place.reshape(-1), [len(cells[0])])
     ]
     return float(0.5 * np.abs(counts[0] / len(cells[0]) - counts[1] / len(cells[1])).sum())
 
@@ -191,8 +192,8 @@ def curves_of(
     scores = dict.fromkeys(families, np.zeros(len(shares)))
     for draw in range(draws):
         order = numbered(seed, draw).permutation(n_records)
-        parts = [[codes[order[: round(share * n_records)]] for codes in real] for share in shares]
+        samples = [[codes[order[: round(share * n_records)]] for codes in real] for share in shares]
         for name, cliques in families.items():
-            of_parts = distances(domain, real, parts, cliques)
-            scores[name] = scores[name] + np.array([score_of(row) for row in of_parts]) / draws
+            distance_of = distances(domain, real, samples, cliques)
+            scores[name] = scores[name] + np.array([score_of(row) for row in distance_of]) / draws
     return {name: Curve(tuple(shares), tuple(score.tolist())) for name, score in scores.items()}

@@ -8,11 +8,11 @@ from .answer import (
     left_uncounted as left_uncounted,
     within_possible as within_possible,
 )
-from .bin_warnings import release_warnings as release_warnings
 from .columns import (
     MOST_LISTED as MOST_LISTED,
     ColumnSummary as ColumnSummary,
     column_summaries as column_summaries,
+    release_warnings as release_warnings,
 )
 from .container import Container as Container, write_container as write_container
 from .content import (

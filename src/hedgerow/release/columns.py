@@ -1,4 +1,4 @@
-"""Summaries of columns: means, quartiles, common values, and how much of them is noise.
+"""Summaries of columns: means, quartiles, common values, how much of them is noise, and warnings about bins.
 
 Everything follows from the hypothesis and from the noise of what was measured. The intervals are for the numbers of
 the private table:
@@ -35,7 +35,11 @@ _SHARE_OF_COUNT = 0.05
 """Share of the risk of a share's interval that goes to the number that is divided by."""
 
 _ROUNDING = 1e-6
-"""Parts of a step that are rounding, by far: ends on a step are told as that step."""
+"""Parts of a step that are rounding, by far: an end this near to a step is shown as that step."""
+_NEARLY_ALL = 0.95
+"""Share of the records beyond which a bin says next to nothing."""
+_MANY = 0.5
+"""Share of the records with the other value that is worth a word."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +94,19 @@ class ColumnSummary:
             return attribute.scale.text(round(number))
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
-    def ends(self, found: Estimate) -> tuple[str, str]:
+    def ends(self, estimate: Estimate) -> tuple[str, str]:
         """The ends of an interval as texts, rounded outward; empty where there is none.
 
         Args:
-            found: A number of the column, in steps of the scale.
+            estimate: A number of the column, in steps of the scale.
         """
         attribute = self.attribute
-        if found.low is None or found.high is None:
+        if estimate.low is None or estimate.high is None:
             return "", ""
         if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
-            low, high = math.floor(found.low + _ROUNDING), math.ceil(found.high - _ROUNDING)
+            low, high = math.floor(estimate.low + _ROUNDING), math.ceil(estimate.high - _ROUNDING)
             return attribute.scale.text(low), attribute.scale.text(high)
-        return outward(found.low, found.high, max(abs(found.low), abs(found.high)) >= 10_000)
+        return outward(estimate.low, estimate.high, max(abs(estimate.low), abs(estimate.high)) >= 10_000)
 
 
 def column_summaries(
@@ -124,8 +128,8 @@ def column_summaries(
         ConfigError: The confidence is not between 0 and 1.
     """
     check_confidence(confidence)
-    held = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
-    attributes = [release.domain[name] for name in (held if names is None else names)]
+    listed = [attribute.name for attribute in release.domain.attributes if attribute.size <= MOST_LISTED]
+    attributes = [release.domain[name] for name in (listed if names is None else names)]
     tables = release.model.marginals([(attribute.name,) for attribute in attributes])
     return [_summary(release, a, table, confidence) for a, table in zip(attributes, tables, strict=True)]
 
@@ -134,8 +138,8 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
     common = int(np.argmax(counts))
     told = certain = None
     if attribute.size <= MOST_VALUES:
-        each = check_confidence(confidence) / attribute.size
-        answers = [_count(release, attribute, code, counts, each) for code in range(attribute.size)]
+        risk = check_confidence(confidence) / attribute.size
+        answers = [_count(release, attribute, code, counts, risk) for code in range(attribute.size)]
         sure = [code for code, answer in enumerate(answers) if answer.low is not None and answer.low > 0.0]
         told, certain = len(sure), float(counts[sure].sum()) / max(float(counts.sum()), 1e-300)
     mean: Estimate | None = None
@@ -170,4 +174,35 @@ def _numbers(release: Release, attribute: Ordered, confidence: float) -> list[Es
     wanted = Selection(groups, (Aggregate("mean", attribute.name), *quartiles), "")
     unit = Numbers.of(attribute).unit
     (row,) = select_from(release, wanted, confidence).cells
-    return [each.over(unit) for each in row]
+    return [estimate.over(unit) for estimate in row]
+
+
+def release_warnings(release: Release) -> list[str]:
+    """Sentences about columns that nearly all records share one bin of, or that many have the other value of.
+
+    Args:
+        release: The release; only its hypothesis is looked at, so they cost no budget.
+    """
+    columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
+    tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
+    warnings = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
+    return [f"{name}: {warning}" for name, warning in warnings if warning]
+
+
+def _warning(attribute: Attribute, counts: Floats) -> str:
+    total = float(counts.sum())
+    if total <= 0:
+        return ""
+    if attribute.other_code is not None and counts[attribute.other_code] > _MANY * total:
+        return f"by noisy counts most records have the value {attribute.other!r}; list more values, or widen the bounds"
+    if not isinstance(attribute, Binned):
+        return ""
+    ordinary = counts[: attribute.ordinary]
+    code = int(np.argmax(ordinary))
+    single = attribute.whole and len(set(attribute.whole_bounds(code))) == 1
+    if single or ordinary[code] <= _NEARLY_ALL * ordinary.sum():
+        return ""
+    return (
+        f"by noisy counts one bin, {attribute.label(code)}, holds nearly all records, and numbers inside it were not "
+        "told apart; cut it into more bins before you spend more"
+    )

@@ -150,8 +150,8 @@ def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray
     cliques = [domain.clique(names) for names in entry["tables"]]
     sizes = [math.prod(domain.shape_of(clique)) for clique in cliques]
     flat = _array(arrays, TABLES, sum(sizes))
-    parts = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
-    tables = {clique: part.reshape(domain.shape_of(clique)) for clique, part in zip(cliques, parts, strict=True)}
+    pieces = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
+    tables = {clique: piece.reshape(domain.shape_of(clique)) for clique, piece in zip(cliques, pieces, strict=True)}
     queries = [
         Conjunction(domain, domain.clique(step["scope"]), tuple(map(CodeSet.from_json, step["codes"])))
         for step in entry["steps"]

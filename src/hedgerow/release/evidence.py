@@ -237,7 +237,7 @@ def from_workload_error(
         >>> from hedgerow.privacy.mechanisms import LaplaceNoise
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noise = LaplaceNoise(2.0)
-        >>> found = from_workload_error(
+        >>> evidence = from_workload_error(
         ...     Conjunction.where(domain, {"a": [1]}),
         ...     50.0,
         ...     workload=Workload.marginals(domain, 2),
@@ -245,7 +245,7 @@ def from_workload_error(
         ...     neighbours=Neighbours.REPLACE,
         ...     total_slack=0.0,
         ... )
-        >>> found.centre, round(found.radius(0.05))
+        >>> evidence.centre, round(evidence.radius(0.05))
         (50.0, 25)
     """
     reaches = [reach for reach in _reaches(query, workload, neighbours, total_slack) if math.isfinite(reach[1])]

@@ -74,7 +74,7 @@ class LinkedRelease:
         """
         if parents.domain != linked.counted or children.domain != linked.joined:
             raise ReleaseError("the releases are not of the linked tables", remedy=_TOGETHER)
-        one, other = (each.budget.neighbours.unfiltered for each in (parents, children))
+        one, other = (release.budget.neighbours.unfiltered for release in (parents, children))
         if one != other or one.persons is None or one.persons.column != linked.key:
             message = f"the releases hide neighbours by {one.value!r} and by {other.value!r}"
             raise ReleaseError(message, remedy="make both from what read_linked gives")

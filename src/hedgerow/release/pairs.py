@@ -8,7 +8,7 @@ the hypothesis takes the two for independent, whatever they are.
 
 **Associations.** The dependence of two columns is the share of the records that would have to change for the two to be
 independent, the total variation distance of their table from the product of its margins; columns with an order have
-Pearson's correlation too. (Cramer's V is not told: cells where few records are expected decide it, and noise decides
+Pearson's correlation too. (Cramer's V is not given: cells where few records are expected decide it, and noise decides
 these.) Intervals are estimates from the most precise measurement of a pair. Correlation: what the hypothesis says,
 corrected to first order by the gradient times the difference between measurement and hypothesis, which is smoother than
 the data; the noise along the gradient is the width. Dependence: noise adds to it in every cell. So the lower end counts
@@ -205,19 +205,19 @@ def _within(value: float, low: float, high: float, radius: float, least: float) 
 
 def _best(measurements: Sequence[Measurement], pair: tuple[str, str]) -> tuple[Floats, float] | None:
     """Noisy counts of a pair's cells, and their standard deviation, from the measurement that tells them best."""
-    held = [
+    with_pair = [
         m
         for m in measurements
         if isinstance(m.target, Marginal) and m.target.within is None and set(pair) <= set(m.target.scope)
     ]
 
-    def deviation(each: Measurement) -> float:
-        cells = math.prod(each.target.domain[name].size for name in pair)
-        return each.std * math.sqrt(each.target.size / cells)
+    def deviation(measurement: Measurement) -> float:
+        cells = math.prod(measurement.target.domain[name].size for name in pair)
+        return measurement.std * math.sqrt(measurement.target.size / cells)
 
-    if not held:
+    if not with_pair:
         return None
-    best = min(held, key=deviation)
+    best = min(with_pair, key=deviation)
     shape, scope = best.target.domain.shape_of(best.target.scope), best.target.scope
     beside = tuple(axis for axis, name in enumerate(scope) if name not in pair)
     sizes = [best.target.domain[name].size for name in pair]

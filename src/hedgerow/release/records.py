@@ -93,14 +93,14 @@ class Records(Tabular):
         Raises:
             ConfigError: The shape is wrong, or a code is out of the range of its attribute.
         """
-        given = np.asarray(codes)
-        if given.ndim != 2 or given.shape[1] != len(domain) or given.dtype.kind not in "iu":
-            raise ConfigError(f"codes must be whole numbers of shape (n, {len(domain)}), not {given.shape}")
-        for attribute, column in zip(domain, given.T, strict=True):
+        array = np.asarray(codes)
+        if array.ndim != 2 or array.shape[1] != len(domain) or array.dtype.kind not in "iu":
+            raise ConfigError(f"codes must be whole numbers of shape (n, {len(domain)}), not {array.shape}")
+        for attribute, column in zip(domain, array.T, strict=True):
             if column.size and not (column.min() >= 0 and column.max() < attribute.size):
                 raise ConfigError(f"a code of {attribute.name!r} is out of its range, 0 to {attribute.size - 1}")
         self.domain = domain
-        self.codes: Ints = given
+        self.codes: Ints = array
         self._seed = int(generator(seed).integers(2**62))
         self._first = first
         self._tilts = tilts or {}
@@ -439,7 +439,7 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     # bins hardly repeat; and in random order nearly every row group has nearly every value, so statistics would skip
     # none.
     wanted = arrow_schema(domain)
-    schema = pa.schema([each.with_type(text) if _is_text(each.type) else each for each in wanted])
+    schema = pa.schema([field.with_type(text) if _is_text(field.type) else field for field in wanted])
     repeated: Any = [
         attribute.name for attribute in written(domain) if not isinstance(attribute, Binned) or attribute.whole
     ]

@@ -60,10 +60,10 @@ def sample_spark(
     if partitions is not None and partitions < 1:
         raise ConfigError(f"{partitions} partitions", remedy="give a number from 1 on")
     spark = running_session() if session is None else session
-    parts = max(1, -(-n // PARTITION_ROWS)) if partitions is None else partitions
-    drawing = Drawing(_sent(spark, _saved(release)), n, parts, int(generator(seed).integers(2**62)), method)
+    pieces = max(1, -(-n // PARTITION_ROWS)) if partitions is None else partitions
+    drawing = Drawing(_sent(spark, _saved(release)), n, pieces, int(generator(seed).integers(2**62)), method)
     with without_pandas():
-        return spark.range(parts, numPartitions=parts).mapInArrow(drawing, spark_schema(release.domain))
+        return spark.range(pieces, numPartitions=pieces).mapInArrow(drawing, spark_schema(release.domain))
 
 
 def write_folder(

@@ -105,10 +105,10 @@ def levels_sentence(release: Release) -> str:
         return ""
     scopes = (measurement.target.scope for measurement in release.measurements)
     mixes = Counter(sum(domain.function(name) is not None for name in scope) for scope in scopes)
-    parts = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
-    parts += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
-    said = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
-    return f"Of {measured:,} measurement{'s' if measured > 1 else ''} {said}."
+    clauses = [f"{mixes[0]:,} name{'s' if mixes[0] == 1 else ''} attributes as they are"] if mixes[0] else []
+    clauses += [f"{mixes[n]:,} {_LEVELS.get(n, f'{n} levels')}" for n in sorted(mixes) if n]
+    listed = ", ".join(clauses[:-1]) + (" and " if len(clauses) > 1 else "") + clauses[-1]
+    return f"Of {measured:,} measurement{'s' if measured > 1 else ''} {listed}."
 
 
 _LEVELS = {1: "one level or derived attribute", 2: "two"}
@@ -120,10 +120,10 @@ def tables_over_tree(release: Release) -> int | None:
     Args:
         release: The release; its model is not built.
     """
-    held = release.held
-    if isinstance(held, StoredModel):
-        return int(held.entry["scopes"][0]) if held.entry.get("kind") == "overlay" else None
-    return len(held.parts.scopes) if isinstance(held, Overlay) else None
+    model = release.held
+    if isinstance(model, StoredModel):
+        return int(model.entry["scopes"][0]) if model.entry.get("kind") == "overlay" else None
+    return len(model.parts.scopes) if isinstance(model, Overlay) else None
 
 
 def tables_sentence(release: Release) -> str:
@@ -155,18 +155,21 @@ def error_sentence(release: Release, confidence: float = 0.95) -> str:
     scale = 1.0 if error.unit is None else error.unit
     low, high = (scale * bound for bound in error.mean_interval(confidence))
     largest = scale * error.maximum_bound(confidence)
-    unit = _unit_of(release)
-    share = f" ({_percent(low / release.total)} to {_percent(high / release.total)} of the records)"
-    if error.n_candidates == 1:  # its mean is its largest
-        return (
-            f"Estimated from noisy values alone: the error of the released model on {_things_of(release)} lies between "
-            f"{_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence."
-        )
-    return (
-        f"Estimated from noisy values alone: over {_things_of(release)}, the mean error of the released model lies "
-        f"between {_amount(low)} and {_amount(high)} {unit}{share}, with {100.0 * confidence:.4g}% confidence; with "
-        f"the same confidence no error is larger than {_amount(largest)}."
-    )
+    marginals = all(family.whole for family in release.workload.families)
+    candidates, queries = release.workload.n_candidates, release.workload.n_queries
+    one, many = ("query", "queries") if candidates == queries else ("candidate", "candidates")
+    one, many = ("marginal", "marginals") if marginals else (one, many)
+    unit = "times what one record can change" if error.unit is None and not marginals else "records"
+    between = f"lies between {_amount(low)} and {_amount(high)} {unit}"
+    between += f" ({_percent(low / release.total)} to {_percent(high / release.total)} of the records)"
+    confident = f"with {100.0 * confidence:.4g}% confidence"
+    if candidates == 1:  # its mean is its largest
+        text = f"the error of the released model on the {one} of the workload {between}, {confident}"
+    else:
+        text = f"over the {candidates:,} {many} of the workload, the mean error of the released model {between}, and "
+        text += f"no error is larger than {_amount(largest)}, each {confident}"
+    twice = " A misplaced record counts twice: in the cell that it left, and in the cell that it is in."
+    return f"Estimated from noisy values alone: {text}.{twice * marginals}"
 
 
 def drawn_sentence(release: Release, n: int, drawn: DrawnError, confidence: float = 0.95) -> str:
@@ -206,25 +209,3 @@ def _percent(share: float) -> str:
     if share > 1.0:
         return "over 100%"
     return f"{100.0 * share:.2g}%" if share < 0.1 else f"{100.0 * share:.3g}%"
-
-
-def _all_marginals(release: Release) -> bool:
-    return all(family.whole for family in release.workload.families)
-
-
-def _things_of(release: Release) -> str:
-    count = release.workload.n_candidates
-    if _all_marginals(release):
-        one, many = "marginal", "marginals"
-    elif count == release.workload.n_queries:
-        one, many = "query", "queries"
-    else:
-        one, many = "candidate", "candidates"
-    return f"the {one} of the workload" if count == 1 else f"the {count:,} {many} of the workload"
-
-
-def _unit_of(release: Release) -> str:
-    if _all_marginals(release):
-        return "records, counted cell by cell and added up, a misplaced record twice"
-    mixed = release.error is not None and release.error.unit is None
-    return "times what one record can change" if mixed else "records"

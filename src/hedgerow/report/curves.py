@@ -77,8 +77,8 @@ def curve_styles(names: Iterable[str]) -> dict[str, CurveStyle]:
         names: Names in the drawing: ``"mwem"``, ``"mwem:rounds=30"``, ``"laplace (raw answers)"``, or any others.
 
     Example:
-        >>> found = curve_styles(["laplace", "laplace (raw answers)"])
-        >>> [(style.marker, style.filled) for style in found.values()]
+        >>> styles = curve_styles(["laplace", "laplace (raw answers)"])
+        >>> [(style.marker, style.filled) for style in styles.values()]
         [('v', True), ('v', False)]
     """
     styles: dict[str, CurveStyle] = {}

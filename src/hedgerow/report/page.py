@@ -199,8 +199,13 @@ def _estimated(simulated: SimulatedErrors) -> Iterator[tuple[str, float, float, 
     worst = np.argsort(-simulated.errors, kind="stable")[:MOST_ESTIMATED]
     for index in worst.tolist():
         first = int(workload.starts[index])
-        each = widths[first : first + int(workload.lengths[index])]
-        yield workload.candidate(index).text, float(simulated.errors[index]), float(each.mean()), float(each.max())
+        of_candidate = widths[first : first + int(workload.lengths[index])]
+        yield (
+            workload.candidate(index).text,
+            float(simulated.errors[index]),
+            float(of_candidate.mean()),
+            float(of_candidate.max()),
+        )
 
 
 def _distances(release: Release) -> list[float]:
@@ -322,11 +327,11 @@ class Page:
         )
 
 
-def render_audit(found: Audits) -> str:
+def render_audit(audits: Audits) -> str:
     """The page of an audit as text, for those who decide whether something may be published.
 
     Args:
-        found: Findings of the audit.
+        audits: Findings of the audit.
 
     Raises:
         MissingExtraError: jinja2 or matplotlib is not installed.
@@ -340,19 +345,19 @@ def render_audit(found: Audits) -> str:
     """
     require_extra()
     return page_template("audit.html").render(
-        audits=found, verdicts=_VERDICTS, title=", ".join(os.path.basename(file.path) for file in found.files)
+        audits=audits, verdicts=_VERDICTS, title=", ".join(os.path.basename(file.path) for file in audits.files)
     )
 
 
-def write_audit(found: Audits, path: str | os.PathLike[str]) -> None:
+def write_audit(audits: Audits, path: str | os.PathLike[str]) -> None:
     """Write the page of an audit.
 
     Args:
-        found: Findings of the audit.
+        audits: Findings of the audit.
         path: Target; its folder must exist.
 
     Raises:
         MissingExtraError: jinja2 or matplotlib is not installed.
         ReleaseError: The file cannot be written.
     """
-    write_page(render_audit(found), path, called="page")
+    write_page(render_audit(audits), path, called="page")

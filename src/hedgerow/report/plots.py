@@ -307,10 +307,10 @@ def _ordered(
         if estimate.low is not None and estimate.high is not None:
             axes.plot([middle, middle], [estimate.low, estimate.high], color=NOISE, linewidth=1.0)
     beside = [f"{attribute.label(codes.start)}: {count:,.0f}" for codes, count in zip(extra, others, strict=True)]
-    each = "value" if isinstance(attribute, IntegerRange) else "bin"
+    unit = "value" if isinstance(attribute, IntegerRange) else "bin"
     axes.set(
         xlabel=shortened("; ".join([attribute.name, *beside]), 60),
-        ylabel=f"records per {each}" if size == 1 else f"records per {size:,} {each}s",
+        ylabel=f"records per {unit}" if size == 1 else f"records per {size:,} {unit}s",
         ylim=(0, None),
     )
     _few_ticks(axes)

@@ -118,11 +118,15 @@ class Results:
     @cached_property
     def warnings(self) -> list[str]:
         """Warnings about columns, and shares at the end of their intervals."""
-        ends = [column.attribute for column in self.columns if _at_end(column.share)]
+        ends = []
+        for column in self.columns:
+            share = column.share
+            if share.low is not None and share.high is not None and share.value in (share.low, share.high):
+                ends.append(column.attribute.name)
         listed = release_warnings(self.release)
         if ends:
             listed.append(
-                f"{', '.join(end.name for end in ends)}: the share of the most frequent value lies at the end of its "
+                f"{', '.join(ends)}: the share of the most frequent value lies at the end of its "
                 "interval, where the hypothesis and a measurement disagree; an interval misses more often there"
             )
         return listed
@@ -144,21 +148,21 @@ class Results:
         sentence += caveats_in_words(release.domain)
         return sentence if release.provenance.secure else f"{release.provenance.stamp}. With secure noise: {sentence}"
 
-    def interval(self, column: ColumnSummary, found: Estimate) -> str:
+    def interval(self, column: ColumnSummary, estimate: Estimate) -> str:
         """The interval of a number of a column; empty where there is none."""
-        low, high = column.ends(found)
+        low, high = column.ends(estimate)
         if not low:
             return ""
         return low if low == high else f"{low} to {high}"
 
-    def interval_of_share(self, found: Estimate) -> str:
+    def interval_of_share(self, estimate: Estimate) -> str:
         """The interval of a share; empty where there is none."""
-        if found.low is None or found.high is None:
+        if estimate.low is None or estimate.high is None:
             return ""
-        return f"{self.share(found.low)} to {self.share(found.high)}"
+        return f"{self.share(estimate.low)} to {self.share(estimate.high)}"
 
-    def told(self, column: ColumnSummary) -> str:
-        """Number of a column's values that are told from noise."""
+    def values_beyond_noise(self, column: ColumnSummary) -> str:
+        """The number of a column's values that are there beyond noise, and their share of the records."""
         if not column.measured:
             return "not measured"
         if column.told is None or column.certain is None:
@@ -169,7 +173,3 @@ class Results:
     def numeric(self) -> list[ColumnSummary]:
         """Columns with numbers, dates or other values in order."""
         return [column for column in self.columns if not isinstance(column.attribute, Categorical)]
-
-
-def _at_end(found: Estimate) -> bool:
-    return found.low is not None and found.high is not None and found.value in (found.low, found.high)

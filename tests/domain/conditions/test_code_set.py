@@ -117,3 +117,11 @@ def test_texts_of_many_runs_are_read_back(codes: frozenset[int]) -> None:
         query = Conjunction.where(domain, {name: codes})
         assert query.text == condition(domain[name], sorted(codes))
         assert parse_predicate(query.text, domain) == query
+
+
+def test_a_column_without_any_label_has_conditions_in_words() -> None:
+    """A column whose labels were learnt may have none that is frequent enough."""
+    domain = Domain([Categorical("job", (), missing="?", other="rest")])
+    texts = [Conjunction.where(domain, {"job": codes}).text for codes in ([0], [1], [0, 1])]
+    assert texts == ["job = '?'", "job = 'rest'", "job in ('?', 'rest')"]
+    assert [parse_predicate(text, domain).codes[0].runs for text in texts[:2]] == [(range(1),), (range(1, 2),)]

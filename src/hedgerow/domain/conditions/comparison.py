@@ -152,7 +152,7 @@ def compare(attribute: Attribute, symbol: str, value: str) -> Truth:
         yes = _whole_numbers_below(attribute, symbol, value)
     else:
         yes = _values_below(attribute, symbol, value)
-    return Truth(yes, CodeSet((0, attribute.ordinary)).without(yes))
+    return Truth(yes, CodeSet.of(range(attribute.ordinary)).without(yes))
 
 
 def _code_finder(attribute: Attribute) -> Callable[[str], int]:

@@ -107,7 +107,7 @@ def condition(attribute: Attribute, codes: Iterable[int]) -> str:
         "job != 'job 0'"
     """
     column, chosen = in_condition(attribute.name), CodeSet.of(codes)
-    ordinary = chosen & CodeSet((0, attribute.ordinary))
+    ordinary = chosen & CodeSet.of(range(attribute.ordinary))
     short = len(chosen) <= max(_LISTED, 2 * len(ordinary.cuts))
     if not isinstance(attribute, IntegerRange | Binned) or (short and len(ordinary.cuts) != 2):
         return _among(attribute, column, chosen)
@@ -155,7 +155,7 @@ def _between(attribute: Attribute, column: str, codes: CodeSet, runs: Sequence[t
         else f"{column} = '{attribute.label(first)}'"
         for first, last in runs
     ]
-    if special := codes.without(CodeSet((0, attribute.ordinary))):
+    if special := codes.without(CodeSet.of(range(attribute.ordinary))):
         parts.append(_listed(attribute, column, special, negated=False))
     return parts[0] if len(parts) == 1 else f"({' or '.join(parts)})"
 
