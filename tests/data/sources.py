@@ -136,6 +136,86 @@ def spans_of(n_rows: int, seed: int) -> pa.Table:
     return table.append_column("left", ends)
 
 
+FORMS = domain_from_mapping(
+    {
+        "format": {"decimal": ",", "thousands": "."},
+        "attributes": {
+            "pay": {"min": -1000, "max": 10_000, "step": 0.01, "bins": 20, "pattern": "€#,##0.00;(€#,##0.00)"},
+            "rate": {"min": 0, "max": 100, "step": 0.1, "bins": 10, "pattern": "#.#%", "missing": ["?", "NA"]},
+            "score": {"min": 0, "max": 90, "missing": ["-9", "999", "."]},
+            "made": {"min": "2023-01-01T00:00", "max": "2024-12-31T23:59", "unit": "ns", "bins": 24},
+            "since": {"min": "2023-01-01T00:00", "max": "2024-12-31T23:59", "unit": "s", "missing": ["-1", "0"]},
+            "day": {"min": "2023-01-01", "max": "2024-12-31", "format": "%Y%m%d", "type": "int64"},
+            "named": {"min": "2023-01-01", "max": "2024-12-31", "format": "%d %b %y", "missing": ["?", "never"]},
+            "clock": {"min": "00:00", "max": "23:59", "format": "%I:%M %p"},
+            "short": {"min": "00:00", "max": "23:59", "format": "%H%M", "type": "int64"},
+            "kept": {"from": "named", "to": "left on", "min": 0, "max": 40, "unit": "d", "missing": True},
+        },
+    }
+)
+"""Numbers, dates and times that are not written as Python writes them, and several spellings of a missing one."""
+
+
+def forms_of(n_rows: int, seed: int) -> tuple[pa.Table, dict[str, list[Any]]]:
+    """A random table that fits `FORMS`, beside that of ``table_of``, and what its cells mean."""
+    draw = np.random.default_rng(seed)
+    pays = draw.integers(-100_000, 1_000_001, n_rows).tolist()
+    rates = [None if rate == 1001 else rate for rate in draw.integers(0, 1002, n_rows).tolist()]
+    scores = [None if score > 90 else score for score in draw.integers(0, 94, n_rows).tolist()]
+    minutes = [datetime(2023, 1, 1) + timedelta(minutes=n) for n in draw.integers(0, 731 * 1440, n_rows).tolist()]
+    since = [(each - datetime(1970, 1, 1)) // timedelta(seconds=1) for each in minutes]
+    known = [None if n % 10 == 0 else each for n, each in enumerate(minutes)]
+    stays = [None if each is None else int(n) for n, each in zip(draw.integers(0, 41, n_rows), known, strict=True)]
+    ends = [None if each is None else each + timedelta(days=n or 0) for n, each in zip(stays, known, strict=True)]
+
+    def money(cents: int) -> str:
+        text = f"€{abs(cents) // 100:,}".replace(",", ".") + f",{abs(cents) % 100:02d}"
+        return f"({text})" if cents < 0 else text
+
+    gone = ("?", "never", None)
+    columns = {
+        "pay": [money(cents) for cents in pays],
+        "rate": [
+            ("NA", "?", None)[n % 3] if r is None else f"{r / 10:g}%".replace(".", ",") for n, r in enumerate(rates)
+        ],
+        "score": [(-9, 999, None)[n % 3] if score is None else score for n, score in enumerate(scores)],
+        "made": [second * 10**9 for second in since],
+        "since": [(-1, 0, None)[n // 10 % 3] if n % 10 == 0 else second for n, second in enumerate(since)],
+        "day": [int(each.strftime("%Y%m%d")) for each in minutes],
+        "named": [gone[n // 10 % 3] if each is None else each.strftime("%d %b %y") for n, each in enumerate(known)],
+        "clock": [each.strftime("%I:%M %p") for each in minutes],
+        "short": [each.hour * 100 + each.minute for each in minutes],
+        "left on": [gone[n // 10 % 3] if each is None else each.strftime("%d %b %y") for n, each in enumerate(ends)],
+    }
+    table = table_of(n_rows, seed)
+    for name, cells in columns.items():
+        table = table.append_column(name, pa.array(cells))
+    table = table.drop_columns(["income"])  # whose mark in a CSV file would be another one
+    return table, {
+        "pay": [cents / 100 for cents in pays],
+        "rate": [None if rate is None else rate / 10 for rate in rates],
+        "score": scores,
+        "made": minutes,
+        "since": known,
+        "day": [each.date() for each in minutes],
+        "named": [None if each is None else each.date() for each in known],
+        "clock": [each.time() for each in minutes],
+        "short": [each.time() for each in minutes],
+        "kept": [None if n is None else timedelta(days=n) for n in stays],
+    }
+
+
+BAD_FORMS = {
+    "a number without its sign": ("pay", "12,50", UnknownValueError),
+    "a number with the other mark": ("rate", "12.5%", UnknownValueError),
+    "a missing number that is not listed": ("score", -8, OutOfRangeError),
+    "milliseconds among nanoseconds": ("made", 1_700_000_000_000, OutOfRangeError),
+    "a time between two steps": ("since", 1_700_000_001, OutOfRangeError),
+    "two forms of dates": ("named", "2023-02-01", UnknownValueError),
+    "13 in the afternoon": ("clock", "13:00 PM", UnknownValueError),
+}
+
+
 OPEN = OpenDomain(
     {
         "attributes": {

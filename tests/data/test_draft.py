@@ -23,6 +23,7 @@ from hedgerow.data.column_summary import Summary
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
 from hedgerow.errors import ColumnError, DataError, UnreadableTableError
 from hedgerow.release import Records
+from tests.privacy.mutants import Mutant, killed
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 
@@ -352,6 +353,77 @@ def test_codes_rounded_numbers_and_few_ones(cells: list[str], entry: dict[str, A
         assert "beyond 2^53" in text or "3,000 distinct texts" in text or "more than" in text
     if found:
         assert read_table(path, drafted(tmp_path, path)).total() == len(cells)
+
+
+def _draws_the_line(kept: list[Any], beyond: list[Any], words: str) -> None:
+    """A draft says something of some cells, and not of others that lie just beyond a line of its rules."""
+    for cells, says in ((kept, True), (beyond, False)):
+        rows = range(len(cells))
+        draft = draft_domain(pa.table({"x": cells, "y": [row % 2 for row in rows]}))
+        entry = next((line for line in draft.splitlines() if line.startswith('  "x": ')), "none")
+        assert (words in entry) is says
+
+
+def _half_below(middle: int) -> list[int]:
+    """Whole numbers from 1 to 10,000, half of them evenly up to a number and half of them evenly above it."""
+    parts = np.arange(1, 51)
+    return [*(middle * parts // 50).tolist(), *(middle + (10_000 - middle) * parts // 50).tolist()] * 4
+
+
+def _days(*days: str) -> list[str]:
+    return [*days, "19990101"] * 40
+
+
+LINES: list[tuple[str, tuple[Any, ...], tuple[list[Any], list[Any], str]]] = [
+    ("proposals._COARSE", (4, 6), ([5 * n for n in range(60)] * 10, [4 * n for n in range(60)] * 10, '"step"')),
+    (
+        "proposals._FEW_CODES",
+        (11, 13),
+        ([n / 4 for n in range(12)] * 20, [n / 4 for n in range(13)] * 20, '"bins": 2,'),
+    ),
+    ("proposals._SKEWED", (0.05, 0.2), (_half_below(900), _half_below(1150), "70, 100, 150")),
+    (
+        "proposals._EXACT",
+        (2**53 - 1, 2**53 + 2),
+        ([*range(2**53 - 595, 2**53 + 1, 7)], [*range(2**53 - 593, 2**53 + 3, 7)], "{"),
+    ),
+    ("proposals._FAR_APART", (1.8, 1.2), ([20, 40, 60] * 40 + [99] * 40, [20, 40, 70] * 40 + [99] * 40, "99")),
+    (
+        "kinds._PLAUSIBLE",
+        (range(-43_828, 47_482), range(-43_830, 47_482)),
+        (_days("18500101", "20991231"), _days("18491231"), "%Y%m%d"),
+    ),
+    (
+        "kinds._PLAUSIBLE",
+        (range(-43_829, 47_481), range(-43_829, 47_483)),
+        (_days("20991231"), _days("21000101"), "%Y%m%d"),
+    ),
+]
+"""Numbers that rules of a draft are drawn at: wrong ones, cells on both sides of the right one, and what is said."""
+
+MUTANTS = [
+    Mutant(
+        f"{name.rpartition('.')[2].strip('_').lower()} of a draft is {wrong}",
+        lambda patch, name=name, wrong=wrong: patch.setattr(f"hedgerow.data.{name}", wrong),  # type: ignore[misc]
+        lambda cells=cells: _draws_the_line(*cells),  # type: ignore[misc]
+    )
+    for name, wrongs, cells in LINES
+    for wrong in wrongs
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
+
+
+@pytest.mark.parametrize("low", [5 * 10**13, 5 * 10**15, 2**53 - 700])
+def test_large_numbers_that_lie_close_together_have_bins(low: int, tmp_path: Path) -> None:
+    table = pa.table({"x": [low + 7 * n for n in range(100)], "y": ["a", "b"] * 50})
+    edges = drafted(tmp_path, table)["x"].edges
+    assert len(edges) > 10
+    assert low - 100 < edges[0] <= low
+    assert low + 693 <= edges[-1] < low + 800
 
 
 def test_money_with_both_signs_gets_bins_that_widen_on_both_sides(tmp_path: Path) -> None:

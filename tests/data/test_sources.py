@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.data import CountSource, ReadOptions, ScannedTable, Table, read_labels, read_table, scan_table
-from hedgerow.domain import Domain, IntegerRange
+from hedgerow.domain import Domain, IntegerRange, encoder
 from hedgerow.errors import (
     ColumnError,
     CountColumnError,
@@ -24,8 +24,10 @@ from hedgerow.errors import (
 from hedgerow.queries import Conjunction, Persons
 from tests.data.sources import (
     BAD,
+    BAD_FORMS,
     BAD_ON_SCALES,
     DOMAIN,
+    FORMS,
     OPEN,
     PLACES,
     POSTGRESQL,
@@ -34,6 +36,7 @@ from tests.data.sources import (
     SPELLED,
     SPELLINGS,
     Place,
+    forms_of,
     labelled_of,
     postgresql,
     scales_of,
@@ -102,6 +105,29 @@ def test_dates_times_and_decimals_have_the_same_codes_everywhere(place: Place, t
     ):
         (counts,), (wanted,) = found.marginals([names]), expected.marginals([names])
         assert counts.tolist() == wanted.tolist()
+
+
+@pytest.mark.many(quick=4)
+def test_cells_that_are_written_in_their_own_form_are_what_they_mean_everywhere(place: Place, tmp_path: Path) -> None:
+    table, meant = forms_of(500, seed=0)
+    source, more = place(table, tmp_path)
+    found = scan_table(source, FORMS, **{"extra_columns": "ignore", **more})
+    for name, values in meant.items():
+        codes = encoder(FORMS[name]).codes(pa.array(values))
+        assert codes.min() >= 0
+        assert found.marginals([(name,)])[0].tolist() == np.bincount(codes, minlength=FORMS[name].size).tolist()
+
+
+@pytest.mark.many(quick=9)
+@pytest.mark.parametrize("kind", BAD_FORMS)
+def test_a_cell_in_another_form_is_refused_everywhere(place: Place, tmp_path: Path, kind: str) -> None:
+    column, value, error = BAD_FORMS[kind]
+    source, more = place(spoiled(column, value, (7, 200, 399), forms_of(400, seed=3)[0]), tmp_path)
+    with pytest.raises(error) as found:
+        scan_table(source, FORMS, **{"extra_columns": "ignore", **more}).total()
+    assert (found.value.column, found.value.n_rows) == (column, 3)
+    assert str(value) not in str(found.value)
+    assert found.value.remedy
 
 
 def test_durations_between_columns_are_the_same_everywhere(place: Place, tmp_path: Path) -> None:

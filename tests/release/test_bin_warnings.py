@@ -22,7 +22,13 @@ def _released(domain: Domain, codes: list[int]) -> Release:
         ({"edges": [0, 10, 20, 30]}, [0] * 3000 + [1], "one bin, [0, 10), holds nearly all"),
         ({"edges": [0, 10, 20, 30]}, [0, 1, 2] * 1000, None),
         ({"min": 0, "max": 99, "whole": True, "bins": 3, "points": [0]}, [0] * 3000 + [1], None),
-        ({"values": ["a", "b"], "other": "rest"}, [2] * 2000 + [0, 1] * 500, "the value 'rest'"),
+        ({"values": ["a", "b"], "other": "rest"}, [2] * 2000 + [0, 1] * 500, "the value 'rest'; list more values"),
+        ({"min": 0, "max": 1, "other": "rest"}, [2] * 2000 + [0, 1] * 500, "the value 'rest'; widen the bounds"),
+        (
+            {"values": ["a"], "other": "rest", "learnt": True},
+            [1] * 2000 + [0] * 500,
+            "hardly anything was learnt of it",
+        ),
         ({"values": ["a", "b"], "other": "rest"}, [2] * 200 + [0, 1] * 500, None),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hedgerow.cli.console import Output
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget
 
@@ -56,3 +57,27 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
     return lines + line, budget_after(budget, share + positions)
+
+
+def warn_of_learning(output: Output, wanted: Domain | OpenDomain, budget: Budget, total: float) -> None:
+    """Warn of columns of which next to nothing can be learnt: one label at most can be in enough records.
+
+    Args:
+        output: Prints the warnings.
+        wanted: The domain.
+        budget: Budget of the whole release.
+        total: Number of records that is known in public.
+    """
+    from hedgerow.algorithms.learning import frequent_noise, threshold_of
+    from hedgerow.domain import Domain
+
+    if isinstance(wanted, Domain):
+        return
+    least = {name: float(threshold_of(budget, wanted, name).threshold) for name in wanted.values}
+    least |= {name: frequent_noise(budget, wanted, name) for name in wanted.listed}
+    for name, records in least.items():
+        if 2 * records > total:
+            output.warn(
+                f"{name}: a label is learnt if more than about {records:,.0f} of the {total:,.0f} records have it, so "
+                f"at most one is, and the others become {wanted.fine[name].other!r}; list its values, or spend more"
+            )

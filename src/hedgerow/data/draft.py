@@ -24,7 +24,6 @@ from hedgerow.data.reading import (
 from hedgerow.data.related import related
 from hedgerow.data.sniffing import sniffed
 from hedgerow.domain import (
-    USUAL_FILE,
     Attribute,
     Categorical,
     Domain,
@@ -116,8 +115,9 @@ def draft_domain(
         <BLANKLINE>
         <BLANKLINE>
     """
-    file_format_of(file_format)
-    form = replace(_form_of(source), **(file_format or {}))
+    known = dict(file_format or {})
+    file_format_of(known)
+    form = _form_of(source, known)
     reader = open_place(source, form=form) if isinstance(source, str) else open_table(source, form)
     left_out = set(without)
     wanted = [column for column in (reader.names if columns is None else columns) if column not in left_out]
@@ -137,7 +137,8 @@ def draft_domain(
             summary.add(batch.column(column))
     if not n_rows:
         raise UnreadableTableError("the table has no rows", file=reader.file, remedy="check how it was made")
-    form = replace(form, decimal=_decimal_of(summaries.values())) if reader.texts else form
+    if reader.texts and "decimal" not in known:
+        form = replace(form, decimal=_decimal_of(summaries.values()))
     entries = {column: _entry(column, summary, max_values, form.decimal) for column, summary in summaries.items()}
     file = os.path.basename(reader.file) if name is None else name
     head = [HEADER.format(file=file).rstrip("\n"), *_format_lines(form), "attributes:"]
@@ -175,12 +176,12 @@ def _ignored(name: str, reason: str) -> tuple[list[str], bool]:
     return [*_wrapped(f"{json_text(name)}: {reason}"), f"  - {json_text(name)}"], False
 
 
-def _form_of(source: Source) -> FileFormat:
+def _form_of(source: Source, known: Mapping[str, Any]) -> FileFormat:
     """The format of a text file, or of the first of several."""
     if not isinstance(source, str | os.PathLike):
-        return USUAL_FILE
+        return FileFormat(**known)
     file = next(iter(sorted(files_of(os.fspath(source)))), None)
-    return sniffed(file) if file is not None and file.is_file() else USUAL_FILE
+    return sniffed(file, known) if file is not None and file.is_file() else FileFormat(**known)
 
 
 def _decimal_of(summaries: Iterable[Summary]) -> str:

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -341,7 +342,8 @@ def _is_skewed(summary: Summary) -> bool:
     """Whether half of the values lie in a small part of the range, next to its lower end; few are below 0."""
     low, high = max(0.0, summary.low), summary.high
     positive = summary.rows >= _MANY and summary.negatives <= _SKEWED * summary.rows
-    return positive and summary.quantile(0.5) - low < _SKEWED * (high - low)
+    spans = high > 2 * low  # quantiles are known to a tenth of their size
+    return positive and spans and summary.quantile(0.5) - low < _SKEWED * (high - low)
 
 
 def _sides(summary: Summary) -> list[Summary]:
@@ -420,10 +422,14 @@ def _round_up(number: float) -> float:
 def _round_edges(low: float, high: float) -> list[float]:
     """Multiples of a round number, around all values, about ``_BINS`` bins."""
     raw = (high - low) / _BINS
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * (1 - 1e-9))
-    edges = [float(f"{step * i:.12g}") for i in range(math.floor(low / step), math.ceil(high / step) + 1)]
-    return [plain_number(edge) for edge in edges]
+    power = math.floor(math.log10(raw))
+    step = next(step for factor in (1, 2, 5, 10) if float(step := Decimal(factor).scaleb(power)) >= raw * (1 - 1e-9))
+    first, last = math.floor(Decimal(repr(low)) / step), math.ceil(Decimal(repr(high)) / step)
+    return [_plain(step * place) for place in range(first, last + 1)]
+
+
+def _plain(number: Decimal) -> float:
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def json_text(value: Any) -> str:

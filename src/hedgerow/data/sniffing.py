@@ -10,11 +10,11 @@ import codecs
 import csv
 import re
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from hedgerow.data.column_summary import is_number
 from hedgerow.data.reading import TEXT_ENDINGS, bytes_of, lines_of, separator_of
@@ -34,34 +34,45 @@ _SAMPLE = 1 << 18
 _DATED = re.compile(r"\d{1,4}[-./:]\d{1,2}([-./:]\d{1,4})?.*")
 
 
-def sniffed(path: Path) -> FileFormat:
+def sniffed(path: Path, known: Mapping[str, Any]) -> FileFormat:
     r"""The format of a text file; the usual one for other files, and where nothing else fits better.
 
     Args:
         path: The file.
+        known: Options of the format that are not to be found out, as a domain file has them.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = Path(folder, "a.csv")
         ...     _ = file.write_text("age;pay\n20;3\n31;2\n")
-        ...     sniffed(file).entry
+        ...     sniffed(file, {}).entry
         {'separator': ';'}
     """
+    form = FileFormat(**known)
     if not path.name.lower().endswith(TEXT_ENDINGS):
-        return USUAL_FILE
-    form = replace(USUAL_FILE, encoding=_encoding(path))
-    head = list(islice(lines_of(path, form), _LINES))
-    usual = separator_of(path, form)
-    fits = [fit for mark in dict.fromkeys((usual, *_SEPARATORS)) if (fit := _Fit.of(head, mark)) is not None]
+        return form
+    form = form if "encoding" in known else replace(form, encoding=_encoding(path))
+    try:
+        head = list(islice(lines_of(path, form), _LINES))
+    except UnicodeError:  # in an encoding that is not the file's, as its reader will say
+        return form
+    usual = separator_of(path, USUAL_FILE)
+    marks = dict.fromkeys((usual, *_SEPARATORS)) if form.separator is None else form.separator
+    fits = [fit for mark in marks if (fit := _Fit.of(head, mark)) is not None]
     if not fits:
         return form
     best = min(fits, key=lambda fit: (fit.skip, -fit.share))  # the usual one where several fit alike
-    form = replace(form, separator=None if best.mark == usual else best.mark, skip=best.skip)
     records = [fields for line in head[best.skip :] if len(fields := _split(line, best.mark)) == best.number]
     last = reversed(_last(path, form))
     footer = next((place for place, line in enumerate(last) if _count(line, best.mark) == best.number), 0)
-    return replace(form, header=not _is_record(records), footer=footer)
+    found = {
+        "separator": None if best.mark == usual else best.mark,
+        "skip": best.skip,
+        "header": not _is_record(records),
+        "footer": footer,
+    }
+    return replace(form, **(found | dict(known)))
 
 
 @dataclass(frozen=True)

@@ -370,7 +370,7 @@ class ScaledEncoder(Encoder):
         return text if self._declared(text) is not None else text.zfill(width)
 
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
-        if isinstance(self._scale, Moments) and self._scale.unit is not None:
+        if pa.types.is_string(texts.type) and isinstance(self._scale, Moments) and self._scale.unit is not None:
             ticks = _matching(texts, _TICKS)
             codes = np.empty(len(texts), dtype=np.int64)
             codes[ticks] = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange, Ordered
+from hedgerow.domain import Attribute, Binned, Categorical, IntegerRange, Ordered
 from hedgerow.quantities import outward
 from hedgerow.queries import Aggregate, Conjunction, Groups, Selection
 from hedgerow.release.answer import Answer, check_confidence
@@ -194,7 +194,13 @@ def _warning(attribute: Attribute, counts: Floats) -> str:
     if total <= 0:
         return ""
     if attribute.other_code is not None and counts[attribute.other_code] > _MANY * total:
-        return f"by noisy counts most records have the value {attribute.other!r}; list more values, or widen the bounds"
+        remedy = "list more values" if isinstance(attribute, Categorical) else "widen the bounds"
+        if isinstance(attribute, Categorical) and attribute.learnt:
+            remedy = (
+                "few of its labels are in many records, so hardly anything was learnt of it; if it holds numbers or "
+                "dates, give their bounds, and how they are written, in a domain file"
+            )
+        return f"by noisy counts most records have the value {attribute.other!r}; {remedy}"
     if not isinstance(attribute, Binned):
         return ""
     ordinary = counts[: attribute.ordinary]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import yaml
 from typer.testing import CliRunner
 
 from hedgerow.domain import read_domain
@@ -51,3 +52,19 @@ def test_what_is_known_of_a_format_is_told(place: Place) -> None:
     wrong = place.call("domain", place / "odd.csv", "--format", "{sep: x}")
     assert isinstance(wrong.exception, DomainError) or "has no option 'sep'" in wrong.stderr
     assert "go with a draft" in place.call("domain", "--schema", "--ask").stderr
+
+
+def test_what_is_found_out_follows_what_is_known(place: Place) -> None:
+    """Lines before the header, and numbers, are looked at with the sign and the encoding that were told."""
+    text = "Stand; 1. Mai\nort,n\n" + "".join(f"{'KB'[n % 2]}ö;ln,{n}\n" for n in range(30))
+    (place / "odd.csv").write_bytes(text.encode("cp1252"))
+    found = yaml.safe_load(place.call("domain", place / "odd.csv", "--format", '{separator: ","}').stdout)
+    assert found["format"] == {"separator": ",", "encoding": "cp1252", "skip": 1}
+    assert found["attributes"]["ort"]["values"] == ["Bö;ln", "Kö;ln"]
+    (place / "marks.csv").write_text("a;b\n" + "".join(f"{n % 9}.25;{n % 2}\n" for n in range(90)))
+    found = yaml.safe_load(place.call("domain", place / "marks.csv", "--format", '{decimal: ","}').stdout)
+    assert found["format"] == {"separator": ";", "decimal": ","}
+    assert found["attributes"]["a"]["decimal"] == "."
+    wrong = place.call("domain", place / "odd.csv", "--format", "{encoding: utf-16}")
+    assert wrong.exit_code == 1
+    assert "not utf-16" in wrong.stderr

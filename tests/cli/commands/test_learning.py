@@ -253,6 +253,15 @@ def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
     assert "0.9 epsilon" in result.stdout
 
 
+@pytest.mark.parametrize(("total", "warned"), [(400, True), (40_000, False)])
+def test_the_plan_says_where_hardly_anything_can_be_learnt(open_place: Place, total: int, warned: bool) -> None:
+    entries = {"job": {"values": {"learn": 9}}, "sex": ["F", "M"]}
+    (open_place / "people.yaml").write_text(json.dumps({"attributes": entries}))
+    call = ("plan", "--domain", open_place / "people.yaml", "--total", total, "--workload", "marginals:1")
+    told = open_place.call(*call, "--epsilon", 0.2, "--delta", 1e-9).stderr
+    assert (f"of the {total:,} records have it, so at most one is" in " ".join(told.split())) is warned
+
+
 def test_a_target_is_reached_with_what_learning_leaves(open_place: Place) -> None:
     call = ("plan", "--domain", open_place / "people.yaml", "--total", 400, "--workload", "marginals:1", "--json")
     found = json.loads(open_place.call(*call, "--target-error", 0.05).stdout)["target"]["fixed"][0]

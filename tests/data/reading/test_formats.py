@@ -179,6 +179,13 @@ def test_cut_and_strange_files_are_refused(tmp_path: Path) -> None:
     assert "save it as one of: .csv" in refused(tmp_path / "t.sav", {}, PLAIN).remedy
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_a_line_of_a_quoted_field_is_no_comment(quote: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f"a,b\n# don't read\n1,{quote}x\n# y{quote}\n#2,x\n3,x\n")
+    domain = domain_of({"comment": "#", "quote": quote}, {"a": {"min": 0, "max": 9}, "b": ["x", "x\n# y"]})
+    assert [column.tolist() for column in read_table(tmp_path / "t.csv", domain).columns] == [[1, 3], [1, 0]]
+
+
 def test_empty_lines_at_the_end_are_no_footer(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,x\n;sum;3\n\n\n")
     assert read_table(tmp_path / "t.csv", domain_of({"footer": 1}, PLAIN)).total() == 2

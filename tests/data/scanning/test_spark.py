@@ -25,11 +25,14 @@ from hedgerow.errors import (
 from tests.data.ruled import RULED, left, ruled_table
 from tests.data.sources import (
     BAD,
+    BAD_FORMS,
     DOMAIN,
+    FORMS,
     OPEN,
     SCALES,
     SPANS,
     SPELLED,
+    forms_of,
     labelled_of,
     scales_of,
     spans_of,
@@ -87,6 +90,26 @@ def test_dates_times_and_decimals_have_the_codes_of_the_table_in_memory(spark: S
     expected = read_table(table, SCALES, extra_columns="ignore")
     for name in SCALES.names:
         assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
+
+
+def test_cells_that_are_written_in_their_own_form_have_the_codes_of_the_table_in_memory(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table, _ = forms_of(300, seed=0)
+    found = scan_table(frame_of(spark, table, tmp_path), FORMS, extra_columns="ignore")
+    expected = read_table(table, FORMS, extra_columns="ignore")
+    for name in FORMS.names:
+        assert found.marginals([(name,)])[0].tolist() == expected.marginals([(name,)])[0].tolist()
+
+
+@pytest.mark.parametrize("kind", BAD_FORMS)
+def test_a_cell_in_another_form_is_refused(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    column, value, error = BAD_FORMS[kind]
+    frame = frame_of(spark, spoiled(column, value, (7, 200, 399), forms_of(400, seed=3)[0]), tmp_path)
+    with pytest.raises(error) as found:
+        scan_table(frame, FORMS, extra_columns="ignore").total()
+    assert (found.value.column, found.value.n_rows) == (column, 3)
+    assert str(value) not in str(found.value)
 
 
 def test_durations_between_columns_are_those_in_memory(spark: SparkSession, tmp_path: Path) -> None:

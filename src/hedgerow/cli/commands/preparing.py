@@ -17,7 +17,7 @@ from hedgerow.algorithms.registry import Entry, entries
 from hedgerow.cli import options
 from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
-from hedgerow.cli.learning import learning_of
+from hedgerow.cli.learning import learning_of, warn_of_learning
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import Amount, wish_of
@@ -406,6 +406,7 @@ def plan(
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
     options.warn_of_domain(shown, asked.domain)
     options.warn_of_budget(shown, budget, n)
+    warn_of_learning(shown, wanted, budget, n)
     promise = budget.statement() + caveats_in_words(asked.domain)
     shown.tell(promise)
     shown.say()

@@ -247,7 +247,10 @@ class Encoding:
     def _measured(self, measure: Measure, batch: pa.RecordBatch, own: Codes | None) -> Codes:
         """Codes of durations between two columns; one that fits none is a fault of the duration."""
         name = measure.length.name
-        starts, ends = (encoder(each).codes(batch.column(each.name)) for each in (measure.start, measure.end))
+        starts, ends = (
+            encoder(each).codes(form_of(self._coding.domain, each.name).plain(batch.column(each.name)))
+            for each in (measure.start, measure.end)
+        )
         codes = measure.codes(starts, ends, own)
         cells = pa.array((measure.seconds(starts, ends) * 1_000_000).astype("timedelta64[us]"))
         self.faults.check(name, codes, cells, self._next_row, encoder(measure.length).codes)

@@ -234,8 +234,7 @@ def lines_of(path: Path, form: FileFormat) -> Iterator[str]:
     with io.TextIOWrapper(bytes_of(path), encoding=encoding, errors="surrogateescape", newline="") as text:
         lines: Iterator[str] = islice(text, form.skip, None)
         if form.comment:
-            sign = form.comment
-            lines = (line for line in lines if not line.startswith(sign))
+            lines = _uncommented(lines, form.comment, form.quote)
         if not form.footer:
             yield from lines
             return
@@ -246,6 +245,15 @@ def lines_of(path: Path, form: FileFormat) -> Iterator[str]:
             while filled > form.footer:
                 filled -= bool(held[0].strip())
                 yield held.popleft()
+
+
+def _uncommented(lines: Iterator[str], sign: str, quote: str | None) -> Iterator[str]:
+    """Lines that are no comments; one within a quoted field is none, whatever it begins with."""
+    within = False
+    for line in lines:
+        if within or not line.startswith(sign):
+            within ^= quote is not None and line.count(quote) % 2 == 1
+            yield line
 
 
 def _is_rewritten(path: Path, form: FileFormat) -> bool:
