@@ -23,7 +23,14 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, OnlineSession, Prior, read_public
-from hedgerow.algorithms import ENTRIES, Algorithm, budget_with_thresholds, learn_domain
+from hedgerow.algorithms import (
+    ENTRIES,
+    Algorithm,
+    budget_with_thresholds,
+    cells_of_positions,
+    learn_domain,
+    measure_positions,
+)
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
 from hedgerow.domain import Domain, IntegerRange, OpenDomain
@@ -229,8 +236,19 @@ class Run:
         known = learn_domain(first, wanted, labels)
         table = read(known)
         second = Curator(table, budget_for_table(budget, table), noise=noise, events=first.ledger.events)
+        found = list[Any]()
+        if (cells := cells_of_positions(known, second.budget)) is not None and not self.leaves_out:
+            inside = read(cells)
+            third = Curator(inside, budget_for_table(budget, inside), noise=noise, events=first.ledger.events)
+            found = [each.values.tolist() for each in measure_positions(third, known)]
+            second = Curator(table, budget_for_table(budget, table), noise=noise, events=third.ledger.events)
         workload = Workload.marginals(known, min(2, len(known)))
-        return [known.shape, *shown(self.algorithm.run_with(second, workload))]
+        return [known.shape, found, *shown(self.algorithm.run_with(second, workload))]
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether records that break a rule are left out, so that positions in bins are not measured."""
+        return self.reading.get("violations") == "drop"
 
     def _reader(self, records: People, places: Places) -> Any:
         """Reads the table in a domain; its labels for a domain that is open; for None it says where the table lies."""

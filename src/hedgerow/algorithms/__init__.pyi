@@ -26,6 +26,7 @@ from .dual_query.parameters import step_for as step_for
 from .learning import (
     budget_after as budget_after,
     budget_with_thresholds as budget_with_thresholds,
+    cells_of_positions as cells_of_positions,
     frequent_noise as frequent_noise,
     learn_domain as learn_domain,
     learning_charges as learning_charges,

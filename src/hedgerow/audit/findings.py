@@ -1,7 +1,7 @@
 """Findings of an audit: one for each check of each file, and the verdict that follows from them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -49,12 +49,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "check": self.check,
-            "severity": self.severity.value,
-            "text": self.text,
-            "details": list(self.details),
-        }
+        return {**asdict(self), "severity": self.severity.value, "details": list(self.details)}
 
     def __str__(self) -> str:
         """A line for people."""
@@ -75,18 +70,12 @@ def gathered(check: str, wrong: Sequence[str], unknown: Sequence[str], holds: st
         charges: unknown: 1 entry cannot be verified
     """
     if wrong:
-        return Finding(check, Severity.FAILS, f"{_counted(len(wrong))} wrong", (*wrong, *unknown))
+        text = "1 entry is wrong" if len(wrong) == 1 else f"{len(wrong):,} entries are wrong"
+        return Finding(check, Severity.FAILS, text, (*wrong, *unknown))
     if unknown:
-        return Finding(check, Severity.UNKNOWN, f"{_entries(len(unknown))} cannot be verified", tuple(unknown))
+        text = "1 entry" if len(unknown) == 1 else f"{len(unknown):,} entries"
+        return Finding(check, Severity.UNKNOWN, f"{text} cannot be verified", tuple(unknown))
     return Finding(check, Severity.HOLDS, holds)
-
-
-def _entries(number: int) -> str:
-    return f"{number:,} entr{'y' if number == 1 else 'ies'}"
-
-
-def _counted(number: int) -> str:
-    return f"{_entries(number)} {'is' if number == 1 else 'are'}"
 
 
 def worst(severities: Iterable[Severity]) -> Severity:

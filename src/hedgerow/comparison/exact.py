@@ -75,7 +75,7 @@ class Yardstick:
         }
 
     def uniform(self) -> dict[str, float]:
-        """Errors of all records that can exist alike: what no look at the data at all would answer."""
+        """Errors of the uniform distribution over the records that can exist: the guess of someone who sees no data."""
         domain = self.workload.domain
         if domain.constraints:
             return self.errors(self.workload.answers(hypothesis(domain, 1.0)), 1.0)

@@ -174,8 +174,15 @@ def read_outcomes(path: Path, setting: Setting) -> dict[Key, Outcome]:
     except ValueError as error:
         raise ConfigError(f"{path} holds no comparison", remedy="name another file, or leave --resume out") from error
     groups: dict[Key, list[Row]] = {}
+    seed = "" if setting.seed is None else str(setting.seed)
+    expected = {"workload": setting.workload, "records": str(setting.records), "seed": seed}
     for row in rows:
-        _check_setting(path, row, setting)
+        for column, value in expected.items():
+            if row[column] != value:
+                raise ConfigError(
+                    f"{path} holds a comparison with the {column} {row[column] or 'none'!r}, not {value or 'none'!r}",
+                    remedy="give the options of that comparison again, or name another file",
+                )
         try:
             budget = budget_from_dict(json.loads(row["budget"]))
             groups.setdefault((row["mechanism"], budget, int(row["repeat"])), []).append(row)
@@ -188,14 +195,3 @@ def read_outcomes(path: Path, setting: Setting) -> dict[Key, Outcome]:
         if reason or set(errors[MODEL]) == set(METRICS):  # else some rows are missing
             outcomes[key] = Outcome(*key, errors[MODEL], seconds, reason, errors[RAW] or None)
     return outcomes
-
-
-def _check_setting(path: Path, row: Row, setting: Setting) -> None:
-    expected = {"workload": setting.workload, "records": str(setting.records)}
-    expected["seed"] = "" if setting.seed is None else str(setting.seed)
-    for column, value in expected.items():
-        if row[column] != value:
-            raise ConfigError(
-                f"{path} holds a comparison with the {column} {row[column] or 'none'!r}, not {value or 'none'!r}",
-                remedy="give the options of that comparison again, or name another file",
-            )

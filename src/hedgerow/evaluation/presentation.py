@@ -114,9 +114,10 @@ def page_of(evaluation: Evaluation) -> str:
 def _sections(evaluation: Evaluation) -> Iterator[Section]:
     yield Section(
         "In short",
-        "Scores run from 0 to 1000: 1000 less a thousand times the mean total variation distance of all tables of one, "
-        "two or three columns, numbers in bins of equally many real records. A random sample of so many of the real "
-        "records scores as much. Figures of real records are in parentheses.",
+        "A score runs from 0 to 1000: it is 1000 less a thousand times the mean total variation distance over all "
+        "tables of one, two or three columns. Numbers are cut into bins that hold equally many real records. A file "
+        "that is as close as a 10 % sample scores as much as a random tenth of the real records. Figures of real "
+        "records are in parentheses.",
         headings_of(evaluation),
         rows_of(evaluation),
     )
@@ -133,12 +134,12 @@ def _sections(evaluation: Evaluation) -> Iterator[Section]:
             text = partial(_on_scale, scale=evaluation.scales.get(column))
             rows.append([subject, *_cells(evaluation, findings, text)])
         text_of_quantiles = (
-            "The smallest number that at least the share of the numbers does not pass; the real one in parentheses."
+            "The smallest number that is at least as large as this share of the numbers; the real one in parentheses."
         )
         yield Section("Quantiles of numbers", text_of_quantiles, ["quantile", *evaluation.files], rows)
     if impossible := _by_subject(evaluation, "impossible records"):
         rows = [[rule, *_cells(evaluation, findings, _percent)] for rule, findings in impossible.items()]
-        text_of_rules = "Share of the records that break each rule of the domain; the real table's in parentheses."
+        text_of_rules = "The share of the records that break each rule of the domain, the real table's in parentheses."
         yield Section("Impossible records", text_of_rules, ["rule", *evaluation.files], rows)
 
 
@@ -155,8 +156,8 @@ def _samples(evaluation: Evaluation) -> Section:
             dots[family][file] = left, scores[family][file].value
     return Section(
         "As close as which sample",
-        "The line has the scores of random samples of the real table. A file stands where a sample scores as much, and "
-        "at the left end where even the smallest sample scores more.",
+        "The line shows the scores of random samples of the real table. Each file stands on it at the size of the "
+        "sample that has its score, or at the left end if even the smallest sample scores more.",
         drawings=[samples_plot(lines, dots)],
     )
 
@@ -177,8 +178,8 @@ def _columns(evaluation: Evaluation) -> Section:
     values = {file: [alone[name][file].value for name in drawn] for file in evaluation.files}
     return Section(
         "Columns",
-        "Total variation distance of each column alone, its mean over the pairs that the column is in, and for numbers "
-        "the largest difference of the distribution functions. 0 is equal, 1 has nothing in common.",
+        "The total variation distance of each column alone, its mean over the pairs that hold the column, and for "
+        "numbers the largest difference of the distribution functions. 0 means equal, 1 nothing in common.",
         ["column", *(f"{measure}, {file}" for measure in measures for file in evaluation.files)],
         rows,
         [dots_plot(drawn, values, "total variation distance")],
@@ -215,8 +216,8 @@ def _subgroups(evaluation: Evaluation, scores: Mapping[str, Mapping[str, Finding
     ]
     return Section(
         "Subgroups",
-        "Share of the records that each subgroup has, the real table's in parentheses, and the score over pairs of the "
-        "other columns inside it.",
+        "The share of the records in each subgroup, the real table's in parentheses, and the score inside it over "
+        "pairs of the other columns.",
         ["subgroup", *(f"share, {file}" for file in files), *(f"score, {file}" for file in files)],
         rows,
         [dots_plot(list(scores), {file: [of[file].value for of in scores.values()] for file in files}, "score")],

@@ -1,8 +1,8 @@
 """The error of a file of records beside that of the answers that its release gives.
 
-Records are public, and so are the answers: how far the two are apart is measured, at no cost, on records that are drawn
-for it as the file's are. The mean error of these is the answers' but for that distance, by the triangle inequality, so
-that an interval for the one makes an interval for the other with the same confidence.
+Records and answers are both public, so the distance between them costs no budget: it is measured on records that are
+drawn like the file's. By the triangle inequality, the mean error of the records differs from that of the answers by at
+most this distance. So an interval for one gives an interval for the other with the same confidence.
 """
 
 from __future__ import annotations

@@ -123,9 +123,9 @@ def _alone(
 
 
 def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
-    """For each attribute of a condition its levels that tell whether it holds, with the codes of those that do.
+    """For each attribute of a condition the levels that decide it, and their codes that meet it.
 
-    So a measurement of ages in steps of five has what "age >= 75" asks for.
+    A measurement of ages in steps of five, for example, decides "age >= 75".
     """
     if not isinstance(query, Conjunction):
         return {}

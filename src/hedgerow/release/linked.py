@@ -1,14 +1,14 @@
 """The releases of two linked tables, and their synthetic records with intact keys.
 
-Parents are drawn first, the number of their children with them; then each child is drawn given all that is known of
-its parent, from the exact conditional of the second hypothesis. So a column of the parents is the same for all children
-of one parent, and has the distribution that the parents' release gives it. Given their parent, children are
-independent of each other: what brothers and sisters share beyond that is not in the records.
+Parents are drawn first, each with its number of children. Each child is then drawn given its parent, from the exact
+conditional of the second hypothesis. So a column of the parents is the same for all children of one parent, and has the
+distribution of the parents' release. Given their parent, children are independent of each other: the records do not
+show what siblings share beyond that.
 
-The second hypothesis knows how columns of children go with columns of parents, and not how those of parents go with
-each other, which is the parents' release's to say. So its conditionals count twice what two columns of a parent say in
-common. Children are moved (theory.md section 19) until they have the tables that were measured, their parents' columns
-staying as they are.
+The second hypothesis relates columns of children to columns of parents. It does not relate columns of parents to each
+other, as the parents' release does. So its conditionals count twice what two columns of a parent have in common. To
+correct this, children are moved (theory.md section 19) until they have the measured tables. The columns of their
+parents stay as they are.
 """
 
 from __future__ import annotations

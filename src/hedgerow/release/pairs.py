@@ -9,11 +9,11 @@ the hypothesis takes the two for independent, whatever they are.
 **Associations.** The dependence of two columns is the share of the records that would have to change for the two to be
 independent, the total variation distance of their table from the product of its margins; columns with an order have
 Pearson's correlation too. (Cramer's V is not given: cells where few records are expected decide it, and noise decides
-these.) Intervals are estimates from the most precise measurement of a pair. Correlation: what the hypothesis says,
-corrected to first order by the gradient times the difference between measurement and hypothesis, which is smoother than
-the data; the noise along the gradient is the width. Dependence: noise adds to it in every cell. So the lower end counts
-the cells alone whose noisy distance from the product is beyond 2.5 deviations of noise, less what noise alone puts
-beyond in so many cells; the upper end counts all, and both move out by the noise along the gradient.
+these.) Intervals are estimates from the most precise measurement of a pair. A correlation is that of the hypothesis,
+which is smoother than the data, corrected to first order: by the gradient times the difference between measurement and
+hypothesis. Its width is the noise along the gradient. Noise in any cell adds to a dependence. So its lower end counts
+only cells whose noisy distance from the product exceeds 2.5 deviations of noise, less what noise alone would put there
+in so many cells. Its upper end counts all cells. Both ends move out by the noise along the gradient.
 
 **A survey of as many people.** The number of people who, drawn at random from the table without replacement, would
 give the marginals of the workload with the same mean error as the released model has: the mean absolute deviation of a
@@ -43,7 +43,7 @@ MOST_PAIRS = 1000
 _BEYOND = 2.5
 """Deviations of noise beyond which the distance of a cell is taken for more than noise."""
 _ALONE = math.exp(-_BEYOND * math.sqrt(2.0)) * (_BEYOND + math.sqrt(0.5))
-"""Mean distance that noise alone puts beyond them, in deviations: of Laplace noise; of Gaussian it is less."""
+"""Mean distance beyond them that noise alone makes, in deviations, for Laplace noise; Gaussian noise makes less."""
 MOST_MARGINALS = 400
 """Marginals of a workload that stand for all of them in a survey."""
 

@@ -151,12 +151,22 @@ def curves_plot(
         >>> "NOT PRIVATE" in curves_plot([panel], along="epsilon", runs="5 runs")
         True
     """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
+    lines = dict.fromkeys(name for panel in panels for name in panel.lines)
+    bounds = dict.fromkeys(name for panel in panels for name in panel.bounds)
+    of_names = curve_styles(names)
+    styles = {**dict(zip(lines, cycle(_LINES), strict=False)), **dict(zip(bounds, cycle(_BOUNDS), strict=False))}
+    # two panels to a row; the legend takes the place that is left, or a strip below
+    n_entries, n_rows = len({*names, *lines, *bounds}) + 1, -(-len(panels) // 2)
+    strip = 0.0 if len(panels) % 2 else _LEGEND_ROW * -(-n_entries // _COLUMNS)
+    size = (2 * _PANEL[0], n_rows * _PANEL[1] + strip + 0.35)
     with drawing_style("comparison"):
-        figure, places = _figure(panels)
+        figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
+        places: list[Axes] = list(figure.subplots(n_rows, 2).ravel())
         axes, rest = places[: len(panels)], places[len(panels) :]
-        names = list(dict.fromkeys(name for panel in panels for name in panel.curves))
-        of_names = curve_styles(names)
-        styles = _styles(panels)
         for place, panel in zip(axes, panels, strict=True):
             _draw(place, panel, of_names, styles)
             place.set_xlabel(panel.along or along)
@@ -165,25 +175,6 @@ def curves_plot(
         what = f"{panels[0].unit} against {panels[0].along or along}"
         description = f"{what}: {', '.join(names)}. {stamp}"
         return (svg_file_of if purpose == "file" else svg_of)(axes[0], description)
-
-
-def _figure(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
-    """Places for the panels, two to a row; the legend takes the place that is left, or a strip below."""
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    entries = len({name for panel in panels for name in (*panel.curves, *panel.lines, *panel.bounds)}) + 1
-    rows, strip = -(-len(panels) // 2), 0.0 if len(panels) % 2 else _LEGEND_ROW * -(-entries // _COLUMNS)
-    size = (2 * _PANEL[0], rows * _PANEL[1] + strip + 0.35)
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.08))
-    return figure, list(figure.subplots(rows, 2).ravel())
-
-
-def _styles(panels: Sequence[Panel]) -> dict[str, Any]:
-    """Lines of what has no look, the same in all panels of a drawing."""
-    lines = dict.fromkeys(name for panel in panels for name in panel.lines)
-    bounds = dict.fromkeys(name for panel in panels for name in panel.bounds)
-    return {**dict(zip(lines, cycle(_LINES), strict=False)), **dict(zip(bounds, cycle(_BOUNDS), strict=False))}
 
 
 def _draw(axes: Axes, panel: Panel, of_names: dict[str, CurveStyle], styles: dict[str, Any]) -> None:
@@ -225,13 +216,19 @@ def _curve(axes: Axes, name: str, points: Sequence[Point], style: CurveStyle) ->
 
 
 def _ticks(axes: Axes, panel: Panel) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     def plain(value: float, _: Any) -> str:
         return f"{value:,.12g}" if abs(value) >= _LONG else f"{value:.12g}"
 
     if panel.scales[0] == "log":
-        _ticks_at(axes, sorted({point.at for points in panel.curves.values() for point in points}))
+        places = sorted({point.at for points in panel.curves.values() for point in points})
+        if len(places) <= _MARKERS:
+            axes.xaxis.set_major_locator(FixedLocator(places))
+        axes.xaxis.set_minor_locator(NullLocator())
+        if places:
+            margin = (places[-1] / places[0]) ** 0.06 if len(places) > 1 else 3.0
+            axes.set_xlim(places[0] / margin, places[-1] * margin)
     if panel.scales[1] == "log":
         low, high = axes.get_ylim()
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if high > 1000 * low else (1.0, 2.0, 5.0), numticks=12))
@@ -240,18 +237,6 @@ def _ticks(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plain))
-
-
-def _ticks_at(axes: Axes, places: Sequence[float]) -> None:
-    """Ticks where the points are, unless these are many."""
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    if len(places) <= _MARKERS:
-        axes.xaxis.set_major_locator(FixedLocator(places))
-    axes.xaxis.set_minor_locator(NullLocator())
-    if places:
-        room = (places[-1] / places[0]) ** 0.06 if len(places) > 1 else 3.0
-        axes.set_xlim(places[0] / room, places[-1] * room)
 
 
 def _legend(figure: Figure, axes: Sequence[Axes], place: Axes | None, runs: str) -> None:

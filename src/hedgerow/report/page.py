@@ -43,12 +43,12 @@ CONFIDENCE = 0.95
 
 _VERDICTS = {
     "holds": "Everything holds.",
-    "unknown": "Nothing fails, and something cannot be verified from the files.",
+    "unknown": "Nothing fails, but something cannot be verified from the files alone.",
     "fails": "Something fails.",
 }
 
 MOST_DRAWN = 60
-"""Attributes that are drawn; a drawing takes a thirtieth of a second, and no one looks at a thousand."""
+"""Attributes that are drawn, at most. A drawing takes a thirtieth of a second."""
 
 MOST_ESTIMATED = 20
 """Candidates of the workload whose estimated errors are listed, the largest first."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Attribute, Binned, IntegerRange, Scale
+from hedgerow.domain import Attribute, Binned, IntegerRange
 from hedgerow.privacy import Event
 from hedgerow.quantities import at_most
 from hedgerow.queries import Conjunction
@@ -291,7 +291,9 @@ def _ordered(
     sums: Callable[[Sequence[range]], Floats],
     answer: Callable[[range, float], Answer],
 ) -> Axes:
-    """Ordinary codes as steps over their values, several to a step where there are many; the others told beside."""
+    """Ordinary codes as steps over their values, several to a step where there are many; the others in the label."""
+    from matplotlib.ticker import FuncFormatter
+
     size = -(-attribute.ordinary // MOST_STEPS)
     bounds = np.append(np.arange(0, attribute.ordinary, size), attribute.ordinary)
     edges = (
@@ -314,22 +316,15 @@ def _ordered(
         ylim=(0, None),
     )
     _few_ticks(axes)
-    if attribute.scale is not None:
-        _on_scale(axes, attribute.scale, attribute.first_text, attribute.last_text)
+    if (scale := attribute.scale) is not None:  # dates, times or decimals beside the ticks, none beyond the ends
+        low, high = scale.number(attribute.first_text), scale.number(attribute.last_text)
+
+        def text(value: float, _: Any) -> str:
+            number = round(value)
+            return scale.text(number) if low is not None and high is not None and low <= number <= high else ""
+
+        axes.xaxis.set_major_formatter(FuncFormatter(text))
     return axes
-
-
-def _on_scale(axes: Axes, scale: Scale, first: str, last: str) -> None:
-    """Dates, times or decimals beside the ticks, none of them beyond the ends."""
-    from matplotlib.ticker import FuncFormatter
-
-    low, high = scale.number(first), scale.number(last)
-
-    def text(value: float, _: Any) -> str:
-        number = round(value)
-        return scale.text(number) if low is not None and high is not None and low <= number <= high else ""
-
-    axes.xaxis.set_major_formatter(FuncFormatter(text))
 
 
 def _axes(width: float, height: float) -> Axes:
