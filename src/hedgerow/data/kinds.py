@@ -174,10 +174,9 @@ class Spellings:
                 continue
             if isinstance(form := getattr(scale, "form", None), str):
                 times = pa.array(numbers * (_DAY if isinstance(scale, Calendar) else 1), pa.timestamp("s"))
-                if not pc.all(pc.equal(texts_of_times(times, form), texts)).as_py():
-                    self._padded.discard(scale)
-                if not pc.all(pc.equal(texts_of_times(times, _bare(form)), texts)).as_py():
-                    self._bare.discard(scale)
+                for kept_scales, written in ((self._padded, form), (self._bare, _bare(form))):
+                    if scale in kept_scales and not pc.all(pc.equal(texts_of_times(times, written), texts)).as_py():
+                        kept_scales.discard(scale)
             least, most = int(numbers.min()), int(numbers.max())
             if getattr(scale, "form", None) in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
                 continue
