@@ -132,7 +132,9 @@ class Summary:
             return
         counted = pc.value_counts(values)
         values, counts = counted.field("values"), numpy_of(counted.field("counts"))
-        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        if pa.types.is_dictionary(values.type):
+            words: Any = plain(values.dictionary)
+            values = pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
         if len(values) > TRACKED:
             self.counts = None
         self._dated = len(values) > _MANY and self._add_dates(values)

@@ -39,6 +39,8 @@ ESTIMATED = "estimated, not proved"
 _INSIDE = "it cuts blocks of cells that were measured together, inside which nobody counted"
 """Added to the label of answers that rest on how records spread inside blocks."""
 
+_BEFORE_RUNS = ("learn", "positions")
+"""Labels of events that pay for the domain of a release and for positions in its bins, and not for its run."""
 _KEPT_BYTES = 1 << 28
 """Drawn records that are kept between questions, of all runs together; more are drawn again when something is asked."""
 
@@ -271,14 +273,14 @@ def _simulated(
     workload = release.workload
     squares, sizes = np.zeros(workload.n_queries), np.zeros(workload.n_candidates)
     kept: list[_Run] = []
-    learnt = [event for event in release.events if event.label == "learn"]  # paid for its domain, not for runs
+    before = [event for event in release.events if event.label in _BEFORE_RUNS]
     keeps = runs * _records(release) * len(release.domain) <= _KEPT_BYTES
     for number in range(runs):
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
         drawn = _drawn(release, uneven, first, number)
         noise = SeededNoise(numbered(first, 2 * number + 1))
-        curator = open_curator(drawn, workload, release.budget, noise, samples=config.takes_samples, events=learnt)
+        curator = open_curator(drawn, workload, release.budget, noise, samples=config.takes_samples, events=before)
         again = config.run_with(curator, workload)
         missed = workload.answers(again.model) - workload.answers(drawn)
         squares += np.square(missed) / runs
