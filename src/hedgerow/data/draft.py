@@ -203,9 +203,11 @@ def _format_lines(form: FileFormat) -> list[str]:
         "separator": f"fields are separated by {json_text(form.separator)}",
         "decimal": "fractions follow a comma",
         "encoding": "it is not UTF-8 (correct the encoding where letters look wrong)",
-        "skip": f"{form.skip} line{'s' if form.skip != 1 else ''} stand before the header",
+        "skip": f"{form.skip} lines stand before the header" if form.skip > 1 else "a line stands before the header",
         "header": "the first line is a record like the others, so the columns have no names",
-        "footer": f"the last {form.footer} line{'s' if form.footer != 1 else ''} have other fields",
+        "footer": f"the last {form.footer} lines have other fields"
+        if form.footer > 1
+        else "the last line has other fields",
     }
     words = "; ".join(seen[option] for option in entry if option in seen)
     return [*_wrapped(f"How the file is written: {words}.", "#"), f"format: {json_text(entry)}"]

@@ -6,7 +6,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -84,6 +84,26 @@ class Spellings:
         self._padded, self._bare = set(self._found), set(self._found)
         self._lengths: Counter[int] = Counter()
 
+    @classmethod
+    def split(cls, texts: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Texts that are dates, times or durations in one form, that of most, and the others.
+
+        Args:
+            texts: Distinct texts.
+
+        Example:
+            >>> Spellings.split(["2020-01-31", "2020-05-01", "01.02.2020"])
+            (['2020-01-31', '2020-05-01'], ['01.02.2020'])
+        """
+        forms: dict[Scale, list[str]] = {}
+        for text in filter(_LOOKS.fullmatch, texts):
+            one = cls()
+            one.add(text)
+            for scale in one._found:
+                forms.setdefault(scale, []).append(text)
+        most = max(forms.values(), key=len, default=[])
+        return most, [text for text in texts if text not in most]
+
     def prefer_zone(self, zone: str) -> None:
         """Take times to be those of a zone, if it is known by a name, before any text is added.
 
@@ -154,10 +174,9 @@ class Spellings:
                 continue
             if isinstance(form := getattr(scale, "form", None), str):
                 times = pa.array(numbers * (_DAY if isinstance(scale, Calendar) else 1), pa.timestamp("s"))
-                if not pc.all(pc.equal(texts_of_times(times, form), texts)).as_py():
-                    self._padded.discard(scale)
-                if not pc.all(pc.equal(texts_of_times(times, _bare(form)), texts)).as_py():
-                    self._bare.discard(scale)
+                for kept_scales, written in ((self._padded, form), (self._bare, _bare(form))):
+                    if scale in kept_scales and not pc.all(pc.equal(texts_of_times(times, written), texts)).as_py():
+                        kept_scales.discard(scale)
             least, most = int(numbers.min()), int(numbers.max())
             if getattr(scale, "form", None) in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
                 continue

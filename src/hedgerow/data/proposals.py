@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.data.column_summary import TRACKED, Summary, is_number
-from hedgerow.data.kinds import clock_options, decimal_options, digits_of, epoch_options
+from hedgerow.data.kinds import Spellings, clock_options, decimal_options, digits_of, epoch_options
 from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
@@ -34,6 +34,8 @@ _FACTORS = (1, 1.5, 2, 3, 5, 7)
 _TAIL = 0.01
 """Share of the numbers that lie in each tail: bins that hold next to nothing add noise to all quantiles."""
 _RARE = 10
+_LOOKED_AT = 500
+"""Distinct texts that show in how many forms dates are written."""
 _NAMED = 8
 """Rare values that a comment names."""
 _LONGEST_LIST = 1000
@@ -235,6 +237,13 @@ def _why_unlisted(summary: Summary, distinct: int) -> str:
         return (
             f"{100 * len(signed) / distinct:.3g} % of the distinct texts are a number among other signs, as "
             f"{json_text(signed[0])}; describe these by a 'pattern', or write plain numbers, as 1234.56, to take it in."
+        )
+    dated, odd = Spellings.split([text for text, _ in (summary.counts or Counter()).most_common(_LOOKED_AT)])
+    if len(dated) > len(odd) > 0:
+        return (
+            f"{100 * len(dated) / (len(dated) + len(odd)):.3g} % of the distinct texts are dates or times written as "
+            f"{json_text(dated[0])}, and others as {json_text(odd[0])}. Write all in one form; if the others are "
+            "missing values, describe the column and list these under 'missing'."
         )
     many = f"{distinct:,}" if summary.counts is not None else f"more than {TRACKED:,}"
     return (

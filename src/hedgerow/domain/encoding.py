@@ -493,7 +493,14 @@ def texts_of_times(times: Any, form: str) -> Any:
         >>> from datetime import datetime
         >>> texts_of_times(pa.array([datetime(2021, 5, 10, 0, 3)]), "%-m/%-d/%Y %-H:%M").to_pylist()
         ['5/10/2021 0:03']
+        >>> texts_of_times(pa.array([90_000], pa.timestamp("s")), "%Y-%m-%dT%H:%M").to_pylist()
+        ['1970-01-02T01:00']
     """
+    usual = re.fullmatch(r"%Y-%m-%d(?:([ T])%H:%M(:%S)?)?", form)
+    if usual is not None and pa.types.is_timestamp(times.type) and (times.type.unit, times.type.tz) == ("s", None):
+        length = 10 if usual[1] is None else 19 if usual[2] else 16
+        texts: Any = pc.utf8_slice_codeunits(times.cast(pa.string()), 0, length)  # as below, ten times as fast
+        return pc.utf8_replace_slice(texts, 10, 11, "T") if usual[1] == "T" else texts
     pieces: list[Any] = []
     for place, piece in enumerate(re.split(r"%-(.)", form)):
         if place % 2:
