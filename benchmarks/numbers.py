@@ -1,8 +1,8 @@
 """Sums, means and medians of releases of tables whose truth is known: how often intervals hold it, and their width.
 
-``python -m benchmarks numbers [--seeds N] [--pay FILE]``. For each table a release is made for every seed (MWEM with
-its defaults, all pairs, epsilon 1 and delta 1e-9) and asked as anyone would ask it. FILE has the columns ``pay`` and
-``grp``; its first 5,000 rows are taken.
+``python -m benchmarks numbers [--seeds N] [--pay FILE]``. For each table a release is made for every seed
+(``synthesize`` with its defaults, all pairs, epsilon 1 and delta 1e-9) and asked as anyone would ask it. FILE has the
+columns ``pay`` and ``grp``; its first 5,000 rows are taken.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from hedgerow import MWEM, ApproxDP, Domain, SeededNoise, Workload, read_table
+from hedgerow import Domain, synthesize
 from hedgerow.domain import Binned, Categorical, IntegerRange
 from hedgerow.release import select_from
 
@@ -88,9 +88,7 @@ def held(task: Task, seed: int) -> Iterator[tuple[str, bool, float]]:
     """Each number of a release: its kind, whether its interval holds the truth, and half its width over the truth."""
     number, group = task.domain.names
     values, groups = task.rows[number].to_numpy(), np.array(task.rows[group].to_pylist())
-    table = read_table(task.rows, task.domain)
-    noise = SeededNoise(seed)
-    release = MWEM().run(table, Workload.marginals(task.domain, 2), ApproxDP(1.0, 1e-9), noise=noise)
+    release = synthesize(task.rows, epsilon=1.0, delta=1e-9, domain=task.domain, records=1, seed=seed).release
     true = {
         "sum": float(values.sum()),
         "mean": float(values.mean()),
