@@ -20,6 +20,7 @@ from hedgerow.algorithms.learning import (
     budget_with_thresholds,
     cells_of_positions,
     learn_domain,
+    means_by,
     measure_positions,
     workload_before,
 )
@@ -214,6 +215,7 @@ class RunSpec:
         workload: Text of the queries; None for all pairs of columns.
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
+        means: Columns with bins, and those by whose values their means are wanted, as ``"pay by sex * region"``.
 
     Raises:
         ConfigError: Values are to be learnt, and the budget has no delta.
@@ -231,9 +233,14 @@ class RunSpec:
     workload: str | None = None
     noise: NoiseSource | None = None
     positions: float = POSITIONS_SHARE
+    means: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Keep a part of the delta for thresholds."""
+        """Keep a part of the delta for thresholds, and check which means are wanted."""
+        means_by(self.means, self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline)
+        if self.means and not self.positions:
+            message = "means by group of a table of codes, or where rules leave records out"
+            raise ConfigError(message, remedy="leave 'means' out; columns without bins have means by group in any case")
         if isinstance(self.wanted, OpenDomain):
             object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
 
@@ -292,13 +299,15 @@ class RunSpec:
         from hedgerow.privacy import Curator
 
         domain = opened.workload.domain
-        cells = cells_of_positions(domain, opened.budget) if self.positions else None
+        by = means_by(self.means, domain)
+        beside = {name for column, scope in by for name in scope if name != column}
+        cells = cells_of_positions(domain, opened.budget, beside) if self.positions else None
         if cells is None:
             return opened
         fine = read(cells, Workload.marginals(cells, 1), None)
         curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
         with watching(curator):
-            positions = measure_positions(curator, domain, self.positions)
+            positions = measure_positions(curator, domain, self.positions, by)
         return replace(opened, events=curator.ledger.events, positions=positions)
 
 
@@ -313,6 +322,7 @@ def synthesize(
     register: Register | None = None,
     name: str = "",
     workload: str | None = None,
+    means: Iterable[str] = (),
     mechanism: str | Algorithm = "mwem",
     optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
@@ -347,6 +357,8 @@ def synthesize(
         register: Register of the table, which keeps the sum of all its releases.
         name: Name of the release in the register.
         workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
+        means: Means by group that are wanted of columns with bins, as ``["pay by sex * region"]``: all together cost a
+            twentieth of the budget. Columns without bins have means by group in any case.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -407,7 +419,7 @@ def synthesize(
     kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, workload, _noise_of(seed), share)
+    spec = RunSpec(wanted, algorithm, budget, workload, _noise_of(seed), share, tuple(means))
     release = _released(data, spec, options, register, name)
     assumptions = _assumptions(
         release,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms import measure_positions
-from hedgerow.domain import Binned, Domain, with_bin_cells
+from hedgerow.domain import Binned, Categorical, Domain, with_bin_cells
 from hedgerow.errors import BudgetExceededError, QueryError
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import Neighbours, Persons, Positions, Sensitivity
@@ -97,6 +97,27 @@ def test_nothing_is_read_that_is_not_paid_for() -> None:
     assert source.reads == 0
 
 
+BY = Domain([Binned("x", [0, 2, 4], whole=True), Categorical("g", ("a", "b"))])
+
+
+@pytest.mark.parametrize("relation", RELATIONS[:3], ids=str)
+def test_sums_by_group_are_those_of_each_group_and_no_more_sensitive(relation: Neighbours) -> None:
+    target = Positions(BY, ("x", "g"), "x")
+    cells = target.counted
+    assert cells is not None
+    alone = Positions(BY, ("x",))
+    for counts in [*histograms(cells.size, 1), *histograms(cells.size, 2)][::3]:
+        table = DenseCounts(cells, counts)
+        sums = target.sums(table.histogram)
+        by_group = sums.reshape(target.shape)
+        for group in range(2):
+            assert by_group[:, group].tolist() == alone.sums(table.histogram[:, group]).tolist()
+        for neighbour in neighbours_of(table, relation):
+            moved = (target.sums(neighbour.histogram) - sums) / 2**20
+            assert np.abs(moved).sum() <= target.sensitivity(relation).l1 + 1e-12
+            assert np.linalg.norm(moved) <= target.sensitivity(relation).l2 + 1e-12
+
+
 def test_a_table_of_bins_does_not_tell_positions() -> None:
     source = DenseCounts(DOMAIN, [3, 4])
     with pytest.raises(QueryError, match="different domains"):
@@ -104,7 +125,7 @@ def test_a_table_of_bins_does_not_tell_positions() -> None:
     with pytest.raises(QueryError, match="does not follow"):
         TARGET.of_table(np.array([3.0, 4.0]))
     with pytest.raises(QueryError, match="no column with bins"):
-        Positions(Domain([Binned("x", [0, 1, 2], whole=True, other="?")]).project(["x"]), ("y",))
+        Positions(Domain([Binned("x", [0, 1, 1.5], whole=True)]), ("x",))
 
 
 def test_columns_share_the_charge_and_each_has_an_event() -> None:

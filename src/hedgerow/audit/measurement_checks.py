@@ -128,7 +128,7 @@ def _text_of(target: Mapping[str, Any]) -> str:
         case "blocks":
             return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
         case "positions":
-            return f"positions in the bins of {target['scope'][0]}"
+            return f"positions in the bins of {' * '.join(target['scope'])}"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":

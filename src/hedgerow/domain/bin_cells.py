@@ -7,12 +7,13 @@ sums and means without a guess of what is inside.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.attribute import Binned, closed, ends_of
+from hedgerow.domain.attribute import Attribute, Binned, closed, ends_of
 from hedgerow.domain.domain import Domain
 
 CELLS = 1 << 15
@@ -75,13 +76,14 @@ class BinCells:
         return cls(finer, np.array(bins), np.array(positions), np.array(half))
 
 
-def with_bin_cells(domain: Domain) -> Domain | None:
+def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | None:
     """The columns of a domain that have bins of several numbers, with a bin for each cell; None if it has none.
 
     Columns that are measured from or to another one are left out.
 
     Args:
         domain: The domain.
+        beside: Other columns that stay as they are.
 
     Example:
         >>> wide = Binned("hours", [0, 2, 6], whole=True)
@@ -89,13 +91,14 @@ def with_bin_cells(domain: Domain) -> Domain | None:
         (7,)
     """
     apart = {name for span in domain.spans for name in (span.length, span.start, span.end)}
-    finer = []
+    finer, n_cut = list[Attribute](), 0
     for column in domain:
-        if isinstance(column, Binned) and column.name not in apart:
-            low, high = ends_of(column)
-            if (low < high).any():
-                finer.append(BinCells.of(column).column)
-    if not finer:
+        if isinstance(column, Binned) and column.name not in apart and bool(np.less(*ends_of(column)).any()):
+            finer.append(BinCells.of(column).column)
+            n_cut += 1
+        elif column.name in beside:
+            finer.append(column)
+    if not n_cut:
         return None
     rest = {*domain.all_names, *domain.ignored, *apart} - {column.name for column in finer}
     return Domain(

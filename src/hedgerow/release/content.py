@@ -344,7 +344,8 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:  # noqa: PLR0911
             about = {"about": target.about} if target.about else {}
             return {"kind": "blocks", **entry, "cells": target.size, **about}
         case Positions():
-            return {"kind": "positions", **entry, "cells": target.size}
+            by = {"column": target.column} if len(target.scope) > 1 else {}
+            return {"kind": "positions", **entry, "cells": target.size, **by}
         case Conjunction():
             return {"kind": "conjunction", **entry, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -377,7 +378,7 @@ def _target_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain)
         case "blocks":
             return _blocks(entry, reader, domain, scope)
         case "positions":
-            return Positions(domain, scope)
+            return Positions(domain, scope, str(entry.get("column", "")))
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

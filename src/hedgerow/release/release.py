@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -15,7 +15,7 @@ import numpy as np
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import LinearQuery, Marginal, Measurable, parse_predicate
+from hedgerow.queries import LinearQuery, Marginal, Measurable, Positions, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, agreed, check_confidence, intersect, left_uncounted
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured
@@ -165,7 +165,7 @@ class Release:
         """
         from hedgerow.domain.tilts import positions_of
 
-        measured = {each.target.scope[0]: each for each in self.positions}
+        measured = {each.target.scope[0]: each for each in self.positions if len(each.target.scope) == 1}
         tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
         means = {}
         for column, counts in zip(self._binned, tables, strict=True):
@@ -505,9 +505,15 @@ class Release:
         low, high, _ = agreed(pieces, risk)
         return min(low, high), max(low, high)
 
-    def positions_of(self, name: str) -> Measurement | None:
-        """The noisy sums of where in their bins the records of a column lie; None if they were not measured."""
-        return next((each for each in self.positions if each.target.scope == (name,)), None)
+    def positions_of(self, name: str, by: Collection[str] = ()) -> Measurement | None:
+        """The noisy sums of where in their bins the records of a column lie; None if they were not measured.
+
+        Args:
+            name: Name of the column.
+            by: Columns by whose values the sums are.
+        """
+        targets = ((each, each.target) for each in self.positions if set(each.target.scope) == {name, *by})
+        return next((each for each, target in targets if isinstance(target, Positions) and target.column == name), None)
 
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""

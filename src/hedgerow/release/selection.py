@@ -38,7 +38,17 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, Ordered
 from hedgerow.errors import QueryError
 from hedgerow.privacy import step_of
-from hedgerow.queries import Aggregate, Groups, LinearQuery, Positions, Selection, columns_of, parse_select
+from hedgerow.queries import (
+    Aggregate,
+    Conjunction,
+    Groups,
+    LinearQuery,
+    Measurement,
+    Positions,
+    Selection,
+    columns_of,
+    parse_select,
+)
 from hedgerow.release.answer import check_confidence, left_uncounted
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
@@ -205,9 +215,9 @@ def _answered(selection: Selection, asked: CountAnswerer, confidence: float, rel
     )
 
 
-def _is_whole(groups: Groups) -> bool:
-    """Whether all records are one group."""
-    return not (groups.names or groups.where.scope)
+def _positions(release: Release, groups: Groups, name: str) -> Measurement | None:
+    """The positions of a column by groups, where no condition leaves records out."""
+    return None if groups.where.scope else release.positions_of(name, groups.names)
 
 
 def _covers(
@@ -224,8 +234,8 @@ def _covers(
     measured = {
         column.name
         for column in selection.columns
-        if release is not None and column.kind != "quantile" and _is_whole(selection.groups)
-        if release.positions_of(column.name) is not None
+        if release is not None and column.kind != "quantile"
+        if _positions(release, selection.groups, column.name) is not None
     }
     quantiles = {column.name for column in selection.columns if column.kind == "quantile"}
     of_bins = [each for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]
@@ -466,17 +476,21 @@ class _Column:
     def _measured(self, centre: float, risk: float) -> tuple[float, float] | None:
         """The ends of Q by the middles of the bins and the measured positions in them.
 
-        None where positions were not measured, or a group or a condition leaves records out, whose positions are not
-        told apart. Positions count from the middles of cells: how far records may be from these is a sum over the bins
-        that has a small part of the risk.
+        None where positions were not measured for these groups, or a condition leaves records out, whose positions are
+        not told apart. Positions count from the middles of cells: how far records may be from these is a sum over the
+        bins that has a small part of the risk.
         """
-        release = self.of.release
-        found = None if release is None else release.positions_of(self.name)
-        if release is None or found is None or not _is_whole(self.of.groups) or not isinstance(found.target, Positions):
+        release, groups = self.of.release, self.of.groups
+        found = None if release is None else _positions(release, groups, self.name)
+        if release is None or found is None or not isinstance(found.target, Positions):
             return None
+        cell = groups.cell(self.row)
+        codes = dict(zip(cell.scope, cell.codes, strict=True)) if isinstance(cell, Conjunction) else {}
+        row = tuple(slice(None) if name == self.name else codes[name].cuts[0] for name in found.target.scope)
+        sums = found.values.reshape(found.target.shape)[row]
         widths = (self.numbers.high - self.numbers.low) / self.span
         noises = Noises.of(found.noise, found.scale, widths, step=step_of(found.target))
-        place = Evidence.of_noises(float(widths @ found.values), noises, f"measurement of {found.target.text}")
+        place = Evidence.of_noises(float(widths @ sums), noises, f"measurement of {found.target.text}")
         half = found.target.cells.half * self.numbers.unit / self.span
         middles = self._moved((self.numbers.low + self.numbers.high) / 2.0, centre, "the middle of the bin of ")
         apart = 0.0

@@ -116,6 +116,15 @@ def synth(
     budgeted: options.BudgetOptions,
     registering: options.LearningRegisterOptions,
     workload: options.WorkloadText = None,
+    means: Annotated[
+        list[str] | None,
+        options.algorithm_option(
+            "--means",
+            metavar="TEXT",
+            help="Means by group of a column with bins, as 'pay by sex * region', with a narrow interval; may be given "
+            "several times. All together cost a twentieth of the budget.",
+        ),
+    ] = None,
     configured: options.AnyMechanismOptions,
     prior: options.PriorFile = None,
     chosen: options.TableOptions,
@@ -135,6 +144,7 @@ def synth(
           --epsilon 1 --delta 1e-9 -o synthetic.parquet
       hedgerow synth people.csv --domain people.yaml --columns age,sex,income \
           --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
+          --means "income by sex" \
           -o synthetic.parquet --release people.release --report people.html
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           --workload "marginals:2 @levels" --violations drop -o synthetic.csv
@@ -171,7 +181,7 @@ def synth(
     options.warn_of_domain(shown, outline)
     algorithm = configured.algorithm(options.prior_of(prior, outline, how))
     budget, noise = budgeted.budget(between), options.noise_of(testing.seed)
-    spec = RunSpec(wanted, algorithm, budget, workload, noise, share_of_positions(wanted, how))
+    spec = RunSpec(wanted, algorithm, budget, workload, noise, share_of_positions(wanted, how), tuple(means or ()))
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, cast
@@ -23,10 +24,12 @@ class Positions(Measurable):
     cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`).
 
     Attributes:
-        scope: The name of the column.
+        scope: The name of the column, and of those by whose values the sums are, in domain order.
+        column: The column with bins; the only one of the scope unless given.
+        beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
 
     Raises:
-        QueryError: The column has no bins of several numbers.
+        QueryError: The column has no bins of several numbers, or one of the others has.
 
     Example:
         >>> target = Positions(Domain([Binned("hours", [0, 2, 6], whole=True)]), ("hours",))
@@ -38,31 +41,53 @@ class Positions(Measurable):
 
     domain: Domain = field(repr=False)
     scope: Clique
+    column: str = ""
+    beside: Clique = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        """Check the column."""
-        if len(self.scope) != 1 or self.counted is None or self.scope[0] not in self.counted:
-            raise QueryError(f"{' * '.join(self.scope)} is no column with bins of several numbers")
+        """Check the columns."""
+        object.__setattr__(self, "scope", self.domain.clique(self.scope))
+        object.__setattr__(self, "column", self.column or self.scope[0])
+        object.__setattr__(self, "beside", self.beside or self._others)
+        counted = self.counted
+        if counted is None or self.column not in counted or counted[self.column] == self.domain[self.column]:
+            raise QueryError(f"{self.column!r} is no column with bins of several numbers")
+        if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
+            raise QueryError(
+                f"{wrong[0]!r} is no column to group positions by",
+                remedy="name columns without bins, and no levels",
+            )
+
+    @property
+    def _others(self) -> Clique:
+        """The columns by whose values the sums are."""
+        return tuple(name for name in self.scope if name != self.column)
 
     @cached_property
     def counted(self) -> Domain | None:
         """The columns with bins, with a bin for each cell: the domain of the table whose counts tell the sums."""
-        return with_bin_cells(self.domain)
+        return with_bin_cells(self.domain, self.beside)
 
     @cached_property
     def cells(self) -> BinCells:
         """The cells of the column."""
-        return BinCells.of(cast(Binned, self.domain[self.scope[0]]))
+        return BinCells.of(cast(Binned, self.domain[self.column]))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of bins of the column, and of codes of the others, in the order of the scope."""
+        sizes = zip(self.scope, self.domain.shape_of(self.scope), strict=True)
+        return tuple(len(self.cells.half) if name == self.column else size for name, size in sizes)
 
     @property
     def size(self) -> int:
-        """Number of bins."""
-        return len(self.cells.half)
+        """Number of sums."""
+        return math.prod(self.shape)
 
     @property
     def text(self) -> str:
-        """The column, in words."""
-        return f"positions in the bins of {self.scope[0]}"
+        """The columns, in words."""
+        return f"positions in the bins of {' * '.join(self.scope)}"
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """That of one query with values in [-1/2, 1/2]: a record is in one bin."""
@@ -80,12 +105,14 @@ class Positions(Measurable):
         """The exact sums from the counts of the cells, in units of ``2**-LATTICE_BITS``.
 
         Args:
-            counts: Whole numbers, shape ``(number of codes of the column with a bin for each cell,)``.
+            counts: Whole numbers, shape ``counted.shape_of(scope)``.
 
         Returns:
             Shape ``(size,)``: at most half the number of records each, which 64 bits hold.
         """
         units = np.rint(self.cells.positions * 2.0**LATTICE_BITS).astype(np.int64)
-        sums = np.zeros(self.size, dtype=np.int64)
-        np.add.at(sums, self.cells.bins, units * np.rint(counts[: len(units)]).astype(np.int64))
-        return sums
+        axis = self.scope.index(self.column)
+        table = np.moveaxis(np.rint(counts).astype(np.int64), axis, 0)[: len(units)]
+        sums = np.zeros((len(self.cells.half), *table.shape[1:]), dtype=np.int64)
+        np.add.at(sums, self.cells.bins, units.reshape(-1, *[1] * (table.ndim - 1)) * table)
+        return np.moveaxis(sums, 0, axis).reshape(-1)
