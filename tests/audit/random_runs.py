@@ -29,11 +29,12 @@ from hedgerow.algorithms import (
     budget_with_thresholds,
     cells_of_positions,
     learn_domain,
+    means_by,
     measure_positions,
 )
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
-from hedgerow.domain import Domain, IntegerRange, OpenDomain
+from hedgerow.domain import Binned, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import HedgerowError
 from hedgerow.privacy import (
     GDP,
@@ -237,13 +238,20 @@ class Run:
         table = read(known)
         second = Curator(table, budget_for_table(budget, table), noise=noise, events=first.ledger.events)
         found = list[Any]()
-        if (cells := cells_of_positions(known, second.budget)) is not None and not self.leaves_out:
+        by = means_by([f"{known.names[0]} by {name}" for name in _apart(known)[: self.asks_means]], known)
+        beside = [name for _, scope in by for name in scope[1:]]
+        if (cells := cells_of_positions(known, second.budget, beside)) is not None and not self.leaves_out:
             inside = read(cells)
             third = Curator(inside, budget_for_table(budget, inside), noise=noise, events=first.ledger.events)
-            found = [each.values.tolist() for each in measure_positions(third, known)]
+            found = [each.values.tolist() for each in measure_positions(third, known, by=by)]
             second = Curator(table, budget_for_table(budget, table), noise=noise, events=third.ledger.events)
         workload = Workload.marginals(known, min(2, len(known)))
         return [known.shape, found, *shown(self.algorithm.run_with(second, workload))]
+
+    @property
+    def asks_means(self) -> bool:
+        """Whether means of the first column are asked for by the values of another one."""
+        return self.learning is not None and self.number % 3 == 0
 
     @property
     def leaves_out(self) -> bool:
@@ -424,6 +432,12 @@ def _people(domain: Domain, reading: Mapping[str, Any], rng: np.random.Generator
     if persons_in(reading) is None:
         return People.alone(np.repeat(np.arange(counts.size), counts))
     return People({number: rows_of_person(rng, domain, reading) for number in range(int(rng.integers(2, 40)))})
+
+
+def _apart(domain: Domain) -> list[str]:
+    """Columns without bins, if the first one has some."""
+    first, *others = domain
+    return [each.name for each in others if not isinstance(each, Binned)] if isinstance(first, Binned) else []
 
 
 def _learning(run: Run, domain: Domain, rng: np.random.Generator) -> Run:

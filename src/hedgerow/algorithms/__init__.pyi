@@ -31,6 +31,7 @@ from .learning import (
     learn_domain as learn_domain,
     learning_charges as learning_charges,
     learning_share as learning_share,
+    means_by as means_by,
     measure_positions as measure_positions,
     threshold_of as threshold_of,
     workload_before as workload_before,
