@@ -63,3 +63,11 @@ def test_lengths_of_time_and_their_ends_are_left_out() -> None:
     assert cells is not None
     assert cells.names == ("cost",)
     assert {"admitted", "stay", "left"} <= set(cells.ignored)
+
+
+def test_many_columns_have_fewer_cells_each() -> None:
+    domain = Domain(Binned.equal_width(f"x{number}", 0, 1e6, 4) for number in range(1000))
+    cells = with_bin_cells(domain)
+    assert cells is not None
+    assert 2**20 < sum(cells.shape) <= 2**21
+    assert max(cells.shape) == min(cells.shape)

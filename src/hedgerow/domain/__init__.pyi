@@ -8,7 +8,7 @@ from .attribute import (
     scale_noun as scale_noun,
     value_text as value_text,
 )
-from .bin_cells import BinCells as BinCells, with_bin_cells as with_bin_cells
+from .bin_cells import BinCells as BinCells, bin_cells as bin_cells, with_bin_cells as with_bin_cells
 from .calendar import calendar_level as calendar_level
 from .check import DomainCheck as DomainCheck, check_domain as check_domain
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay

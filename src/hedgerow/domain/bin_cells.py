@@ -7,8 +7,9 @@ sums and means without a guess of what is inside.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from hedgerow.domain.attribute import Attribute, Binned, closed, ends_of
 from hedgerow.domain.domain import Domain
 
 CELLS = 1 << 15
-"""Most cells of all bins of a column together, unless there are more bins."""
+"""Most cells of all bins of a column together, unless there are more bins ..."""
+_COLUMNS = 64
+"""... and of all columns together so many times as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +41,12 @@ class BinCells:
     half: Floats
 
     @classmethod
-    def of(cls, column: Binned) -> BinCells:
+    def of(cls, column: Binned, cells: int = CELLS) -> BinCells:
         """Cut every bin into cells of about equal widths, of one number each where there are few numbers.
 
         Args:
             column: The column.
+            cells: Most cells of all bins together, unless there are more bins.
 
         Example:
             >>> cells = BinCells.of(Binned("hours", [0, 2, 6], whole=True))
@@ -52,7 +56,7 @@ class BinCells:
             [-0.5, 0.5, -0.5, -0.25, 0.0, 0.25, 0.5]
         """
         low, high = ends_of(column)
-        most = max(1, CELLS // column.ordinary)
+        most = max(1, cells // column.ordinary)
         edges, bins, positions, half = list[float](), list[int](), list[float](), list[float]()
         for code, (first, last) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
             width = last - first
@@ -76,6 +80,25 @@ class BinCells:
         return cls(finer, np.array(bins), np.array(positions), np.array(half))
 
 
+@lru_cache(maxsize=4)
+def bin_cells(domain: Domain) -> Mapping[str, BinCells]:
+    """The cells of the columns that have bins of several numbers, by name.
+
+    Columns that are measured from or to another one are left out.
+
+    Args:
+        domain: The domain.
+
+    Example:
+        >>> list(bin_cells(Domain([Binned("hours", [0, 2, 6], whole=True), Binned("code", [0, 1, 1.5], whole=True)])))
+        ['hours']
+    """
+    apart = {name for span in domain.spans for name in (span.length, span.start, span.end)}
+    columns = [each for each in domain if isinstance(each, Binned) and each.name not in apart]
+    wide = [column for column in columns if bool(np.less(*ends_of(column)).any())]
+    return {column.name: BinCells.of(column, CELLS * _COLUMNS // max(_COLUMNS, len(wide))) for column in wide}
+
+
 def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | None:
     """The columns of a domain that have bins of several numbers, with a bin for each cell; None if it has none.
 
@@ -90,16 +113,15 @@ def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | Non
         >>> with_bin_cells(Domain([wide])).shape
         (7,)
     """
-    apart = {name for span in domain.spans for name in (span.length, span.start, span.end)}
-    finer, n_cut = list[Attribute](), 0
+    cells, apart = bin_cells(domain), {name for span in domain.spans for name in (span.length, span.start, span.end)}
+    if not cells:
+        return None
+    finer: list[Attribute] = []
     for column in domain:
-        if isinstance(column, Binned) and column.name not in apart and bool(np.less(*ends_of(column)).any()):
-            finer.append(BinCells.of(column).column)
-            n_cut += 1
+        if column.name in cells:
+            finer.append(cells[column.name].column)
         elif column.name in beside:
             finer.append(column)
-    if not n_cut:
-        return None
     rest = {*domain.all_names, *domain.ignored, *apart} - {column.name for column in finer}
     return Domain(
         finer,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import BinCells, Binned, Clique, Domain, with_bin_cells
+from hedgerow.domain import BinCells, Clique, Domain, bin_cells, with_bin_cells
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import LATTICE_BITS, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_query
@@ -32,6 +32,7 @@ class Positions(Measurable):
         QueryError: The column has no bins of several numbers, or one of the others has.
 
     Example:
+        >>> from hedgerow.domain import Binned
         >>> target = Positions(Domain([Binned("hours", [0, 2, 6], whole=True)]), ("hours",))
         >>> target.size, target.sums(np.array([0.0, 5.0, 3.0, 0.0, 0.0, 0.0, 1.0])) / 2**20
         (2, array([ 2.5, -1. ]))
@@ -50,7 +51,7 @@ class Positions(Measurable):
         object.__setattr__(self, "column", self.column or self.scope[0])
         object.__setattr__(self, "beside", self.beside or self._others)
         counted = self.counted
-        if counted is None or self.column not in counted or counted[self.column] == self.domain[self.column]:
+        if counted is None or self.column not in bin_cells(self.domain):
             raise QueryError(f"{self.column!r} is no column with bins of several numbers")
         if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
             raise QueryError(
@@ -71,7 +72,7 @@ class Positions(Measurable):
     @cached_property
     def cells(self) -> BinCells:
         """The cells of the column."""
-        return BinCells.of(cast(Binned, self.domain[self.column]))
+        return bin_cells(self.domain)[self.column]
 
     @property
     def shape(self) -> tuple[int, ...]:
