@@ -654,7 +654,7 @@ def small_tables(
         if 0.5 * noise.expected_abs * sizes[place] <= _TELLING * total:
             stds = [noise_of(*each).std for each in zip(targets, repeat(budget), charges.tolist(), repeat(kind))]
             enough = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
-            return list(zip(targets, (min(1.0, enough) * charges).tolist(), strict=True))
+            return list(zip(targets, (min(1.0, max(_FIRST_LEAST, enough)) * charges).tolist(), strict=True))
         largest = targets[place].scope
         share = weights.pop(largest) * (_OF_LEVELS if largest in worth else 1.0)
         coarse = _coarsened(domain, largest, int(sizes[place]) - 1)
