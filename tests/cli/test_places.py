@@ -92,7 +92,7 @@ def test_a_bad_cell_is_told_before_anything_is_spent(place: Place, people: pa.Ta
     )
     assert done.exit_code == 1
     assert "column 'age', 1 row (first: 401)" in done.stderr
-    assert "99" not in done.stderr.replace("part-9", "")
+    assert "99" not in done.stderr.replace(str(place / "part-"), "")  # the folder of tests may be numbered so
     assert "out.csv" not in place.names()
 
 
