@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.errors import ConfigError, DomainError, RegisterExceededError, UndeclaredColumnError
+from hedgerow.errors import ConfigError, DataError, DomainError, RegisterExceededError, UndeclaredColumnError
 from tests.cli.command_line import app
 
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 20, "max": 23}, "smokes": ["no", "yes"]}
@@ -143,6 +143,13 @@ def test_a_register_refuses_before_anything_is_spent(tmp_path: Path) -> None:
     with pytest.raises(RegisterExceededError):
         make(register=register, seed=None)
     assert register.spent == 1.0
+
+
+def test_a_wrong_cell_charges_no_register(tmp_path: Path) -> None:
+    register = hedgerow.Register(tmp_path / "people.register", hedgerow.PureDP(1.5))
+    with pytest.raises(DataError):
+        make(pa.table(COLUMNS | {"sex": ["X"] * 400}), register=register, seed=None)
+    assert register.spent == 0.0
 
 
 def test_report_file_and_answers(tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ class RunSpec:
         Args:
             read: Reads the table.
             labels: Reads the labels of columns whose values are to be learnt.
-            before_rows: Called when the columns are in order, before the first row is read.
+            before_rows: What ``read`` calls before anything is told of a row; it charges a register.
             watching: Context of what is learnt.
         """
         from hedgerow.privacy import Curator, budget_for
@@ -304,7 +304,8 @@ class RunSpec:
         cells = cells_of_positions(domain, opened.budget, beside) if self.positions else None
         if cells is None:
             return opened
-        fine = read(cells, Workload.marginals(cells, 1), None)
+        scopes = dict.fromkeys([*((name,) for name in cells.names if name not in beside), *(each for _, each in by)])
+        fine = read(cells, Workload.marginals(cells, cliques=list(scopes)), None)
         curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
         with watching(curator):
             positions = measure_positions(curator, domain, self.positions, by)
@@ -470,9 +471,10 @@ def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register
     spec.algorithm.check(spec.asked, spec.budget.regime)  # before a large table is read for nothing
 
     def read(domain: Domain, _: Workload, before_rows: Callable[[], object] | None) -> Table | ScannedTable:
-        if before_rows is not None:
+        table = (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
+        if before_rows is not None:  # behind the cells, which may be wrong
             before_rows()
-        return (scan_with if is_counted_in_place(data, options.where) else read_with)(data, domain, options)
+        return table
 
     charge = None
     if register is not None and spec.noise is not None:

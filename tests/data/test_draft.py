@@ -350,7 +350,7 @@ def test_codes_rounded_numbers_and_few_ones(cells: list[str], entry: dict[str, A
     elif found:
         assert "format" not in found[0]
     else:
-        assert "beyond 2^53" in text or "3,000 distinct texts" in text or "more than" in text
+        assert '"x": {' not in text
     if found:
         assert read_table(path, drafted(tmp_path, path)).total() == len(cells)
 

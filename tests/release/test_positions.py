@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hedgerow import Release, synthesize
+from hedgerow import Binned, Domain, Release, synthesize
 from hedgerow.audit import audit_files
+from hedgerow.domain import with_bin_cells
 from hedgerow.errors import ConfigError, DomainError, QueryError
 from hedgerow.release import select_from
 
@@ -45,6 +46,25 @@ def test_answers_and_records_have_the_mean_of_the_table(bins: Any) -> None:
         drawn = synthesis.records["pay"].to_numpy().mean()
         assert abs(drawn - mean.value) < 0.02 * MEAN
     assert held >= 5
+
+
+def test_intervals_hold_where_all_values_lie_at_the_ends_of_cells() -> None:
+    domain = Domain([Binned("pay", [0, 10**9, 2 * 10**9], whole=True)])
+    finer = with_bin_cells(domain)
+    assert finer is not None
+    assert isinstance(finer["pay"], Binned)
+    last = np.array(finer["pay"].edges[1:-1], dtype=np.int64) - 1  # half a cell above where they are taken to be
+    made = synthesize(pa.table({"pay": last}), epsilon=1e6, domain=domain, seed=0)
+    (mean,) = select_from(made.release, "SELECT AVG(pay) FROM t").cells[0]
+    assert mean.low < float(last.mean()) < mean.high
+    assert mean.high - mean.low < 4.0 * 10**9 / 2**15
+
+
+def test_means_by_too_many_groups_are_refused() -> None:
+    domain = {"pay": DOMAIN["pay"], "a": {"min": 0, "max": 999}, "b": {"min": 0, "max": 9}}
+    table = pa.table({"pay": PAY, "a": PAY % 1000, "b": PAY % 10})
+    with pytest.raises(QueryError, match="more than 16,777,216 cells"):
+        made(table, domain, means=["pay by a * b"])
 
 
 def test_intervals_of_groups_and_medians_hold_wherever_in_the_bins_values_lie() -> None:

@@ -119,9 +119,8 @@ class Summary:
 
     def add(self, column: Any) -> None:
         """Take a batch in."""
-        given: Any = column
-        if pa.types.is_dictionary(given.type) and given.type.ordered:
-            self.order |= {value_text(value): place for place, value in enumerate(given.dictionary.to_pylist())}
+        if pa.types.is_dictionary(column.type) and column.type.ordered:
+            self.order |= {value_text(value): place for place, value in enumerate(column.dictionary.to_pylist())}
         if self.written is not None:
             column = self.written.format().plain(column)
         try:

@@ -298,9 +298,13 @@ def clock_options(texts: Iterable[str], *, typed: bool) -> dict[str, Any] | None
     Example:
         >>> clock_options([str(100 * hour + minute) for hour in range(24) for minute in (0, 30)], typed=False)
         {'min': '00:00', 'max': '23:59', 'step': '1min', 'bins': 24, 'format': '%H%M', 'type': 'int64'}
-        >>> clock_options(["5", "70"], typed=False)
+        >>> clock_options(["5", "70"], typed=False), clock_options(["905", "1230", "12345"], typed=False)
+        (None, None)
     """
-    numbers = {int(text) for text in texts if text.isdecimal() and len(text) <= 4}
+    listed = list(texts)
+    if any(not text.isdecimal() or len(text) > 4 for text in listed):
+        return None
+    numbers = {int(text) for text in listed}
     clock = all(number // 100 < 24 and number % 100 < 60 for number in numbers)
     if not clock or len(numbers) < _CLOCK_READINGS or max(numbers) < 1000 or max(n % 100 for n in numbers) < 30:
         return None

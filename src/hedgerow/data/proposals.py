@@ -17,7 +17,10 @@ from hedgerow.domain import Spelling
 
 _INDEX = re.compile(r"|__index_level_\d+__|Unnamed: 0")
 _IDENTIFIER = re.compile(r"(?i)(^|[_ .-])(id|key|uuid|nr|no|number)$|[a-z](Id|ID|Key)$")
-_TIMED = re.compile(r"(?i)time|date|stamp|epoch|created|updated|(^|_)(ts|at)$")
+_TIMED = re.compile(
+    r"(?:^|[^A-Za-z])(?i:date|time|epoch|created|updated)|[a-z](?:Date|Time|Epoch|At)|(?i:datetime|stamp)"
+    r"|(?:^|_)(?i:ts|at)$|(?i:time)$"
+)
 _NO_ANSWER = re.compile(r"(?:-(?:[789]|9+[789]?|7+|8+)|9+[789]|7{2,}|8{2,})(?:\.0+)?")
 _FAR_APART = 1.5
 """Numbers in place of an answer are so many times as large as the largest answer."""

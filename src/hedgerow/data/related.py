@@ -41,12 +41,14 @@ def related(domain: Domain, codes: Sequence[Codes]) -> Iterator[str]:
         return
     columns = [(each, found[:rows].astype(np.int64)) for each, found in zip(domain, codes, strict=True)]
     listed = [(each, found) for each, found in columns if isinstance(each, Categorical)][:_COLUMNS]
+    kinds = {each.name: len(np.unique(found)) for each, found in listed}
     for (finer, fine), (coarser, coarse) in permutations(listed, 2):
-        if (coarser.size, coarser.name) < (finer.size, finer.name):
-            pairs = len(np.unique(fine * coarser.size + coarse))
-            if pairs == len(np.unique(fine)) and len(np.unique(coarse)) > 1:
-                told = f'"{finer.name}" tells "{coarser.name}" in the first {rows:,} rows.'
-                yield f"{told} If it does by definition: {{determines: [{finer.name}, {coarser.name}], table: FILE}}"
+        smaller = (coarser.size, coarser.name) < (finer.size, finer.name)
+        if not smaller or not 1 < kinds[coarser.name] <= kinds[finer.name]:
+            continue
+        if len(np.unique(fine * coarser.size + coarse)) == kinds[finer.name]:
+            told = f'"{finer.name}" tells "{coarser.name}" in the first {rows:,} rows.'
+            yield f"{told} If it does by definition: {{determines: [{finer.name}, {coarser.name}], table: FILE}}"
     dated = [(each, found) for each, found in columns if isinstance(each, Ordered) and _is_dated(each)][:_COLUMNS]
     for (earlier, before), (later, after) in permutations(dated, 2):
         held = (before < earlier.ordinary) & (after < later.ordinary)

@@ -7,7 +7,7 @@ sums and means without a guess of what is inside.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -99,7 +99,8 @@ def bin_cells(domain: Domain) -> Mapping[str, BinCells]:
     return {column.name: BinCells.of(column, CELLS * _COLUMNS // max(_COLUMNS, len(wide))) for column in wide}
 
 
-def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | None:
+@lru_cache(maxsize=4)
+def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Domain | None:
     """The columns of a domain that have bins of several numbers, with a bin for each cell; None if it has none.
 
     Columns that are measured from or to another one are left out.
@@ -113,7 +114,7 @@ def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | Non
         >>> with_bin_cells(Domain([wide])).shape
         (7,)
     """
-    cells, apart = bin_cells(domain), {name for span in domain.spans for name in (span.length, span.start, span.end)}
+    cells, ends = bin_cells(domain), {span.end for span in domain.spans}
     if not cells:
         return None
     finer: list[Attribute] = []
@@ -122,7 +123,7 @@ def with_bin_cells(domain: Domain, beside: Collection[str] = ()) -> Domain | Non
             finer.append(cells[column.name].column)
         elif column.name in beside:
             finer.append(column)
-    rest = {*domain.all_names, *domain.ignored, *apart} - {column.name for column in finer}
+    rest = {*domain.all_names, *domain.ignored, *ends} - {column.name for column in finer}
     return Domain(
         finer,
         unleveled=[column.name for column in finer],

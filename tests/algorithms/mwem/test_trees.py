@@ -252,6 +252,9 @@ def test_small_tables_cost_little_and_are_left_out_where_they_would_be_noise() -
     assert many["x0 * wide.10"] < many["x0 * x1"] / 4.0
     assert sum(many.values()) == pytest.approx(0.05 * 0.01)
     assert sum(rich.values()) < 0.05 * 0.05  # no finer than a sample is
+    binary = [Domain(IntegerRange(f"x{i}", 0, 1) for i in range(n)) for n in (32, 33)]
+    numbers = [len(small_tables(Workload.marginals(each, 2), ZCDP(1.0), 1.0, 5e4)) for each in binary]
+    assert numbers == [496, 0]  # each of 528 would get next to nothing
 
 
 @pytest.mark.many(quick=6)

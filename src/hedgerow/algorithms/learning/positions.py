@@ -34,7 +34,7 @@ def cells_of_positions(domain: Domain, budget: Budget, beside: Collection[str] =
     """
     persons = budget.neighbours.persons
     bounded = persons is not None and persons.column is not None
-    return None if bounded or isinstance(budget, Subsampled) else with_bin_cells(domain, beside)
+    return None if bounded or isinstance(budget, Subsampled) else with_bin_cells(domain, frozenset(beside))
 
 
 def means_by(texts: Sequence[str], domain: Domain) -> list[tuple[str, Clique]]:

@@ -599,6 +599,9 @@ def first_charges(
 _SMALL = 256
 """Cells of the largest table that is measured before rounds adapt, whatever it may show."""
 
+_MOST_SMALL = 512
+"""Most tables of a workload that small ones are measured of: of more, each would get next to nothing."""
+
 _SMALL_SHARE = 0.05
 """Largest share of what is left that goes to all of these."""
 
@@ -621,6 +624,7 @@ def small_tables(
     have no interval. Of a larger table one over coarser levels of its widest attributes is measured. All of them
     together take a small share of the budget, and less where the noise of a count would be below half the root of the
     records, which samples of as many records have. A table that would be mostly noise is made coarser, or left out.
+    None is measured of a workload of more than 512 tables.
 
     Args:
         workload: Queries that the release should answer well.
@@ -638,6 +642,8 @@ def small_tables(
     """
     domain, pure = workload.domain, budget.regime is Regime.PURE
     worth = {scope: each for scope, each in QueryWeights(workload).tables.items() if len(domain.base(scope)) > 1}
+    if len(worth) > _MOST_SMALL:
+        return []
     least = _FIRST_LEAST * sum(worth.values()) / max(1, len(worth))
     weights = dict[Clique, float]()
     for scope, each in worth.items():
@@ -649,13 +655,14 @@ def small_tables(
         sizes = np.array([math.prod(domain.shape_of(scope)) for scope in weights])
         shares = np.array(list(weights.values())) * sizes**_FEWER_CELLS
         charges = _SMALL_SHARE * amount * shares / shares.sum()
-        targets, place = [Marginal(domain, scope) for scope in weights], int(sizes.argmax())
-        noise = noise_of(targets[place], budget, float(charges[place]), kind)
+        place = int(sizes.argmax())
+        largest = list(weights)[place]
+        noise = noise_of(Marginal(domain, largest), budget, float(charges[place]), kind)
         if 0.5 * noise.expected_abs * sizes[place] <= _TELLING * total:
+            targets = [Marginal(domain, scope) for scope in weights]
             stds = [noise_of(*each).std for each in zip(targets, repeat(budget), charges.tolist(), repeat(kind))]
             enough = (float(np.mean(stds)) / (0.5 * math.sqrt(total))) ** (1.0 if pure else 2.0)
             return list(zip(targets, (min(1.0, max(_FIRST_LEAST, enough)) * charges).tolist(), strict=True))
-        largest = targets[place].scope
         share = weights.pop(largest) * (_OF_LEVELS if largest in worth else 1.0)
         coarse = _coarsened(domain, largest, int(sizes[place]) - 1)
         if coarse:

@@ -67,19 +67,20 @@ def exact_units(targets: Sequence[Measurable], tables: Tables) -> list[Ints]:
     """
     whole = [isinstance(target, Marginal | Blocks | Conjunction | Parity) for target in targets]
     counted = iter(answered([target for target, counts in zip(targets, whole, strict=True) if counts], tables))
+    scopes = list({target.scope: None for target, counts in zip(targets, whole, strict=True) if not counts})
+    seen = dict(zip(scopes, tables.marginals(scopes) if scopes else (), strict=True))  # in one pass
     return [
-        _whole_counts(next(counted)) if counts else _weighed(target, tables)
+        _whole_counts(next(counted)) if counts else _weighed(target, seen[target.scope])
         for target, counts in zip(targets, whole, strict=True)
     ]
 
 
-def _weighed(target: Measurable, tables: Tables) -> Ints:
-    """The answer of a query that weighs its cells, or sums of positions."""
+def _weighed(target: Measurable, table: Floats) -> Ints:
+    """The answer of a query that weighs its cells, or sums of positions, from the table of its scope."""
     if isinstance(target, Positions):
-        return target.sums(tables.marginals([target.scope])[0])
+        return target.sums(table)
     if not isinstance(target, LinearQuery):
         raise QueryError(f"{target.text!r} is neither a marginal nor a linear query")
-    (table,) = tables.marginals([target.scope])
     units = np.rint(target.values() / step_of(target)).astype(np.int64).reshape(-1)
     return np.array([_dot(units, _whole_counts(table).reshape(-1))], dtype=np.int64)
 

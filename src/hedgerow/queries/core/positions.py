@@ -15,6 +15,9 @@ from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import LATTICE_BITS, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_query
 
+_MOST_CELLS = 1 << 24
+"""Most cells of the table that sums are read off."""
+
 
 @dataclass(frozen=True, eq=False)
 class Positions(Measurable):
@@ -29,7 +32,7 @@ class Positions(Measurable):
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
 
     Raises:
-        QueryError: The column has no bins of several numbers, or one of the others has.
+        QueryError: The column has no bins of several numbers, or one of the others has, or there are too many groups.
 
     Example:
         >>> from hedgerow.domain import Binned
@@ -58,6 +61,11 @@ class Positions(Measurable):
                 f"{wrong[0]!r} is no column to group positions by",
                 remedy="name columns without bins, and no levels",
             )
+        if math.prod(counted.shape_of(self.scope)) > _MOST_CELLS:
+            raise QueryError(
+                f"{self.text!r} would be read off a table of more than {_MOST_CELLS:,} cells",
+                remedy="group by fewer columns, or by columns with fewer values",
+            )
 
     @property
     def _others(self) -> Clique:
@@ -67,7 +75,7 @@ class Positions(Measurable):
     @cached_property
     def counted(self) -> Domain | None:
         """The columns with bins, with a bin for each cell: the domain of the table whose counts tell the sums."""
-        return with_bin_cells(self.domain, self.beside)
+        return with_bin_cells(self.domain, frozenset(self.beside))
 
     @cached_property
     def cells(self) -> BinCells:
