@@ -30,6 +30,7 @@ from .evidence import (
     from_workload_error as from_workload_error,
     measured as measured,
 )
+from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
 from .linked import LinkedRelease as LinkedRelease
 from .noise_sums import (
@@ -48,7 +49,7 @@ from .pairs import (
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
-from .release import WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
+from .release import MOST_TOGETHER as MOST_TOGETHER, WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
 from .selection import (
     CountAnswerer as CountAnswerer,
     Selected as Selected,

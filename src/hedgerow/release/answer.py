@@ -19,6 +19,9 @@ which is ``(U + |n-hat - n|)/2`` for a count; the last term vanishes where the n
 candidates are the cells of such a marginal, each ``|d_c| <= U`` and the query is off by at most U times the number
 of cells in it. If the query is itself a candidate, it is off by at most U.
 
+**From all measurements together.** Where no measurement tells the query, those that share attributes with it still
+bound it: the least and the largest answer of all tables of counts that agree with them (`feasible`).
+
 **Several pieces of evidence.** Which marginals were measured depends on earlier noise, so picking the narrowest
 interval afterwards would not be covered at its nominal confidence. Instead the risk is dealt out in the order in
 which the evidence was obtained: 1/20 to the noisy number of records (where it is private), of the rest 9/10 to the
@@ -36,6 +39,7 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity
 from hedgerow.release.evidence import Evidence
+from hedgerow.release.feasible import Together
 
 TOTAL_SHARE = 0.05
 FIRST_SHARE = 0.9
@@ -148,7 +152,9 @@ def shares(risk: float) -> Iterator[float]:
         rest *= 0.5
 
 
-def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], total: Total, confidence: float) -> Answer:
+def intersect(
+    query: LinearQuery, value: float, pieces: Sequence[Evidence | Together], total: Total, confidence: float
+) -> Answer:
     """The interval that all pieces of evidence agree on.
 
     Args:
@@ -178,7 +184,7 @@ def intersect(query: LinearQuery, value: float, pieces: Sequence[Evidence], tota
     return Answer(min(max(value, low), high), low, high, covers)
 
 
-def agreed(pieces: Sequence[Evidence], risk: float) -> tuple[float, float, str]:
+def agreed(pieces: Sequence[Evidence | Together], risk: float) -> tuple[float, float, str]:
     """The ends of the interval that all pieces of evidence agree on, not in order where none is left, and its source.
 
     Args:
@@ -189,11 +195,11 @@ def agreed(pieces: Sequence[Evidence], risk: float) -> tuple[float, float, str]:
         >>> agreed([Evidence(40.0, lambda risk: 5.0, "one"), Evidence(44.0, lambda risk: 2.0, "another")], 0.05)
         (42.0, 45.0, 'another, and 1 more')
     """
-    radii = [piece.radius(share) for piece, share in zip(pieces, shares(risk), strict=False)]
-    pieces = pieces[: len(radii)]
-    low = max(piece.centre - radius for piece, radius in zip(pieces, radii, strict=True))
-    high = min(piece.centre + radius for piece, radius in zip(pieces, radii, strict=True))
-    best = pieces[radii.index(min(radii))].source
+    ends = [piece.ends(share) for piece, share in zip(pieces, shares(risk), strict=False)]
+    pieces = pieces[: len(ends)]
+    widths = [high - low for low, high in ends]
+    low, high = max(low for low, _ in ends), min(high for _, high in ends)
+    best = pieces[widths.index(min(widths))].source
     return low, high, f"{best}{f', and {len(pieces) - 1} more' if len(pieces) > 1 else ''}"
 
 

@@ -58,6 +58,11 @@ class Evidence:
     source: str
     noises: Noises | None = None
 
+    def ends(self, risk: float) -> tuple[float, float]:
+        """The interval, in counts, that may miss with a probability."""
+        radius = self.radius(risk)
+        return self.centre - radius, self.centre + radius
+
     @classmethod
     def of_noises(cls, centre: float, noises: Noises, source: str) -> Evidence:
         """A measured number with noise of a known law."""

@@ -53,7 +53,7 @@ from hedgerow.release.answer import check_confidence, left_uncounted
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Estimate, Numbers
-from hedgerow.release.release import NOTHING, Release
+from hedgerow.release.release import MOST_TOGETHER, NOTHING, Release
 
 Later = Callable[[], Estimate]
 """A number whose questions were asked: its value is the hypothesis' when all questions of its statement were."""
@@ -250,11 +250,13 @@ def _covers(
 class _Release:
     """A release as one who answers counting questions."""
 
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Release, selection: Selection) -> None:
         self._release = release
+        few = selection.groups.size * len(selection.columns) <= MOST_TOGETHER
+        self._together = few and all(column.kind != "quantile" for column in selection.columns)
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
-        answer = self._release.answer(query, confidence)
+        answer = self._release.answer(query, confidence, together=self._together)
         return Estimate(answer.value, answer.low, answer.high), "release"
 
     def guess(self, query: LinearQuery) -> float:
@@ -288,7 +290,7 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
         [('F', 4.0), ('M', 5.0)]
     """
     read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
-    return _answered(read, _Release(release), confidence, release)
+    return _answered(read, _Release(release, read), confidence, release)
 
 
 class _Selecting:

@@ -24,7 +24,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
 from hedgerow.queries import LinearQuery, parse_predicate
-from hedgerow.release import Release, StoredModel, check_confidence, model_to_dict, within_possible
+from hedgerow.release import MOST_TOGETHER, Release, StoredModel, check_confidence, model_to_dict, within_possible
 from hedgerow.simulation.drawn import DrawnRecords, counted_by
 from hedgerow.simulation.uneven import Uneven
 from hedgerow.simulation.unseen import VARIES, Seen, excess, widened
@@ -134,7 +134,8 @@ class SimulatedErrors:
         """Answer several counting queries at once, which is quicker; see `answer`."""
         domain = self.release.domain
         asked = [parse_predicate(query, domain) if isinstance(query, str) else query for query in queries]
-        values = [self.release.answer(query, confidence).value for query in asked]
+        together = len(asked) <= MOST_TOGETHER
+        values = [self.release.answer(query, confidence, together=together).value for query in asked]
         reach = self._reach(confidence)
         totals = np.array([run.model.total for run in self._runs]) - _records(self.release)
         most = self.release.total + reach * float(np.sqrt(np.mean(np.square(totals))))
