@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hedgerow.algorithms.learning import (
     POSITIONS_SHARE,
+    PositionTargets,
     budget_with_thresholds,
-    cells_of_positions,
     learn_domain,
-    means_by,
-    measure_positions,
     workload_before,
 )
 from hedgerow.algorithms.registry import entry
@@ -95,6 +93,21 @@ def workload_over(domain: Domain, text: str | None = None) -> Workload:
         'marginals:1'
     """
     return Workload.marginals(domain, min(2, len(domain))) if text is None else Workload.parse(text, domain)
+
+
+def workload_with(text: str | None, means: Iterable[str] = ()) -> str | None:
+    """A workload text that asks for means too.
+
+    Args:
+        text: The workload, as for `Workload.parse`; None for all pairs of columns.
+        means: What stands behind ``means:`` there.
+
+    Example:
+        >>> workload_with(None, ["pay by sex", "age by sex"])
+        'marginals:2; means:pay by sex; means:age by sex'
+    """
+    wanted = [f"means:{each}" for each in means]
+    return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
 
 
 def is_counted_in_place(source: object, where: str | None = None) -> bool:
@@ -215,7 +228,6 @@ class RunSpec:
         workload: Text of the queries; None for all pairs of columns.
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
-        means: Columns with bins, and those by whose values their means are wanted, as ``"pay by sex * region"``.
 
     Raises:
         ConfigError: Values are to be learnt, and the budget has no delta.
@@ -233,14 +245,10 @@ class RunSpec:
     workload: str | None = None
     noise: NoiseSource | None = None
     positions: float = POSITIONS_SHARE
-    means: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Keep a part of the delta for thresholds, and check which means are wanted."""
-        means_by(self.means, self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline)
-        if self.means and not self.positions:
-            message = "means by group of a table of codes, or where rules leave records out"
-            raise ConfigError(message, remedy="leave 'means' out; columns without bins have means by group in any case")
+        """Keep a part of the delta for thresholds, and check which sums are wanted."""
+        self.targets(self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline)
         if isinstance(self.wanted, OpenDomain):
             object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
 
@@ -253,6 +261,10 @@ class RunSpec:
             QueryError: The text is wrong, or does not fit the domain.
         """
         return workload_before(self.wanted, partial(workload_over, text=self.workload))
+
+    def targets(self, domain: Domain) -> PositionTargets:
+        """The positions in bins that are measured, over a domain that is closed."""
+        return PositionTargets.of(domain, self.budget, self.workload) if self.positions else PositionTargets()
 
     def accounted(self) -> RunSpec:
         """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
@@ -298,17 +310,14 @@ class RunSpec:
         """The same with measured positions, where there are bins."""
         from hedgerow.privacy import Curator
 
-        domain = opened.workload.domain
-        by = means_by(self.means, domain)
-        beside = {name for column, scope in by for name in scope if name != column}
-        cells = cells_of_positions(domain, opened.budget, beside) if self.positions else None
-        if cells is None:
+        targets = self.targets(opened.workload.domain)
+        if targets.counted is None:
             return opened
-        scopes = dict.fromkeys([*((name,) for name in cells.names if name not in beside), *(each for _, each in by)])
-        fine = read(cells, Workload.marginals(cells, cliques=list(scopes)), None)
+        scopes = dict.fromkeys(target.scope for target in targets)
+        fine = read(targets.counted, Workload.marginals(targets.counted, cliques=scopes), None)
         curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
         with watching(curator):
-            positions = measure_positions(curator, domain, self.positions, by)
+            positions = targets.measure(curator, self.positions)
         return replace(opened, events=curator.ledger.events, positions=positions)
 
 
@@ -358,8 +367,8 @@ def synthesize(
         register: Register of the table, which keeps the sum of all its releases.
         name: Name of the release in the register.
         workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
-        means: Means by group that are wanted of columns with bins, as ``["pay by sex * region"]``: all together cost a
-            twentieth of the budget. Columns without bins have means by group in any case.
+        means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
+            in the workload. All together cost a twentieth of the budget.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -420,7 +429,7 @@ def synthesize(
     kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, workload, _noise_of(seed), share, tuple(means))
+    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), _noise_of(seed), share)
     release = _released(data, spec, options, register, name)
     assumptions = _assumptions(
         release,

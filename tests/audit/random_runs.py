@@ -26,11 +26,9 @@ from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, O
 from hedgerow.algorithms import (
     ENTRIES,
     Algorithm,
+    PositionTargets,
     budget_with_thresholds,
-    cells_of_positions,
     learn_domain,
-    means_by,
-    measure_positions,
 )
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
@@ -238,12 +236,12 @@ class Run:
         table = read(known)
         second = Curator(table, budget_for_table(budget, table), noise=noise, events=first.ledger.events)
         found = list[Any]()
-        by = means_by([f"{known.names[0]} by {name}" for name in _apart(known)[: self.asks_means]], known)
-        beside = [name for _, scope in by for name in scope[1:]]
-        if (cells := cells_of_positions(known, second.budget, beside)) is not None and not self.leaves_out:
-            inside = read(cells)
+        asked = "; ".join(f"means:{known.names[0]} by {name}" for name in _apart(known)[: self.asks_means])
+        targets = PositionTargets.of(known, second.budget, asked or None)
+        if targets.counted is not None and not self.leaves_out:
+            inside = read(targets.counted)
             third = Curator(inside, budget_for_table(budget, inside), noise=noise, events=first.ledger.events)
-            found = [each.values.tolist() for each in measure_positions(third, known, by=by)]
+            found = [each.values.tolist() for each in targets.measure(third)]
             second = Curator(table, budget_for_table(budget, table), noise=noise, events=third.ledger.events)
         workload = Workload.marginals(known, min(2, len(known)))
         return [known.shape, found, *shown(self.algorithm.run_with(second, workload))]

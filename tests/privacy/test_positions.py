@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from hedgerow.algorithms import measure_positions
-from hedgerow.domain import Binned, Categorical, Domain, with_bin_cells
+from hedgerow.algorithms import PositionTargets
+from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, with_bin_cells
 from hedgerow.errors import BudgetExceededError, QueryError
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
 from hedgerow.queries import Neighbours, Persons, Positions, Sensitivity
@@ -118,23 +118,42 @@ def test_sums_by_group_are_those_of_each_group_and_no_more_sensitive(relation: N
             assert np.linalg.norm(moved) <= target.sensitivity(relation).l2 + 1e-12
 
 
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+def test_numbers_that_are_told_one_by_one_are_one_bin(relation: Neighbours) -> None:
+    domain = Domain([IntegerRange("x", 3, 6), Categorical("g", ("a", "b"))])
+    target = Positions(domain, ("x", "g"), "x")
+    cells = target.counted
+    assert cells is not None
+    assert target.shape == (1, 2)
+    numbers = (np.arange(3, 7) - 4.5) / 3.0
+    for counts in histograms(cells.size, 2):
+        table = DenseCounts(cells, counts, relation.persons)
+        table.filtered = relation is Neighbours.REPLACE_FILTERED
+        sums = target.sums(table.histogram)
+        assert np.allclose(sums / 2**20, numbers @ table.histogram, atol=2**-20)
+        for neighbour in neighbours_of(table, relation):
+            moved = (target.sums(neighbour.histogram) - sums) / 2**20
+            assert np.abs(moved).sum() <= target.sensitivity(relation).l1 + 1e-12
+            assert np.linalg.norm(moved) <= target.sensitivity(relation).l2 + 1e-12
+
+
 def test_a_table_of_bins_does_not_tell_positions() -> None:
     source = DenseCounts(DOMAIN, [3, 4])
     with pytest.raises(QueryError, match="different domains"):
         Curator(source, PureDP(1.0), noise=SeededNoise(0)).measure(TARGET, 0.5)
     with pytest.raises(QueryError, match="does not follow"):
         TARGET.of_table(np.array([3.0, 4.0]))
-    with pytest.raises(QueryError, match="no column with bins"):
-        Positions(Domain([Binned("x", [0, 1, 1.5], whole=True)]), ("x",))
+    with pytest.raises(QueryError, match="no column of numbers"):
+        Positions(BY, ("g",))
 
 
 def test_columns_share_the_charge_and_each_has_an_event() -> None:
     domain = Domain([Binned("x", [0, 2, 5], whole=True), Binned("y", [0.0, 1.0, 2.0])])
-    cells = with_bin_cells(domain)
-    assert cells is not None
-    counts = np.zeros(cells.shape)
-    curator = Curator(DenseCounts(cells, counts), PureDP(1.0), noise=SeededNoise(0))
-    measured = measure_positions(curator, domain, 0.1)
+    targets = PositionTargets.of(domain, PureDP(1.0))
+    assert targets.counted is not None
+    counts = np.zeros(targets.counted.shape)
+    curator = Curator(DenseCounts(targets.counted, counts), PureDP(1.0), noise=SeededNoise(0))
+    measured = targets.measure(curator, 0.1)
     assert [each.target.scope for each in measured] == [("x",), ("y",)]
     assert [(event.label, event.charge) for event in curator.ledger.events] == [("positions", pytest.approx(0.05))] * 2
     assert [str(event.question.text(2, 0.0)) for event in curator.ledger.events] == [

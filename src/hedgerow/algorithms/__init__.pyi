@@ -24,15 +24,13 @@ from .dual_query.oracles.problem import BestResponseProblem as BestResponseProbl
 from .dual_query.oracles.searches import BruteForce as BruteForce, TabuSearch as TabuSearch
 from .dual_query.parameters import step_for as step_for
 from .learning import (
+    PositionTargets as PositionTargets,
     budget_after as budget_after,
     budget_with_thresholds as budget_with_thresholds,
-    cells_of_positions as cells_of_positions,
     frequent_noise as frequent_noise,
     learn_domain as learn_domain,
     learning_charges as learning_charges,
     learning_share as learning_share,
-    means_by as means_by,
-    measure_positions as measure_positions,
     threshold_of as threshold_of,
     workload_before as workload_before,
 )

@@ -8,19 +8,13 @@ if TYPE_CHECKING:
     from hedgerow.cli.console import Output
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget
+    from hedgerow.synthesis import RunSpec
 
 
-def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple[str, str]], Budget]:
-    """The lines of a plan about what is learnt and where in their bins records lie, and the budget that is left.
-
-    Args:
-        wanted: The domain.
-        budget: Budget of the whole release.
-    """
+def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
+    """The lines of a plan about what is learnt and where in their bins records lie, and the budget that is left."""
     from hedgerow.algorithms.learning import (
-        POSITIONS_SHARE,
         budget_after,
-        cells_of_positions,
         frequent_noise,
         learning_charges,
         learning_share,
@@ -28,13 +22,11 @@ def learning_of(wanted: Domain | OpenDomain, budget: Budget) -> tuple[list[tuple
     )
     from hedgerow.domain import Domain
 
-    cells = cells_of_positions(wanted if isinstance(wanted, Domain) else wanted.outline, budget)
-    positions = 0.0 if cells is None else POSITIONS_SHARE
-    line = (
-        []
-        if cells is None
-        else [("positions", f"{positions:.0%} of the budget: sums inside bins of {', '.join(cells.names)}")]
-    )
+    wanted, budget = spec.wanted, spec.budget
+    targets = spec.targets(spec.asked.domain)
+    positions = targets.share(spec.positions)
+    of = ", ".join(" * ".join(target.scope) for target in targets)
+    line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
     if isinstance(wanted, Domain):
         return line, budget_after(budget, positions) if positions else budget
     share = learning_share(wanted)

@@ -211,9 +211,18 @@ WorkloadText = Annotated[
         metavar="SPEC",
         help="The tables and queries that you need to be accurate: marginals:2, cells:2, parities:3, prefixes:age, "
         "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
-        "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens); several "
-        "joined by ;",
+        "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens), means:pay by "
+        "sex*region, correlations:age,pay; several joined by ;",
         show_default="marginals:2; marginals:1 for one column",
+    ),
+]
+Means = Annotated[
+    list[str] | None,
+    algorithm_option(
+        "--means",
+        metavar="TEXT",
+        help="Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload. "
+        "All together cost a twentieth of the budget.",
     ),
 ]
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain.attribute import Attribute, Binned, closed, ends_of
+from hedgerow.domain.attribute import Attribute, Binned, Ordered, closed, ends_of
 from hedgerow.domain.domain import Domain
 
 CELLS = 1 << 15
@@ -35,7 +35,7 @@ class BinCells:
             cell; shape ``(number of bins,)``.
     """
 
-    column: Binned
+    column: Ordered
     bins: Ints
     positions: Floats
     half: Floats
@@ -79,6 +79,21 @@ class BinCells:
         )
         return cls(finer, np.array(bins), np.array(positions), np.array(half))
 
+    @classmethod
+    def of_numbers(cls, column: Ordered) -> BinCells:
+        """All numbers of a column that are told one by one, as one bin.
+
+        Args:
+            column: The column.
+
+        Example:
+            >>> BinCells.of_numbers(IntegerRange("age", 0, 4)).positions.tolist()
+            [-0.5, -0.25, 0.0, 0.25, 0.5]
+        """
+        numbers, _ = ends_of(column)
+        middle, width = (numbers[0] + numbers[-1]) / 2.0, numbers[-1] - numbers[0]
+        return cls(column, np.zeros(len(numbers), dtype=np.int64), (numbers - middle) / (width or 1.0), np.zeros(1))
+
 
 @lru_cache(maxsize=4)
 def bin_cells(domain: Domain) -> Mapping[str, BinCells]:
@@ -101,7 +116,7 @@ def bin_cells(domain: Domain) -> Mapping[str, BinCells]:
 
 @lru_cache(maxsize=4)
 def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Domain | None:
-    """The columns of a domain that have bins of several numbers, with a bin for each cell; None if it has none.
+    """The columns of a domain that have bins of several numbers, with a bin for each cell; None if none is left.
 
     Columns that are measured from or to another one are left out.
 
@@ -115,14 +130,14 @@ def with_bin_cells(domain: Domain, beside: frozenset[str] = frozenset()) -> Doma
         (7,)
     """
     cells, ends = bin_cells(domain), {span.end for span in domain.spans}
-    if not cells:
-        return None
     finer: list[Attribute] = []
     for column in domain:
         if column.name in cells:
             finer.append(cells[column.name].column)
         elif column.name in beside:
             finer.append(column)
+    if not finer:
+        return None
     rest = {*domain.all_names, *domain.ignored, *ends} - {column.name for column in finer}
     return Domain(
         finer,

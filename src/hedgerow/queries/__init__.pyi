@@ -56,3 +56,4 @@ from .families.partial_sums import shared_marginals as shared_marginals
 from .families.registry import add_family as add_family
 from .workload import Workload as Workload
 from .workload_format import workload_from_dict as workload_from_dict, workload_to_dict as workload_to_dict
+from .workload_text import summed_columns as summed_columns

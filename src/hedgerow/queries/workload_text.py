@@ -1,11 +1,14 @@
 """The short text of a workload: its grammar and its parser (see ``Workload.parse``)."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import combinations
 
-from hedgerow.domain import Domain
+from hedgerow.domain import Domain, Ordered
 from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
@@ -30,13 +33,7 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
         [0.5]
     """
     families, weights = [], []
-    head = re.compile(rf"\s*({'|'.join(map(re.escape, text_forms()))})\s*:")
-    for start, segment in _segments(text, head):
-        match = head.match(segment)
-        if match is None:
-            raise _unknown_family(text, start, segment)
-        body, weight = _split_weight(segment[match.end() :])
-        entry = _FamilyText(text, start + match.end(), match.group(1), body, domain)
+    for entry, weight in _entries(text, domain):
         build = _READERS.get(entry.form, _by_family)(entry)
         try:
             families.append(build())
@@ -44,6 +41,40 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
             raise entry.error(error.message, entry.start, error.remedy) from error
         weights.append(weight)
     return families, weights
+
+
+def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
+    """The columns whose sums a workload text asks for, each with those by whose values they are wanted.
+
+    Args:
+        text: The text.
+        domain: The domain.
+
+    Raises:
+        QueryError: The text is not understood.
+
+    Example:
+        >>> from hedgerow import Categorical, IntegerRange
+        >>> domain = Domain([Categorical("sex", ("F", "M")), IntegerRange("age", 0, 99), IntegerRange("pay", 0, 99)])
+        >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex", domain)
+        [('pay', ['sex']), ('age', [])]
+    """
+    found = list[tuple[str, list[str]]]()
+    for entry, _ in _entries(text, domain):
+        if entry.form in ("means", "sums", "moments"):
+            found += [each for each in _summed(entry) if each not in found]
+    return found
+
+
+def _entries(text: str, domain: Domain) -> Iterator[tuple[_FamilyText, float]]:
+    """The families of a text, with their weights."""
+    head = re.compile(rf"\s*({'|'.join(map(re.escape, text_forms()))})\s*:")
+    for start, segment in _segments(text, head):
+        match = head.match(segment)
+        if match is None:
+            raise _unknown_family(text, start, segment)
+        body, weight = _split_weight(segment[match.end() :])
+        yield _FamilyText(text, start + match.end(), match.group(1), body, domain), weight
 
 
 def _error(text: str, place: int, message: str, remedy: str) -> QueryError:
@@ -174,6 +205,40 @@ def _tables(entry: _FamilyText, family: type[Marginals | Cells]) -> _Builder:
     return _cliques(entry, partial(family.of_order, levels=end is not None), family.at_levels if end else family)
 
 
+def _summed(entry: _FamilyText) -> list[tuple[str, list[str]]]:
+    """Numeric columns, each with those that stand after ``by``."""
+    found, tokens = list[tuple[str, list[str]]](), _tokens(entry)
+    commas = [i for i, token in enumerate(tokens) if token.kind == "mark" and token.word == ","]
+    for start, end in zip([0, *(comma + 1 for comma in commas)], [*commas, len(tokens)], strict=True):
+        ((name,),) = _names(entry, tokens[start : min(start + 1, end)], "")
+        if not isinstance(entry.domain[name], Ordered):
+            raise entry.error(f"{name!r} has no numbers", tokens[start].place, "name a numeric column")
+        by, rest = list[str](), tokens[start + 1 : end]
+        if rest:
+            wanted = "by" if entry.form in ("means", "sums") else ","
+            if rest[0].word != wanted:
+                raise entry.error(f"{wanted!r} is expected, not {rest[0].word!r}", rest[0].place)
+            (by,) = _names(entry, rest[1:], "*")
+        if name in by:
+            raise entry.error(f"{name!r} by its own values", tokens[start].place, "name other columns after 'by'")
+        found.append((name, by))
+    return found
+
+
+def _sums(entry: _FamilyText) -> _Builder:
+    """The tables that sums of columns follow from."""
+    cliques = [[*by, name] for name, by in _summed(entry)]
+    return lambda: Marginals(entry.domain, cliques)
+
+
+def _correlations(entry: _FamilyText) -> _Builder:
+    """The tables of all pairs of columns."""
+    names = [name for name, _ in _summed(entry)]
+    if len(names) < 2:
+        raise entry.error("a correlation is of two columns", entry.start)
+    return lambda: Marginals(entry.domain, combinations(names, 2))
+
+
 def _prefixes(entry: _FamilyText) -> _Builder:
     names = _names(entry, _tokens(entry), ",")
     if len(names) != 1:
@@ -233,6 +298,10 @@ def _by_family(entry: _FamilyText) -> _Builder:
 _READERS: dict[str, Callable[[_FamilyText], _Builder]] = {
     "marginals": partial(_tables, family=Marginals),
     "cells": partial(_tables, family=Cells),
+    "means": _sums,
+    "sums": _sums,
+    "moments": _sums,
+    "correlations": _correlations,
     "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),
     "prefixes": _prefixes,
     "ranges": _ranges,

@@ -490,11 +490,14 @@ class _Column:
         codes = dict(zip(cell.scope, cell.codes, strict=True)) if isinstance(cell, Conjunction) else {}
         row = tuple(slice(None) if name == self.name else codes[name].cuts[0] for name in found.target.scope)
         sums = found.values.reshape(found.target.shape)[row]
-        widths = (self.numbers.high - self.numbers.low) / self.span
+        low, high = self.numbers.low, self.numbers.high
+        if found.target.whole:
+            low, high = np.full_like(low, self.first), np.full_like(high, self.last)
+        widths = (high - low)[: len(found.target.cells.half)] / (self.span or 1.0)
         noises = Noises.of(found.noise, found.scale, widths, step=step_of(found.target))
         place = Evidence.of_noises(float(widths @ sums), noises, f"measurement of {found.target.text}")
-        half = found.target.cells.half * self.numbers.unit / self.span
-        middles = self._moved((self.numbers.low + self.numbers.high) / 2.0, centre, "the middle of the bin of ")
+        half = found.target.cells.half * self.numbers.unit / (self.span or 1.0)
+        middles = self._moved((low + high) / 2.0, centre, "the middle of the bin of ")
         apart = 0.0
         if half.any():
             query = self.of.groups.sum(self.row, self.name, _padded(half, self.attribute), f"cells of {self.name}")

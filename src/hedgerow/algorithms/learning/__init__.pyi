@@ -12,7 +12,5 @@ from .learning import (
 )
 from .positions import (
     POSITIONS_SHARE as POSITIONS_SHARE,
-    cells_of_positions as cells_of_positions,
-    means_by as means_by,
-    measure_positions as measure_positions,
+    PositionTargets as PositionTargets,
 )

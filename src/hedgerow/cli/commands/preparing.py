@@ -320,6 +320,7 @@ def plan(
     ] = None,
     budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
+    means: options.Means = None,
     configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
     target_error: Annotated[
@@ -371,19 +372,23 @@ def plan(
     """
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted, prediction_lines
-    from hedgerow.domain import Domain, caveats_in_words, feasible_records
-    from hedgerow.synthesis import RunSpec, workload_over
+    from hedgerow.domain import caveats_in_words, feasible_records
+    from hedgerow.synthesis import RunSpec, share_of_positions, workload_over, workload_with
 
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = configured.algorithm()
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
-    asked = workload_before(wanted, partial(workload_over, text=workload))
-    reading = Reading(asked.domain, chosen.reading())
-    relation = budgeted.between(reading.how.persons, filtered=reading.filtered)
+    how, text = chosen.reading(), workload_with(workload, means or ())
+    asked = workload_before(wanted, partial(workload_over, text=text))
+    reading = Reading(asked.domain, how)
+    relation = budgeted.between(how.persons, filtered=reading.filtered)
+
+    def spec_of(budget: Budget) -> RunSpec:
+        return RunSpec(wanted, algorithm, budget, text, positions=share_of_positions(wanted, how))
 
     def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return RunSpec(wanted, algorithm, options.budget_of(epsilon, budgeted.delta, rho, relation, mu)).budget
+        return spec_of(options.budget_of(epsilon, budgeted.delta, rho, relation, mu)).budget
 
     amounts = budgeted.epsilon, budgeted.rho, budgeted.mu
     wish = wish_of((target_error, target_interval), like, solve_for, amounts, budget_of)
@@ -393,13 +398,12 @@ def plan(
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
 
     def left(budget: Budget) -> Budget:
-        return learning_of(wanted, algorithm.accounted(asked, budget))[1]
+        return learning_of(spec_of(algorithm.accounted(asked, budget)))[1]
 
-    learns = None if isinstance(wanted, Domain) else left
-    solved = wish.solved(shown, configured.mechanism, algorithm, asked, max(1.0, n), left=learns) if wish else None
+    solved = wish.solved(shown, configured.mechanism, algorithm, asked, max(1.0, n), left=left) if wish else None
     budget = known_budget or (solved.budget if solved else budget_of(*amounts))
     budget = algorithm.accounted(asked, budget)
-    lines, budget_left = learning_of(wanted, budget)
+    lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
         reading.read_data(shown, data)

@@ -116,15 +116,7 @@ def synth(
     budgeted: options.BudgetOptions,
     registering: options.LearningRegisterOptions,
     workload: options.WorkloadText = None,
-    means: Annotated[
-        list[str] | None,
-        options.algorithm_option(
-            "--means",
-            metavar="TEXT",
-            help="Means by group of a column with bins, as 'pay by sex * region', with a narrow interval; may be given "
-            "several times. All together cost a twentieth of the budget.",
-        ),
-    ] = None,
+    means: options.Means = None,
     configured: options.AnyMechanismOptions,
     prior: options.PriorFile = None,
     chosen: options.TableOptions,
@@ -164,7 +156,7 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.synthesis import RunSpec, share_of_positions
+    from hedgerow.synthesis import RunSpec, share_of_positions, workload_with
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
@@ -181,7 +173,8 @@ def synth(
     options.warn_of_domain(shown, outline)
     algorithm = configured.algorithm(options.prior_of(prior, outline, how))
     budget, noise = budgeted.budget(between), options.noise_of(testing.seed)
-    spec = RunSpec(wanted, algorithm, budget, workload, noise, share_of_positions(wanted, how), tuple(means or ()))
+    text, share = workload_with(workload, means or ()), share_of_positions(wanted, how)
+    spec = RunSpec(wanted, algorithm, budget, text, noise, share)
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import BinCells, Clique, Domain, bin_cells, with_bin_cells
+from hedgerow.domain import BinCells, Binned, Clique, Domain, IntegerRange, bin_cells, ends_of, with_bin_cells
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import LATTICE_BITS, Measurable
 from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_query
@@ -24,7 +24,8 @@ class Positions(Measurable):
     """For each bin of a column the sum of the positions of its records, as one group (theory.md section 14.1).
 
     A position goes from -1/2 at the smallest number of the bin to 1/2 at the largest. It is rounded to the middle of a
-    cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`).
+    cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`). A
+    column whose numbers are told one by one is one bin.
 
     Attributes:
         scope: The name of the column, and of those by whose values the sums are, in domain order.
@@ -32,7 +33,7 @@ class Positions(Measurable):
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
 
     Raises:
-        QueryError: The column has no bins of several numbers, or one of the others has, or there are too many groups.
+        QueryError: The column has no numbers, or one of the others has bins, or there are too many groups.
 
     Example:
         >>> from hedgerow.domain import Binned
@@ -54,8 +55,9 @@ class Positions(Measurable):
         object.__setattr__(self, "column", self.column or self.scope[0])
         object.__setattr__(self, "beside", self.beside or self._others)
         counted = self.counted
-        if counted is None or self.column not in bin_cells(self.domain):
-            raise QueryError(f"{self.column!r} is no column with bins of several numbers")
+        measured = {name for span in self.domain.spans for name in (span.length, span.start, span.end)}
+        if counted is None or self.column in measured or not (self.whole or self.column in bin_cells(self.domain)):
+            raise QueryError(f"{self.column!r} is no column of numbers whose positions are measured")
         if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
             raise QueryError(
                 f"{wrong[0]!r} is no column to group positions by",
@@ -72,14 +74,23 @@ class Positions(Measurable):
         """The columns by whose values the sums are."""
         return tuple(name for name in self.scope if name != self.column)
 
+    @property
+    def whole(self) -> bool:
+        """Whether the column's numbers are told one by one, so that all of them are one bin."""
+        column = self.domain[self.column]
+        return isinstance(column, IntegerRange) or (isinstance(column, Binned) and not np.less(*ends_of(column)).any())
+
     @cached_property
     def counted(self) -> Domain | None:
         """The columns with bins, with a bin for each cell: the domain of the table whose counts tell the sums."""
-        return with_bin_cells(self.domain, frozenset(self.beside))
+        return with_bin_cells(self.domain, frozenset([*self.beside, self.column]))
 
     @cached_property
     def cells(self) -> BinCells:
         """The cells of the column."""
+        column = self.domain[self.column]
+        if self.whole and isinstance(column, Binned | IntegerRange):
+            return BinCells.of_numbers(column)
         return bin_cells(self.domain)[self.column]
 
     @property

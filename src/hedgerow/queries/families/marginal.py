@@ -248,7 +248,11 @@ class Marginals(_CliqueFamily):
     spread: ClassVar = 0.5
     forms: ClassVar = {
         "marginals": "'marginals:2', 'marginals:3<=10000' (of at most 10,000 cells), 'marginals:sex*age,race' or "
-        "'marginals:2 @levels'"
+        "'marginals:2 @levels'",
+        "means": "'means:income by sex*race, age'",
+        "sums": "'sums:income by sex*race, age'",
+        "moments": "'moments:age, hours'",
+        "correlations": "'correlations:age, hours, income'",
     }
 
     @property
