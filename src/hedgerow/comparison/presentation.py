@@ -18,7 +18,7 @@ from hedgerow.comparison.outcome import (
 )
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ApproxDP
-from hedgerow.report import Page, Panel, Point, Section, curves_plot, require_extra
+from hedgerow.report import Panel, Point, curves_plot, exact_page, require_extra
 
 if TYPE_CHECKING:
     from hedgerow.comparison.result import Comparison
@@ -133,20 +133,14 @@ def page_of(comparison: Comparison) -> str:
     """The HTML page; see `Comparison.write_page`."""
     setting = comparison.setting
     noise = "secure" if setting.seed is None else f"seeded with {setting.seed}"
-    bound = (
-        " No mechanism that answers from linear measurements without bias has a root mean square error below the bound "
-        "of matrix mechanisms; those that fit a model may."
+    return exact_page(
+        "comparison.html",
+        "Comparison of mechanisms",
+        {"workload": setting.workload, "budgets": setting.kind, "noise": noise},
+        drawing=drawing_of(comparison, "page"),
+        bounded=bool(comparison.bounds),
+        about=title_of(comparison),
+        headings=headings_of(comparison),
+        rows=rows_of(comparison),
+        reasons=notes_of(comparison),
     )
-    errors = Section(
-        "Error against budget",
-        'Both axes are logarithmic; lower is better. "uniform" is the guess of someone who looks at no data. '
-        '"independent attributes" multiplies the exact distributions of the single attributes: what lies below it has '
-        "learned how attributes depend on each other. Raw answers are noisy answers as they were bought: neither "
-        "consistent nor non-negative, and no records can be drawn from them." + bound * bool(comparison.bounds),
-        drawings=[drawing_of(comparison, "page")],
-        wide=True,
-    )
-    rows, notes = rows_of(comparison), notes_of(comparison)
-    table = Section("Table", f"{title_of(comparison)}.", headings_of(comparison), rows, notes=notes)
-    facts = {"workload": setting.workload, "budgets": setting.kind, "noise": noise}
-    return Page("Comparison of mechanisms", facts, [errors, table]).render()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.evaluation.measures import ANY
-from hedgerow.report import Page, Section, dots_plot, matrix_plot, samples_plot
+from hedgerow.report import dots_plot, exact_page, matrix_plot, samples_plot
 
 if TYPE_CHECKING:
     from hedgerow.domain import Scale
@@ -107,43 +107,25 @@ def page_of(evaluation: Evaluation) -> str:
         "columns": str(len(evaluation.columns)),
         "synthetic files": str(len(evaluation.files)),
     }
-    sections = list(_sections(evaluation))
-    return Page("Synthetic records beside the real ones", facts, sections, evaluation.notes).render()
-
-
-def _sections(evaluation: Evaluation) -> Iterator[Section]:
-    yield Section(
-        "In short",
-        "A score runs from 0 to 1000: it is 1000 less a thousand times the mean total variation distance over all "
-        "tables of one, two or three columns. Numbers are cut into bins that hold equally many real records. A file "
-        "that is as close as a 10 % sample scores as much as a random tenth of the real records. Figures of real "
-        "records are in parentheses.",
-        headings_of(evaluation),
-        rows_of(evaluation),
+    impossible = _by_subject(evaluation, "impossible records")
+    return exact_page(
+        "evaluation.html",
+        "Synthetic records beside the real ones",
+        facts,
+        evaluation.notes,
+        files=list(evaluation.files),
+        rows=rows_of(evaluation),
+        samples=_samples(evaluation),
+        columns=_columns(evaluation),
+        pairs=_pairs(evaluation) if "2-way" in evaluation.curves else None,
+        subgroups=_subgroups(evaluation),
+        quantiles=_quantiles(evaluation),
+        impossible=[[rule, *_cells(evaluation, findings, _percent)] for rule, findings in impossible.items()],
     )
-    yield _samples(evaluation)
-    yield _columns(evaluation)
-    if "2-way" in evaluation.curves:
-        yield _pairs(evaluation)
-    if scores := _by_subject(evaluation, "score of the subgroup"):
-        yield _subgroups(evaluation, scores)
-    if quantiles := _by_subject(evaluation, "quantile"):
-        rows = []
-        for subject, findings in quantiles.items():
-            column = next(iter(findings.values())).columns[0]
-            text = partial(_on_scale, scale=evaluation.scales.get(column))
-            rows.append([subject, *_cells(evaluation, findings, text)])
-        text_of_quantiles = (
-            "The smallest number that is at least as large as this share of the numbers; the real one in parentheses."
-        )
-        yield Section("Quantiles of numbers", text_of_quantiles, ["quantile", *evaluation.files], rows)
-    if impossible := _by_subject(evaluation, "impossible records"):
-        rows = [[rule, *_cells(evaluation, findings, _percent)] for rule, findings in impossible.items()]
-        text_of_rules = "The share of the records that break each rule of the domain, the real table's in parentheses."
-        yield Section("Impossible records", text_of_rules, ["rule", *evaluation.files], rows)
 
 
-def _samples(evaluation: Evaluation) -> Section:
+def _samples(evaluation: Evaluation) -> str:
+    """The scores of samples and of the files, drawn."""
     shares, scores = _by_subject(evaluation, "subsample"), _by_subject(evaluation, "score")
     lines: dict[str, list[tuple[float, float]]] = {}
     dots: dict[str, dict[str, tuple[float, float]]] = {}
@@ -154,15 +136,11 @@ def _samples(evaluation: Evaluation) -> Section:
             share = shares[family][file].value
             left = curve.fractions[0] if math.isnan(share) else share
             dots[family][file] = left, scores[family][file].value
-    return Section(
-        "As close as which sample",
-        "The line shows the scores of random samples of the real table. Each file stands on it at the size of the "
-        "sample that has its score, or at the left end if even the smallest sample scores more.",
-        drawings=[samples_plot(lines, dots)],
-    )
+    return samples_plot(lines, dots)
 
 
-def _columns(evaluation: Evaluation) -> Section:
+def _columns(evaluation: Evaluation) -> dict[str, Any]:
+    """The table of columns, those farthest off first, and these drawn."""
     measures = {
         "alone": _by_subject(evaluation, "total variation, 1-way"),
         "in pairs": _by_subject(evaluation, "total variation, pairs with"),
@@ -176,17 +154,12 @@ def _columns(evaluation: Evaluation) -> Section:
         rows.append([name, *("-" if finding is None else _three(finding.value) for finding in findings)])
     drawn = worst[:_DRAWN]
     values = {file: [alone[name][file].value for name in drawn] for file in evaluation.files}
-    return Section(
-        "Columns",
-        "The total variation distance of each column alone, its mean over the pairs that hold the column, and for "
-        "numbers the largest difference of the distribution functions. 0 means equal, 1 nothing in common.",
-        ["column", *(f"{measure}, {file}" for measure in measures for file in evaluation.files)],
-        rows,
-        [dots_plot(drawn, values, "total variation distance")],
-    )
+    headings = ["column", *(f"{measure}, {file}" for measure in measures for file in evaluation.files)]
+    return {"headings": headings, "rows": rows, "drawing": dots_plot(drawn, values, "total variation distance")}
 
 
-def _pairs(evaluation: Evaluation) -> Section:
+def _pairs(evaluation: Evaluation) -> dict[str, Any]:
+    """The table of pairs that are farthest off, and all pairs of each file drawn."""
     pairs = _by_subject(evaluation, "total variation, 2-way")
     worst_of = {pair: max(finding.value for finding in findings.values()) for pair, findings in pairs.items()}
     places = {name: place for place, name in enumerate(evaluation.columns)}
@@ -199,26 +172,28 @@ def _pairs(evaluation: Evaluation) -> Section:
         darkest = max(worst_of.values()) or 1.0
         drawings.append(matrix_plot(evaluation.columns, distances, file, "total variation distance of pairs", darkest))
     worst = sorted(pairs, key=lambda pair: -worst_of[pair])[:_WORST]
-    return Section(
-        "Pairs of columns",
-        "Darker is farther off; the pairs that are farthest off are listed.",
-        ["pair", *evaluation.files],
-        [[pair, *_cells(evaluation, pairs[pair], _three)] for pair in worst],
-        drawings,
-    )
+    return {"rows": [[pair, *_cells(evaluation, pairs[pair], _three)] for pair in worst], "drawings": drawings}
 
 
-def _subgroups(evaluation: Evaluation, scores: Mapping[str, Mapping[str, Finding]]) -> Section:
+def _subgroups(evaluation: Evaluation) -> dict[str, Any] | None:
+    """The table of subgroups, and their scores drawn; None where there are none."""
     shares, files = _by_subject(evaluation, "share of the records"), evaluation.files
+    scores = _by_subject(evaluation, "score of the subgroup")
+    if not scores:
+        return None
     rows = [
         [subject, *_cells(evaluation, shares[subject], _percent), *_cells(evaluation, scores[subject], _score)]
         for subject in scores
     ]
-    return Section(
-        "Subgroups",
-        "The share of the records in each subgroup, the real table's in parentheses, and the score inside it over "
-        "pairs of the other columns.",
-        ["subgroup", *(f"share, {file}" for file in files), *(f"score, {file}" for file in files)],
-        rows,
-        [dots_plot(list(scores), {file: [of[file].value for of in scores.values()] for file in files}, "score")],
-    )
+    headings = ["subgroup", *(f"share, {file}" for file in files), *(f"score, {file}" for file in files)]
+    values = {file: [of[file].value for of in scores.values()] for file in files}
+    return {"headings": headings, "rows": rows, "drawing": dots_plot(list(scores), values, "score")}
+
+
+def _quantiles(evaluation: Evaluation) -> list[list[str]]:
+    """The table of quantiles, each on the scale of its column."""
+    rows = []
+    for subject, findings in _by_subject(evaluation, "quantile").items():
+        scale = evaluation.scales.get(next(iter(findings.values())).columns[0])
+        rows.append([subject, *_cells(evaluation, findings, partial(_on_scale, scale=scale))])
+    return rows

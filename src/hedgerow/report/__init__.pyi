@@ -5,9 +5,8 @@ from .file_plots import (
     samples_plot as samples_plot,
 )
 from .page import (
-    Page as Page,
-    Section as Section,
     draw_column as draw_column,
+    exact_page as exact_page,
     render_report as render_report,
     require_extra as require_extra,
     write_audit as write_audit,

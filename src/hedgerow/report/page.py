@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedgerow.cards import Drawing
-from hedgerow.domain import attribute_in_words, feasible_records, ignored_in_words
+from hedgerow.domain import Categorical, attribute_in_words, caveats_in_words, feasible_records, ignored_in_words
 from hedgerow.errors import DomainError, MissingExtraError, ReleaseError
+from hedgerow.privacy import membership_guess
+from hedgerow.quantities import at_most
 from hedgerow.queries import Conjunction
 from hedgerow.release import (
     MOST_LISTED,
+    Knowledge,
     Release,
     as_drawn,
+    associations,
+    column_summaries,
     distinct_records,
     drawn_error,
     drawn_sentence,
     error_sentence,
     level_uses,
     levels_sentence,
+    pair_knowledge,
+    release_warnings,
+    survey_size,
     tables_sentence,
 )
 from hedgerow.report.curves import STAMP
-from hedgerow.report.results import MOST_OF_MATRIX, Results
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
@@ -47,6 +54,11 @@ _VERDICTS = {
     "fails": "Something fails.",
 }
 
+MOST_COLUMNS = 60
+"""Columns that the page tells about one by one."""
+MOST_ASSOCIATIONS = 12
+MOST_OF_MATRIX = 40
+"""Columns whose pairs are drawn."""
 MOST_DRAWN = 60
 """Attributes that are drawn, at most. A drawing takes a thirtieth of a second."""
 
@@ -132,40 +144,45 @@ def render_report(
     require_extra()
     from hedgerow.report.plots import fit_plot, pairs_plot, spending_plot
 
-    results = Results(release, CONFIDENCE)
-    drawn = release.domain.names[:MOST_OF_MATRIX]
-    distances = _distances(release)
-    budget = release.budget
+    domain, budget, distances = release.domain, release.budget, _distances(release)
+    columns = column_summaries(
+        release, [a.name for a in domain.attributes[:MOST_COLUMNS] if a.size <= MOST_LISTED], CONFIDENCE
+    )
+    knowledge = pair_knowledge(release) if release.measurements else {}
+    numbers = Counter(knowledge.values())
+    drawn = domain.names[:MOST_OF_MATRIX]
     records_error = ""
     if release.error is not None:
         n = release.n_records
         records_error = drawn_sentence(release, n, drawn_error(release, as_drawn(release, n)), CONFIDENCE)
-    stamps = []
-    if exact is not None:
-        stamps.append("NOT PRIVATE: this page shows errors computed from the exact data. Do not publish it.")
-    if not release.provenance.secure:
-        stamps.append(f"{release.provenance.stamp}. Anyone who knows the seed can subtract the noise.")
     return page_template("release.html").render(
         release=release,
         exact=exact,
         simulated=simulated,
-        results=results,
-        matrix=pairs_plot(results.knowledge, drawn) if results.knowledge else "",
+        columns=columns,
+        numeric=[column for column in columns if not isinstance(column.attribute, Categorical)],
+        warnings=release_warnings(release),
+        at_an_end=[each.attribute.name for each in columns if each.share.value in (each.share.low, each.share.high)],
+        survey=survey_size(release, CONFIDENCE),
+        pairs={kind: numbers[kind] for kind in Knowledge if numbers[kind]},
+        strongest=associations(release, CONFIDENCE)[:MOST_ASSOCIATIONS] if knowledge else [],
+        guess=at_most(100.0 * membership_guess(budget), 3),
+        caveats=caveats_in_words(domain),
+        matrix=pairs_plot(knowledge, drawn) if knowledge else "",
         in_matrix=len(drawn),
         estimates=[] if simulated is None else list(_estimated(simulated)),
-        stamps=stamps,
         error=error_sentence(release, CONFIDENCE),
         records_error=records_error,
         measured=list(zip(release.measurements, distances, strict=True)),
         spending=spending_plot(release.events, budget.limit, budget.unit),
         fit=fit_plot(distances) if distances else "",
         marginals=list(_marginals(release)),
-        ignored=ignored_in_words(release.domain),
-        attributes=[(attribute, attribute_in_words(attribute)) for attribute in release.domain],
-        feasible=feasible_records(release.domain) if release.domain.constraints else None,
+        ignored=ignored_in_words(domain),
+        attributes=[(attribute, attribute_in_words(attribute)) for attribute in domain],
+        feasible=feasible_records(domain) if domain.constraints else None,
         levels=level_uses(release),
         levels_sentence=levels_sentence(release),
-        derived=[(function, attribute_in_words(function.attribute)) for function in release.domain.declared],
+        derived=[(function, attribute_in_words(function.attribute)) for function in domain.declared],
         distinct_records=distinct_records(release),
         tables_sentence=tables_sentence(release),
         confidence=CONFIDENCE,
@@ -188,7 +205,7 @@ def page_template(name: str) -> Template:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"number": _number, "large": _large}
+    environment.filters |= {"number": _number, "large": _large, "share": _share, "people": _people}
     environment.globals["css"] = (folder / "page.css").read_text(encoding="utf-8")
     return environment.get_template(name)
 
@@ -260,6 +277,16 @@ def _number(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:,.{digits}g}"
 
 
+def _share(value: float) -> str:
+    """A share in percent, with three digits."""
+    return f"{100.0 * value:.3g}%"
+
+
+def _people(value: float) -> str:
+    """A number of people, with two digits."""
+    return f"{float(f'{value:.2g}'):,.0f}"
+
+
 def _large(value: int) -> str:
     """A number that may have very many digits, in a narrow place."""
     for power, word in ((12, "trillion"), (9, "billion")):
@@ -271,60 +298,26 @@ def _large(value: int) -> str:
     return f"{digits} \u00d7 10^{exponent}"
 
 
-@dataclass(frozen=True)
-class Section:
-    """One section of a page.
+def exact_page(template: str, title: str, facts: Mapping[str, str], notes: Sequence[str] = (), **values: Any) -> str:
+    """A page of exact figures, stamped "NOT PRIVATE": HTML that opens offline and holds no script and no address.
 
-    Attributes:
-        title: Its heading.
-        text: Explanation, under the heading.
-        headings: Headings of the table.
-        rows: Cells of the table; none for no table.
-        drawings: ``<svg>`` elements.
-        notes: Remarks, under the table.
-        wide: Whether a drawing takes the whole width of the page.
-    """
-
-    title: str
-    text: str
-    headings: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    drawings: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    wide: bool = False
-
-
-@dataclass(frozen=True)
-class Page:
-    """A page of exact figures, stamped "NOT PRIVATE": facts, notes, and sections with drawings and tables.
-
-    Attributes:
+    Args:
+        template: File of a template beside this module that extends ``exact.html``.
         title: Heading of the page.
         facts: What all figures share, by name.
-        sections: The sections.
         notes: Remarks for the reader.
+        **values: What the sections of the template show.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
 
     Example:
-        >>> html = Page("a", {}, [Section("b", "c", ["d"], [["<1>"]])]).render()
+        >>> html = exact_page("exact.html", "a", {"workload": "<1>"})
         >>> "NOT PRIVATE" in html, "&lt;1&gt;" in html
         (True, True)
     """
-
-    title: str
-    facts: Mapping[str, str]
-    sections: Sequence[Section]
-    notes: Sequence[str] = ()
-
-    def render(self) -> str:
-        """HTML that opens offline and holds no script and no address.
-
-        Raises:
-            MissingExtraError: jinja2 or matplotlib is not installed.
-        """
-        require_extra()
-        return page_template("page.html").render(
-            stamp=STAMP, title=self.title, facts=self.facts, notes=self.notes, sections=self.sections
-        )
+    require_extra()
+    return page_template(template).render(stamp=STAMP, title=title, facts=facts, notes=notes, **values)
 
 
 def render_audit(audits: Audits) -> str:

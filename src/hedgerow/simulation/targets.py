@@ -94,16 +94,13 @@ class Predictor(Protocol):
     @property
     def name(self) -> str:
         """The strategy or mechanism."""
-        ...
 
     @property
     def basis(self) -> Basis:
         """Source of its predictions."""
-        ...
 
     def predict(self, budget: Budget) -> Prediction:
         """The errors under a budget."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,6 @@ class Algorithm(Protocol):
 
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
-        ...
 
     def check_budget(self, workload: Workload, budget: Budget) -> None:
         """Refuse what `check` does, and budgets that are too small for noise to be drawn, if an algorithm knows these.
@@ -237,11 +236,9 @@ class Algorithm(Protocol):
 
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made; its whole remaining budget may be spent."""
-        ...
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing."""
-        ...
 
 
 def check_table(source: Any) -> None:

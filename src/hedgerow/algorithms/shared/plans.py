@@ -179,7 +179,6 @@ class Outlined(Protocol):
     @property
     def fits(self) -> bool:
         """Whether the run fits into memory."""
-        ...
 
     def lines(self, total: float) -> list[Line]:
         """The plan as people read it.
@@ -187,11 +186,9 @@ class Outlined(Protocol):
         Args:
             total: The public guess of the number of records that the plan was made for.
         """
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        ...
 
 
 @dataclass(frozen=True)

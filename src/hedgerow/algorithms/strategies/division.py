@@ -45,7 +45,6 @@ class Variances(Protocol):
         Args:
             inverse_variances: 1 over the variance of one value of each measurement.
         """
-        ...
 
 
 class Estimate(Variances, Protocol):
@@ -53,7 +52,6 @@ class Estimate(Variances, Protocol):
 
     def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1."""
-        ...
 
 
 def divided(

@@ -257,7 +257,6 @@ class HasPotentials(Protocol):
 
     def potentials(self) -> Potentials:
         """The state, for saving."""
-        ...
 
 
 class Factored(Model):
@@ -325,4 +324,3 @@ class SweepsConjunctions(Protocol):
         Returns:
             The sum of the steps of each query.
         """
-        ...

@@ -38,20 +38,16 @@ class Tables(Protocol):
     @property
     def domain(self) -> Domain:
         """The domain of the records."""
-        ...
 
     @property
     def cheap_cells(self) -> int:
         """Largest table, in cells, that this object gives at little cost; a public number."""
-        ...
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
         """One table per clique of attributes and derived ones, of shape ``domain.shape_of(clique)``, in counts."""
-        ...
 
     def conjunctions(self, queries: Sequence[Conjunction]) -> Floats:
         """Sums over the cells that satisfy each conjunction, shape ``(len(queries),)``, in counts."""
-        ...
 
 
 @runtime_checkable
@@ -68,7 +64,6 @@ class AnswersParities(Protocol):
         Returns:
             Shape ``(sets,)``.
         """
-        ...
 
 
 class Measurable(ABC):

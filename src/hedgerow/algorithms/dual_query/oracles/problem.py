@@ -66,7 +66,6 @@ class Oracle(Protocol):
             problem: The problem.
             seed: Breaks ties and picks codes that the conjunctions do not tell apart.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
