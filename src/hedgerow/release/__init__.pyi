@@ -4,6 +4,7 @@ from .answer import (
     Answer as Answer,
     Total as Total,
     check_confidence as check_confidence,
+    each_of as each_of,
     intersect as intersect,
     left_uncounted as left_uncounted,
     within_possible as within_possible,

@@ -119,6 +119,26 @@ def check_confidence(confidence: float) -> float:
     return 1.0 - confidence
 
 
+def each_of(confidence: float, number: int) -> float:
+    """The confidence of each of several intervals that all hold together with a confidence, whatever they rest on.
+
+    The risk is divided (Bonferroni). Noise of cells of one table is independent: with this known, intervals at 95 %
+    would be less than 1 % narrower.
+
+    Args:
+        confidence: Of all of them together.
+        number: How many there are.
+
+    Raises:
+        ConfigError: The confidence is not between 0 and 1.
+
+    Example:
+        >>> each_of(0.95, 10)
+        0.995
+    """
+    return 1.0 - check_confidence(confidence) / max(1, number)
+
+
 def left_uncounted(neighbours: Neighbours) -> str:
     """Words for the end of ``covers`` where records, or parts of their weights, are counted by no number.
 

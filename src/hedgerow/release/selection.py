@@ -49,7 +49,7 @@ from hedgerow.queries import (
     columns_of,
     parse_select,
 )
-from hedgerow.release.answer import check_confidence, left_uncounted
+from hedgerow.release.answer import check_confidence, each_of, left_uncounted
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Estimate, Numbers
@@ -200,14 +200,18 @@ def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Sel
     return _answered(selection, asked, confidence, None)
 
 
-def _answered(selection: Selection, asked: CountAnswerer, confidence: float, release: Release | None) -> Selected:
+def _answered(
+    selection: Selection, asked: CountAnswerer, confidence: float, release: Release | None, *, joint: bool = False
+) -> Selected:
     check_selection(selection)
-    risk = check_confidence(confidence)
+    number = selection.groups.size * len(selection.columns) if joint else 1
+    risk = check_confidence(each_of(confidence, number))
     selecting = _Selecting(selection, asked, risk, release)
     rows = [[selecting.cell(row, column) for column in selection.columns] for row in range(selection.groups.size)]
     cells = tuple(tuple(cell() for cell in row) for row in rows)
     headings = tuple(column.heading for column in selection.columns)
-    covers = _covers(selection, cells, confidence, release)
+    held = f"{100 * confidence:.6g}% confidence {f'for all {number:,} together' if joint else 'each'}"
+    covers = _covers(selection, cells, held, release)
     if release is not None and covers != NOTHING:
         covers += left_uncounted(release.budget.neighbours)
     return Selected(
@@ -220,15 +224,13 @@ def _positions(release: Release, groups: Groups, name: str) -> Measurement | Non
     return None if groups.where.scope else release.positions_of(name, groups.names)
 
 
-def _covers(
-    selection: Selection, cells: tuple[tuple[Estimate, ...], ...], confidence: float, release: Release | None
-) -> str:
+def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held: str, release: Release | None) -> str:
     """What the intervals of a statement hold, what they leave out, and the columns whose bins make them wide."""
     if all(cell.low is None for row in cells for cell in row):
         return NOTHING
     domain = selection.groups.domain
     attributes = [domain[name] for name in dict.fromkeys(column.name for column in selection.columns if column.name)]
-    said = [f"the number of the private table as it was counted, with {100 * confidence:.6g}% confidence each"]
+    said = [f"the number of the private table as it was counted, with {held}"]
     if outside := [each.name for each in attributes if each.other_code is not None]:
         said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
     measured = {
@@ -266,14 +268,18 @@ class _Release:
         return [self.count(groups.cell(row), confidence)[0] for row in range(groups.size)], "release"
 
 
-def select_from(release: Release, statement: str | Selection, confidence: float = 0.95) -> Selected:
+def select_from(
+    release: Release, statement: str | Selection, confidence: float = 0.95, *, joint: bool = False
+) -> Selected:
     """Answer a statement from a release: counts by groups, sums, means and quantiles. It costs no budget.
 
     Args:
         release: The release.
         statement: ``SELECT ... FROM table [WHERE ...] [GROUP BY ...]`` (see ``parse_select``), about a table of any
             name; or what was read from one.
-        confidence: Confidence of each interval on its own.
+        confidence: Confidence of each interval on its own, or of all of them.
+        joint: Whether all intervals of the table hold together with the confidence, as they should where somebody
+            publishes the table, or looks for its largest number.
 
     Raises:
         QueryError: The statement is not supported (the error names what is), or leads to too many questions.
@@ -290,7 +296,7 @@ def select_from(release: Release, statement: str | Selection, confidence: float 
         [('F', 4.0), ('M', 5.0)]
     """
     read = parse_select(statement, release.domain) if isinstance(statement, str) else statement
-    return _answered(read, _Release(release, read), confidence, release)
+    return _answered(read, _Release(release, read), confidence, release, joint=joint)
 
 
 class _Selecting:

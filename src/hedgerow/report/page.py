@@ -245,7 +245,7 @@ def draw_column(release: Release, column: str, confidence: float = CONFIDENCE) -
     Args:
         release: The release.
         column: Name of an attribute.
-        confidence: Probability with which each interval holds.
+        confidence: Probability with which all intervals hold together.
 
     Raises:
         DomainError: There is no such attribute.

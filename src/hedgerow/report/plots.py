@@ -19,7 +19,7 @@ from hedgerow.domain import Attribute, Binned, IntegerRange
 from hedgerow.privacy import Event
 from hedgerow.quantities import at_most
 from hedgerow.queries import Conjunction
-from hedgerow.release import Answer, Knowledge, Release
+from hedgerow.release import Answer, Knowledge, Release, each_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -236,9 +236,11 @@ def marginal_plot(
         attribute: One of its attributes.
         counts: The model's counts, shape ``(attribute.size,)``; None where there are too many values to hold them, and
             the model is asked about ranges.
-        confidence: Confidence of each interval.
+        confidence: Confidence of all intervals together.
         purpose: ``"file"`` for a file of its own, ``"page"`` for a place in a page.
     """
+    steps = MOST_STEPS if isinstance(attribute, Binned | IntegerRange) else attribute.size
+    each = each_of(confidence, min(attribute.size, steps))
 
     def query(codes: range) -> Conjunction:
         return Conjunction.where(release.domain, {attribute.name: codes})
@@ -249,7 +251,7 @@ def marginal_plot(
         return np.array([counts[codes.start : codes.stop].sum() for codes in steps])
 
     def answer(codes: range, count: float) -> Answer:
-        return release.bound(query(codes), count, confidence)
+        return release.bound(query(codes), count, each)
 
     with drawing_style(f"marginal {attribute.name}"):
         if attribute.size > MOST_BARS and isinstance(attribute, Binned | IntegerRange):

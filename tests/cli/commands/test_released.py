@@ -495,5 +495,11 @@ def test_statements_are_answered_from_a_release_as_tables(place: Place, release:
     assert "AVG(age)" in text
     assert table["covers"] in text
     assert "95% confidence each" in table["covers"]
+    joint = json.loads(place.call("answer", release, "sex = 'F'", "age < 22", statement, "--joint", "--json").stdout)
+    assert "95% confidence for all 4 together" in joint["tables"][0]["covers"]
+    for alone, together in zip(table["rows"], joint["tables"][0]["rows"], strict=True):
+        assert together["AVG(age) low"] < alone["AVG(age) low"]
+    assert "97.5% confidence" in joint["answers"][0]["covers"]
+    assert joint["answers"][1]["covers"].endswith("with 95% confidence all 2 hold together")
     both = place.call("answer", release, statement, "--simulate", 2)
     assert "--simulate is for conditions" in both.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,11 +184,19 @@ def answer(
         ),
     ],
     confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
+    joint: Annotated[
+        bool,
+        typer.Option(
+            "--joint",
+            help="Let all intervals of a statement's table hold together with the confidence, and so those of all "
+            "conditions: for tables that are published.",
+        ),
+    ] = False,
     simulate: Simulate = None,
     seed: SimulationSeed = None,
     shown: Output,
 ) -> None:
-    """Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
+    r"""Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
 
     With --simulate every answer has a second interval, which is estimated, not proved: the mechanism runs again on
     tables drawn from the release, and takes as long as so many runs.
@@ -198,15 +206,23 @@ def answer(
       hedgerow answer people.release "age > 60 and children = 2 and sex = 'Male'" --simulate 20
       hedgerow answer people.release "income = '>50K'" "not sex = 'Male'" --json
       hedgerow answer people.release "SELECT sex, AVG(age) FROM people GROUP BY sex"
+      hedgerow answer people.release --joint \
+          "SELECT sex, income, COUNT(*) FROM people GROUP BY sex, income"
     """
-    from hedgerow.release import select_from
+    from hedgerow.release import each_of, select_from
 
     loaded = load_release(release)
     asked = Questions.of(conditions, loaded.domain)
     if asked.statements and simulate is not None:
         raise ConfigError("--simulate is for conditions", remedy="ask for statements without it")
-    answers = [(text, loaded.answer(text, confidence)) for text in asked.conditions]
-    tables = [(text, select_from(loaded, statement, confidence)) for text, statement in asked.statements.items()]
+    number = len(asked.conditions) if joint else 1
+    answers = [(text, loaded.answer(text, each_of(confidence, number))) for text in asked.conditions]
+    if number > 1:
+        held = f"; with {100 * confidence:.6g}% confidence all {number:,} hold together"
+        answers = [(text, replace(each, covers=each.covers + held * each.has_interval)) for text, each in answers]
+    tables = [
+        (text, select_from(loaded, statement, confidence, joint=joint)) for text, statement in asked.statements.items()
+    ]
     simulated = simulated_errors(shown, loaded, simulate, seed)
     estimates = [] if simulated is None else simulated.answers(conditions, confidence)
     for text, table in tables:
