@@ -17,7 +17,7 @@ from experiments.pinned import compared, table_of, write_table
 from experiments.registry import find, names as known
 from experiments.runner import run, words_of
 from hedgerow.cli.console import Output, quiet_interrupts, showing_steps
-from hedgerow.cli.options import help_of, spelled_out
+from hedgerow.cli.declaring import help_of, spelled_out
 from hedgerow.errors import ConfigError
 from hedgerow.system import replacing, usable_cores
 

@@ -15,7 +15,7 @@ from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve
 from hedgerow.cli.commands.synth import synth
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import help_of, spelled_out
+from hedgerow.cli.declaring import help_of, spelled_out
 
 
 class _Guarded(TyperGroup):

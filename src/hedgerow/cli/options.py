@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from hedgerow.algorithms.registry import NAMES, entry, names
 from hedgerow.cli.console import Output
+from hedgerow.cli.declaring import Options, option
 from hedgerow.engines import quoted
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours, Persons, Relation
@@ -26,188 +24,33 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
 
-# An option, by the heading that its help stands under
-budget_option = partial(typer.Option, rich_help_panel="Budget")
-output_option = partial(typer.Option, rich_help_panel="Output")
-table_option = partial(typer.Option, rich_help_panel="Table")
-algorithm_option = partial(typer.Option, rich_help_panel="Algorithm")
+Force = Annotated[bool, option(panel="Output", help="Overwrite existing output files.")]
 
-Quiet = Annotated[bool, output_option("--quiet", "-q", help="Print errors and warnings only.")]
-AsJson = Annotated[bool, output_option("--json", help="Print one JSON object on standard output.")]
-Force = Annotated[bool, output_option("--force", help="Overwrite existing output files.")]
-
-QUESTIONS = "Conditions in SQL, on attributes and levels; or SELECT statements of counts by groups, sums and means."
 DOMAIN_FILE = (
     "Domain file (YAML or JSON): the values that each column could hold, their levels (coarser values, such as age "
     "groups), derived columns, and rules that no record breaks."
 )
-DomainFile = Annotated[Path, table_option("--domain", metavar="FILE", help=DOMAIN_FILE)]
-BoundsOption = Annotated[
-    list[str] | None,
-    table_option(
-        "--bounds",
-        metavar="NAME=LOW..HIGH",
-        help="Smallest and largest value of a column that could occur, known in public and not read off the table: "
-        "age=0..120, admitted=2015-01-01..2024-12-31. Once for each such column.",
-    ),
-]
+DomainFile = Annotated[Path, option(panel="Table", metavar="FILE", help=DOMAIN_FILE)]
 Columns = Annotated[
     str | None,
-    table_option("--columns", metavar="A,B,...", help="Use these columns only; a name with a comma in double quotes."),
-]
-Types = Annotated[
-    list[str] | None,
-    table_option(
-        "--types",
-        metavar="NAME=TYPE,...",
-        help="Types of columns: int, number, text, bool, date, time, datetime or duration, with a step or form behind "
-        "a colon: cost=number:0.01, born=date:%d.%m.%Y. Without a type the bounds say it: 0..120 are whole numbers, "
-        "0.0..120.0 numbers with fractions; a column without both holds labels.",
-    ),
-]
-TrustTypes = Annotated[
-    bool,
-    table_option(
-        "--trust-types",
-        help="Take the types of a Parquet file or a view for public, as those of a database's table are. One cell can "
-        "decide them (a gap makes fractions of whole numbers): the sentence of the guarantee says so.",
-    ),
+    option(panel="Table", metavar="A,B,...", help="Use these columns only; a name with a comma in double quotes."),
 ]
 CountColumn = Annotated[
-    str | None,
-    table_option("--count-column", metavar="NAME", help="Column that says how many records a row stands for."),
+    str | None, option(panel="Table", metavar="NAME", help="Column that says how many records a row stands for.")
 ]
-Coded = Annotated[
-    bool,
-    table_option(
-        "--coded", help="The table holds codes 0, 1, ... (places in the domain file's lists) instead of values."
-    ),
-]
-Where = Annotated[
-    str | None,
-    table_option(
-        "--where",
-        metavar="CONDITION",
-        help="Only rows for which this SQL condition holds are records. It must look at one row at a time.",
-    ),
-]
-
-
 AcceptDraft = Annotated[
     bool,
-    table_option(
-        "--accept-draft",
+    option(
+        panel="Table",
         help="Take a domain file that says 'draft: true' as it stands. What it read off the data is outside the "
         "guarantee, and the release says so.",
     ),
 ]
-ShowValues = Annotated[bool, table_option("--show-values", help="Let messages about bad cells show their values.")]
-
-
-class Violations(StrEnum):
-    """The values of ``--violations``."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
-
-
-violations_option = partial(
-    table_option,
-    "--violations",
-    help="Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the table, "
-    "or drop them one by one. The number dropped is private and never reported.",
-)
-ViolationsOption = Annotated[Violations, violations_option()]
-
-Epsilon = Annotated[float | None, budget_option("--epsilon", help="Pure epsilon, or the epsilon of --delta.")]
-Delta = Annotated[
-    float | None,
-    budget_option(
-        "--delta", help="Makes the run (epsilon, delta)-private, counted in zCDP, or in GDP if that is better."
-    ),
-]
-Rho = Annotated[
-    float | None, budget_option("--rho", help="Zero-concentrated differential privacy (zCDP), instead of --epsilon.")
-]
-Mu = Annotated[float | None, budget_option("--mu", help="Gaussian differential privacy (GDP), instead of --epsilon.")]
-neighbours_option = partial(
-    budget_option,
-    "--neighbours",
-    help="The change that one person can make: add or remove a record (the number of records is private), or replace "
-    "one (it is public; after a filter, only that of the whole table is).",
-)
-NeighboursOption = Annotated[Relation, neighbours_option()]
-Person = Annotated[
-    str | None,
-    table_option(
-        "--person",
-        metavar="NAME",
-        help="Column that says who a record belongs to, where persons have several: the guarantee is then about a "
-        "person with all records, not about a record. It is not released, and no column of the domain.",
-    ),
-]
-AtMost = Annotated[
-    int | None,
-    table_option(
-        "--at-most",
-        metavar="M",
-        min=1,
-        help="Maximum records counted per person; noise is proportional to it. Which ones are "
-        "left out depends on that person's records alone.",
-    ),
-]
-WeightColumn = Annotated[
-    str | None,
-    table_option(
-        "--weight",
-        metavar="NAME",
-        help="Column that says how often a record counts (whole numbers): the release is then about the population "
-        "that the records stand for. It is not released, and no column of the domain.",
-    ),
-]
-LargestWeight = Annotated[
-    int | None,
-    table_option(
-        "--largest-weight",
-        metavar="W",
-        min=1,
-        help="A record with a larger weight counts W times; noise is proportional to it. Do not read it off the table.",
-    ),
-]
-
-RegisterFile = Annotated[
-    Path | None,
-    budget_option(
-        "--register",
-        metavar="FILE",
-        help="Register of the table, a file in which all its releases add up: it is charged the whole budget before "
-        "the table is read, and refuses what would pass its limit. Made by the first call, which names the limit.",
-    ),
-]
-LimitEpsilon = Annotated[
-    float | None,
-    budget_option(
-        "--limit",
-        metavar="EPSILON",
-        help="Limit on the sum of all releases in the register: an epsilon, for pure releases alone, or with "
-        "--limit-delta, for all kinds.",
-    ),
-]
-LimitDelta = Annotated[float | None, budget_option("--limit-delta", metavar="DELTA", help="The delta of --limit.")]
-LimitThresholds = Annotated[
-    float | None,
-    budget_option(
-        "--limit-thresholds",
-        metavar="DELTA",
-        help="Part of --limit-delta for releases that learn values; each needs half of its own delta.",
-    ),
-]
-LimitRho = Annotated[float | None, budget_option("--limit-rho", metavar="RHO", help="zCDP, instead of --limit.")]
-
+ShowValues = Annotated[bool, option(panel="Table", help="Let messages about bad cells show their values.")]
 WorkloadText = Annotated[
     str | None,
-    algorithm_option(
-        "--workload",
+    option(
+        panel="Algorithm",
         metavar="SPEC",
         help="The tables and queries that you need to be accurate: marginals:2, cells:2, parities:3, prefixes:age, "
         "ranges:age,hours:2000:7, marginals:age*sex,race*sex, marginals:3<=10000 (those of at most 10,000 cells), "
@@ -218,43 +61,30 @@ WorkloadText = Annotated[
 ]
 Means = Annotated[
     list[str] | None,
-    algorithm_option(
-        "--means",
+    option(
+        panel="Algorithm",
         metavar="TEXT",
         help="Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload. "
         "All together cost a twentieth of the budget.",
     ),
 ]
-
-
-def _known(name: str) -> str:
-    try:
-        return entry(name).name
-    except ConfigError as error:
-        raise typer.BadParameter(f"{error.message}; {error.remedy}") from error
-
-
-MechanismOption = Annotated[
-    str,
-    algorithm_option(
-        "--mechanism",
-        metavar="NAME",
-        callback=_known,
-        autocompletion=names,
-        help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in. 'hedgerow mechanisms' says what each does.",
+PriorFile = Annotated[
+    Path | None,
+    option(
+        panel="Algorithm",
+        metavar="FILE",
+        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .tsv, "
+        ".parquet) with some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record "
+        "of DATA may be in the table.",
     ),
 ]
-Rounds = Annotated[
-    str | None,
-    algorithm_option(
-        "--rounds",
-        metavar="auto|annealed|bound|adaptive|N",
-        help="Number of rounds of mwem, each of which selects a query and measures it with noise: chosen from public "
-        "numbers (auto), by the theorem's bound, as long as noisy values show progress (adaptive; annealed, after all "
-        "single attributes), or a number.",
-        show_default="auto",
-    ),
-]
+
+
+class Violations(StrEnum):
+    """The values of ``--violations``."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
 
 
 class OptimizeFor(StrEnum):
@@ -264,45 +94,22 @@ class OptimizeFor(StrEnum):
     ANSWERS = "answers"
 
 
-OptimizeForOption = Annotated[
-    OptimizeFor | None,
-    algorithm_option(
-        "--for",
-        help="What mwem makes as good as it can where it chooses its rounds: the records that are drawn, or the "
-        "release's answers alone.",
-        show_default="records",
-    ),
-]
-Alpha = Annotated[
-    float | None,
-    algorithm_option(
-        "--alpha",
-        metavar="SHARE",
-        help="For pmw, dual-query and small-db: the error to aim at, as a share of the records. By default chosen from "
-        "public numbers.",
-    ),
-]
-
-PriorFile = Annotated[
-    Path | None,
-    algorithm_option(
-        "--prior",
-        metavar="FILE",
-        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .tsv, "
-        ".parquet) with some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record "
-        "of DATA may be in the table.",
-    ),
-]
-
-
 @dataclass(frozen=True)
-class Options:
-    """Options of a command, as the fields of a dataclass; `spelled_out` makes parameters of them."""
-
-
-@dataclass(frozen=True)
-class RowOptions(Options):
+class RowOptions(Options, panel="Table"):
     """Which rows and columns of a table are records, and of whom: fields of `ReadOptions`, and ``--columns``.
+
+    Attributes:
+        where: Only rows for which this SQL condition holds are records. It must look at one row at a time.
+        violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
+            table, or drop them one by one. The number dropped is private and never reported.
+        person: Column that says who a record belongs to, where persons have several: the guarantee is then about a
+            person with all records, not about a record. It is not released, and no column of the domain.
+        at_most: Maximum records counted per person; noise is proportional to it. Which ones are left out depends on
+            that person's records alone.
+        weight: Column that says how often a record counts (whole numbers): the release is then about the population
+            that the records stand for. It is not released, and no column of the domain.
+        largest_weight: A record with a larger weight counts W times; noise is proportional to it. Do not read it off
+            the table.
 
     Example:
         >>> RowOptions(person="patient", at_most=5).reading().persons.text
@@ -311,12 +118,12 @@ class RowOptions(Options):
 
     columns: Columns = None
     count_column: CountColumn = None
-    where: Where = None
-    violations: Annotated[Violations | None, violations_option()] = Violations.REFUSE
-    person: Person = None
-    at_most: AtMost = None
-    weight: WeightColumn = None
-    largest_weight: LargestWeight = None
+    where: Annotated[str | None, option(metavar="CONDITION")] = None
+    violations: Violations | None = Violations.REFUSE
+    person: Annotated[str | None, option(metavar="NAME")] = None
+    at_most: Annotated[int | None, option(metavar="M", min=1)] = None
+    weight: Annotated[str | None, option(metavar="NAME")] = None
+    largest_weight: Annotated[int | None, option(metavar="W", min=1)] = None
 
     def given(self) -> dict[str, Any]:
         """The options of `ReadOptions` that were given.
@@ -354,20 +161,33 @@ class RowOptions(Options):
 
 @dataclass(frozen=True)
 class TableOptions(RowOptions):
-    """The same of a table that may hold codes."""
+    """The same of a table that may hold codes.
 
-    coded: Coded = False
+    Attributes:
+        coded: The table holds codes 0, 1, ... (places in the domain file's lists) instead of values.
+    """
+
+    coded: bool = False
 
 
 @dataclass(frozen=True)
-class BudgetOptions(Options):
-    """A budget, and the neighbours that it is about."""
+class BudgetOptions(Options, panel="Budget"):
+    """A budget, and the neighbours that it is about.
 
-    epsilon: Epsilon = None
-    delta: Delta = None
-    rho: Rho = None
-    mu: Mu = None
-    neighbours: Annotated[Relation | None, neighbours_option()] = Relation.ADD_REMOVE
+    Attributes:
+        epsilon: Pure epsilon, or the epsilon of --delta.
+        delta: Makes the run (epsilon, delta)-private, counted in zCDP, or in GDP if that is better.
+        rho: Zero-concentrated differential privacy (zCDP), instead of --epsilon.
+        mu: Gaussian differential privacy (GDP), instead of --epsilon.
+        neighbours: The change that one person can make: add or remove a record (the number of records is private), or
+            replace one (it is public; after a filter, only that of the whole table is).
+    """
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    mu: float | None = None
+    neighbours: Relation | None = Relation.ADD_REMOVE
 
     def budget(self, between: Neighbours) -> Budget:
         """The budget that the options describe; see `budget_of`."""
@@ -379,13 +199,22 @@ class BudgetOptions(Options):
 
 
 @dataclass(frozen=True)
-class RegisterOptions(Options):
-    """A register, and its limit."""
+class RegisterOptions(Options, panel="Budget"):
+    """A register, and its limit.
 
-    register: RegisterFile = None
-    limit: LimitEpsilon = None
-    limit_delta: LimitDelta = None
-    limit_rho: LimitRho = None
+    Attributes:
+        register: Register of the table, a file in which all its releases add up: it is charged the whole budget before
+            the table is read, and refuses what would pass its limit. Made by the first call, which names the limit.
+        limit: Limit on the sum of all releases in the register: an epsilon, for pure releases alone, or with
+            --limit-delta, for all kinds.
+        limit_delta: The delta of --limit.
+        limit_rho: zCDP, instead of --limit.
+    """
+
+    register: Annotated[Path | None, option(metavar="FILE")] = None
+    limit: Annotated[float | None, option(metavar="EPSILON")] = None
+    limit_delta: Annotated[float | None, option(metavar="DELTA")] = None
+    limit_rho: Annotated[float | None, option(metavar="RHO")] = None
 
     def bound(self, between: Neighbours) -> Limit | None:
         """The limit that the options describe; see `limit_of`."""
@@ -394,9 +223,13 @@ class RegisterOptions(Options):
 
 @dataclass(frozen=True)
 class LearningRegisterOptions(RegisterOptions):
-    """The same for releases that may learn values."""
+    """The same for releases that may learn values.
 
-    limit_thresholds: LimitThresholds = None
+    Attributes:
+        limit_thresholds: Part of --limit-delta for releases that learn values; each needs half of its own delta.
+    """
+
+    limit_thresholds: Annotated[float | None, option(metavar="DELTA")] = None
 
     def bound(self, between: Neighbours) -> Limit | None:
         """The limit that the options describe; see `limit_of`."""
@@ -404,33 +237,66 @@ class LearningRegisterOptions(RegisterOptions):
 
 
 @dataclass(frozen=True)
-class DomainOptions(Options):
-    """A domain file, or what a domain follows from that is known in public."""
+class PublicFacts(Options, panel="Table"):
+    """What is known in public of the columns of a table, without a domain file.
+
+    Attributes:
+        bounds: Smallest and largest value of a column that could occur, known in public and not read off the table:
+            age=0..120, admitted=2015-01-01..2024-12-31. Once for each such column.
+        types: Types of columns: int, number, text, bool, date, time, datetime or duration, with a step or form behind a
+            colon: cost=number:0.01, born=date:%d.%m.%Y. Without a type the bounds say it: 0..120 are whole numbers,
+            0.0..120.0 numbers with fractions; a column without both holds labels.
+        trust_types: Take the types of a Parquet file or a view for public, as those of a database's table are. One cell
+            can decide them (a gap makes fractions of whole numbers): the sentence of the guarantee says so.
+    """
+
+    bounds: Annotated[list[str] | None, option(metavar="NAME=LOW..HIGH")] = None
+    types: Annotated[list[str] | None, option(metavar="NAME=TYPE,...")] = None
+    trust_types: bool = False
+
+    def content(self, data: str, columns: str | None, apart: Sequence[str]) -> dict[str, Any]:
+        """The content of a domain file that follows from public facts alone.
+
+        Args:
+            data: Place of the table.
+            columns: Columns that ``--columns`` selects; None for all.
+            apart: Columns that say something of rows.
+        """
+        from hedgerow.data import automatic_domain
+
+        return automatic_domain(
+            data,
+            bounds=split_bounds(self.bounds or ()),
+            types=split_types(self.types or ()),
+            trust_types=self.trust_types,
+            columns=split_names(columns),
+            apart=apart,
+        )
+
+
+@dataclass(frozen=True)
+class DomainOptions(Options, panel="Table"):
+    """A domain file, or that a domain follows from what is known in public.
+
+    Attributes:
+        auto_domain: Without a domain file: take names of the columns as public, and learn values of labels and bins of
+            numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.
+    """
 
     domain: Annotated[
-        Path | None,
-        table_option("--domain", metavar="FILE", help=f"{DOMAIN_FILE} Without it a draft is offered on a terminal."),
+        Path | None, option(metavar="FILE", help=f"{DOMAIN_FILE} Without it a draft is offered on a terminal.")
     ] = None
     accept_draft: AcceptDraft = False
-    auto_domain: Annotated[
-        bool,
-        table_option(
-            "--auto-domain",
-            help="Without a domain file: take names of the columns as public, and learn values of labels and bins of "
-            "numbers as a part of the budget. Needs --delta, and public --bounds of numbers and dates.",
-        ),
-    ] = False
-    bounds: BoundsOption = None
-    types: Types = None
-    trust_types: TrustTypes = False
+    auto_domain: bool = False
 
-    def wanted(self, data: str, columns: str | None, apart: Sequence[str]) -> Domain | OpenDomain:
+    def wanted(self, data: str, columns: str | None, apart: Sequence[str], facts: PublicFacts) -> Domain | OpenDomain:
         """The domain in a file, or the one that follows from names of columns, and from types and bounds.
 
         Args:
             data: Place of the table.
             columns: Columns that ``--columns`` selects; None for all.
             apart: Columns that say something of rows.
+            facts: What is known in public.
 
         Raises:
             typer.BadParameter: There is a file and ``--auto-domain``, or neither; or bounds are none.
@@ -442,31 +308,50 @@ class DomainOptions(Options):
                 f"give --domain FILE ('hedgerow domain {data} -o FILE' drafts one), or --auto-domain to have it learnt"
             )
         if self.domain is not None:
-            if self.bounds or self.types or self.trust_types:
-                option = "--bounds" if self.bounds else "--types" if self.types else "--trust-types"
-                raise typer.BadParameter(f"{option} go with --auto-domain; a domain file has its own")
+            if facts.bounds or facts.types or facts.trust_types:
+                named = "--bounds" if facts.bounds else "--types" if facts.types else "--trust-types"
+                raise typer.BadParameter(f"{named} go with --auto-domain; a domain file has its own")
             return opened(self.domain, columns, accept_draft=self.accept_draft)
         from hedgerow.domain import OpenDomain
 
-        content = automatic_content(
-            data, columns, self.bounds or (), self.types or (), apart, trust_types=self.trust_types
-        )
-        wanted = OpenDomain(content)
+        wanted = OpenDomain(facts.content(data, columns, apart))
         return wanted if wanted.learns else wanted.fine
 
 
+def _known(name: str) -> str:
+    try:
+        return entry(name).name
+    except ConfigError as error:
+        raise typer.BadParameter(f"{error.message}; {error.remedy}") from error
+
+
 @dataclass(frozen=True)
-class MechanismOptions(Options):
+class MechanismOptions(Options, panel="Algorithm"):
     """A mechanism and its settings.
+
+    Attributes:
+        rounds: Number of rounds of mwem, each of which selects a query and measures it with noise: chosen from public
+            numbers (auto), by the theorem's bound, as long as noisy values show progress (adaptive; annealed, after all
+            single attributes), or a number.
+        optimize_for: What mwem makes as good as it can where it chooses its rounds: the records that are drawn, or the
+            release's answers alone.
 
     Example:
         >>> MechanismOptions(rounds="12").algorithm().parameters()["rounds"]
         12
     """
 
-    mechanism: MechanismOption = "mwem"
-    rounds: Rounds = None
-    optimize_for: OptimizeForOption = None
+    mechanism: Annotated[
+        str,
+        option(
+            metavar="NAME",
+            callback=_known,
+            autocompletion=names,
+            help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in. 'hedgerow mechanisms' says what each does.",
+        ),
+    ] = "mwem"
+    rounds: Annotated[str | None, option(metavar="auto|annealed|bound|adaptive|N", show_default="auto")] = None
+    optimize_for: Annotated[OptimizeFor | None, option("--for", show_default="records")] = None
 
     def algorithm(self, prior: Prior | None = None) -> Algorithm:
         """The configured algorithm.
@@ -483,14 +368,12 @@ class MechanismOptions(Options):
         values = {"rounds": _rounds_of(self.rounds), "optimize_for": self.optimize_for and self.optimize_for.value}
         values |= {field.name: getattr(self, field.name) for field in fields(self) if field.name not in values}
         del values["mechanism"]
-        takes = [_spelled(option) for option in values if option in chosen.options]
-        settings = {option: value for option, value in values.items() if value is not None}
-        for option in settings:
-            if option not in chosen.options:
+        takes = [_spelled(name) for name in values if name in chosen.options]
+        settings = {name: value for name, value in values.items() if value is not None}
+        for name in settings:
+            if name not in chosen.options:
                 allowed = " and ".join(takes) or "none of " + ", ".join(map(_spelled, values))
-                raise typer.BadParameter(
-                    f"--mechanism {self.mechanism} takes no {_spelled(option)}; it takes {allowed}"
-                )
+                raise typer.BadParameter(f"--mechanism {self.mechanism} takes no {_spelled(name)}; it takes {allowed}")
         made = chosen.make(settings)
         started = with_prior(made, prior)
         if prior is not None and started is None:
@@ -500,75 +383,14 @@ class MechanismOptions(Options):
 
 @dataclass(frozen=True)
 class AnyMechanismOptions(MechanismOptions):
-    """The same, with the settings of mechanisms other than mwem."""
+    """The same, with the settings of mechanisms other than mwem.
 
-    alpha: Alpha = None
-
-
-@dataclass(frozen=True)
-class _OutputOptions(Options):
-    quiet: Quiet = False
-    as_json: AsJson = False
-
-    def prepared(self, ctx: typer.Context) -> Output:
-        """The output of this call, with its options set."""
-        from hedgerow.system import when_compiling
-
-        output = ctx.ensure_object(Output)
-        output.quiet, output.as_json = self.quiet, self.as_json
-        when_compiling(lambda: output.note("compiling, which happens once; 'hedgerow warm' does it ahead"))
-        return output
-
-
-def spelled_out(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as typer wants it: in place of a parameter of a class of `Options`, one for each of its fields.
-
-    In place of an `Output` stand its options, ``--quiet`` and ``--json``.
-
-    Args:
-        command: The command.
+    Attributes:
+        alpha: For pmw, dual-query and small-db: the error to aim at, as a share of the records. By default chosen from
+            public numbers.
     """
-    parameters, groups = list[inspect.Parameter](), dict[str, Any]()
-    hints = get_type_hints(command, include_extras=True)
-    for parameter in inspect.signature(command).parameters.values():
-        kind = _OutputOptions if hints[parameter.name] is Output else hints[parameter.name]
-        if not (isinstance(kind, type) and issubclass(kind, Options)):
-            parameters.append(parameter.replace(annotation=kind))
-            continue
-        groups[parameter.name], inner = kind, get_type_hints(kind, include_extras=True)
-        parameters += [
-            inspect.Parameter(
-                one.name,
-                parameter.KEYWORD_ONLY,
-                default=parameter.empty if one.default is MISSING else one.default,
-                annotation=inner[one.name],
-            )
-            for one in fields(kind)
-        ]
 
-    if "ctx" not in hints:
-        parameters.insert(0, inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
-
-    @wraps(command)
-    def called(**given: Any) -> None:
-        for name, kind in groups.items():
-            group = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
-            given[name] = group.prepared(given["ctx"]) if isinstance(group, _OutputOptions) else group
-        if "ctx" not in hints:
-            del given["ctx"]
-        command(**given)
-
-    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    cast("Any", called).__signature__ = inspect.Signature(parameters)
-    return called
-
-
-def help_of(command: Callable[..., None]) -> str:
-    """The docstring as the help text: paragraphs are wrapped to the terminal, examples are left as they are."""
-    paragraphs = (inspect.getdoc(command) or "").split("\n\n")
-    return "\n\n".join(
-        f"\b\n{escape(text)}" if text.startswith("Example") else escape(" ".join(text.split())) for text in paragraphs
-    )
+    alpha: Annotated[float | None, option(metavar="SHARE")] = None
 
 
 _QUOTED = re.compile(r"""\s*"((?:[^"]|"")+)"\s*""")
@@ -628,37 +450,6 @@ def opened(domain_file: Path, columns: str | None, *, accept_draft: bool = False
     from hedgerow.domain import open_domain
 
     return open_domain(domain_file, split_names(columns), accept_draft=accept_draft)
-
-
-def automatic_content(
-    data: str,
-    columns: str | None,
-    bounds: Sequence[str],
-    types: Sequence[str] = (),
-    apart: Sequence[str] = (),
-    *,
-    trust_types: bool = False,
-) -> dict[str, Any]:
-    """The content of a domain file that follows from public facts alone.
-
-    Args:
-        data: Place of the table.
-        columns: Columns that ``--columns`` selects; None for all.
-        bounds: Bounds of columns, each as ``NAME=LOW..HIGH``.
-        types: Types of columns, each as ``NAME=TYPE``.
-        apart: Columns that say something of rows.
-        trust_types: Whether the table's own types are taken for public.
-    """
-    from hedgerow.data import automatic_domain
-
-    return automatic_domain(
-        data,
-        bounds=split_bounds(bounds),
-        types=split_types(types),
-        trust_types=trust_types,
-        columns=split_names(columns),
-        apart=apart,
-    )
 
 
 def split_types(types: Sequence[str]) -> dict[str, str]:

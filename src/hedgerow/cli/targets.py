@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hedgerow.cli.console import Output, showing_steps
+from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.options import BudgetOptions
 from hedgerow.cli.outputs import TABLES_WRITTEN
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import at_most
@@ -191,7 +193,7 @@ class Answers:
     def _line(self, each: Solved) -> str:
         if each.budget is None:
             return f"{each.name}: none up to 100 ({_BASES[each.basis]})"
-        return f"{each.name}: {at_most(_amount_of(each.budget, self.wish.amount), 3)} ({_BASES[each.basis]})"
+        return f"{each.name}: {at_most(each.budget.to_dict()[self.wish.amount], 3)} ({_BASES[each.basis]})"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -205,7 +207,7 @@ class Answers:
         }
 
     def _entry(self, each: Solved) -> dict[str, Any]:
-        amount = None if each.budget is None else _amount_of(each.budget, self.wish.amount)
+        amount = None if each.budget is None else each.budget.to_dict()[self.wish.amount]
         return {**each.to_dict(), "amount": amount}
 
 
@@ -216,46 +218,51 @@ _BASES = {
 }
 
 
-def _amount_of(budget: Budget, amount: Amount) -> float:
-    fields = budget.to_dict()
-    return float(fields[amount.value])
-
-
 def _wanted(target: Target) -> str:
     parts = [f"mean error {target.error:g} of the records"] if target.error is not None else []
     parts += [f"19 of 20 answers within {target.interval:g} counts"] if target.interval is not None else []
     return ", ".join(parts)
 
 
-def wish_of(
-    wanted: tuple[float | None, float | None],
-    like: Path | None,
-    amount: Amount,
-    given: Sequence[float | None],
-    budget_of: Callable[[float | None, float | None, float | None], Budget],
-) -> Wish | None:
-    """The target that the options describe; None where they describe none.
+@dataclass(frozen=True)
+class TargetOptions(Options, panel="Budget"):
+    """What a budget is solved for.
 
-    Args:
-        wanted: ``--target-error`` and ``--target-interval``.
-        like: ``--like``.
-        amount: ``--solve-for``.
-        given: Amounts of a budget that were given, which a target replaces.
-        budget_of: The budget of an epsilon, a rho and a mu, two of which are None.
-
-    Raises:
-        typer.BadParameter: A target is given with a budget, or ``--like`` without a target.
-        ConfigError: A target is not positive.
+    Attributes:
+        target_error: Find the smallest budget for a mean error of the workload, as a share of the records (that of a
+            marginal is its total variation distance), instead of --epsilon.
+        target_interval: The same for the half-width that 19 of 20 answers of the workload are within, in counts.
+        like: Simulate the mechanism on records like these to find the budget: an earlier release, or a public table
+            (.csv, .parquet).
+        solve_for: The number of the budget that a target finds.
     """
-    if wanted == (None, None):
-        if like is not None:
-            raise typer.BadParameter("--like goes with --target-error or --target-interval")
-        return None
-    if any(each is not None for each in given):
-        raise typer.BadParameter("a target finds the budget: give neither --epsilon, --rho nor --mu with it")
-    from hedgerow.simulation import Target
 
-    def of(found: float) -> Budget:
-        return budget_of(*(found if amount is each else None for each in Amount))
+    target_error: Annotated[float | None, option(metavar="SHARE")] = None
+    target_interval: Annotated[float | None, option(metavar="COUNTS")] = None
+    like: Annotated[Path | None, option(metavar="FILE")] = None
+    solve_for: Amount = Amount.EPSILON
 
-    return Wish(Target(*wanted), amount, of, like)
+    def wish(self, given: BudgetOptions, budget_of: Callable[[BudgetOptions], Budget]) -> Wish | None:
+        """The target that the options describe; None where they describe none.
+
+        Args:
+            given: A budget without its amount, which the target finds.
+            budget_of: The budget that such options describe.
+
+        Raises:
+            typer.BadParameter: A target is given with a budget, or ``--like`` without a target.
+            ConfigError: A target is not positive.
+        """
+        if self.target_error is None and self.target_interval is None:
+            if self.like is not None:
+                raise typer.BadParameter("--like goes with --target-error or --target-interval")
+            return None
+        if any(getattr(given, amount) is not None for amount in Amount):
+            raise typer.BadParameter("a target finds the budget: give neither --epsilon, --rho nor --mu with it")
+        from hedgerow.simulation import Target
+
+        def of(found: float) -> Budget:
+            amounts = {amount.value: found if amount is self.solve_for else None for amount in Amount}
+            return budget_of(BudgetOptions(**amounts, delta=given.delta, neighbours=given.neighbours))
+
+        return Wish(Target(self.target_error, self.target_interval), self.solve_for, of, self.like)

@@ -6,6 +6,7 @@ from .compiling import (
     kernel as kernel,
     when_compiling as when_compiling,
 )
+from .docstrings import explained as explained, explained_class as explained_class
 from .files import (
     alone_with as alone_with,
     creating as creating,

@@ -9,7 +9,8 @@ import pytest
 from hedgerow.client import SeriesSum, ServerAnswer
 from hedgerow.service import description
 from hedgerow.service.http import requests, responses
-from hedgerow.service.http.models import ApiModel, explained
+from hedgerow.service.http.models import ApiModel
+from hedgerow.system import explained
 
 SHARED = (ServerAnswer, SeriesSum, responses.EarlierAnswerResponse)
 MODELS = [

@@ -14,6 +14,7 @@ import typer
 from hedgerow.cli import options
 from hedgerow.cli.commands.released import load_release
 from hedgerow.cli.console import Output
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, check_session, open_register
@@ -85,32 +86,26 @@ class _Wishes:
 
 @dataclass(frozen=True)
 class _SessionTable(options.TableOptions):
-    violations: Annotated[
-        options.Violations | None, options.violations_option(show_default=options.Violations.REFUSE.value)
-    ] = None
+    violations: Annotated[options.Violations | None, option(show_default=options.Violations.REFUSE.value)] = None
 
 
 @dataclass(frozen=True)
 class _SessionBudget(options.BudgetOptions):
-    neighbours: Annotated[Relation | None, options.neighbours_option(show_default=Relation.ADD_REMOVE.value)] = None
+    neighbours: Annotated[Relation | None, option(show_default=Relation.ADD_REMOVE.value)] = None
 
 
 @dataclass(frozen=True)
-class _SessionFile(options.Options):
-    """The session, and the domain that it begins with."""
+class _SessionFile(Options, panel="Table"):
+    """The session, and the domain that it begins with.
 
-    session: Annotated[
-        Path,
-        options.table_option(
-            "--session",
-            metavar="FILE",
-            help="File of the session, SECRET: the first call makes it, later ones continue it.",
-        ),
-    ]
+    Attributes:
+        session: File of the session, SECRET: the first call makes it, later ones continue it.
+    """
+
+    session: Annotated[Path, option(metavar="FILE")]
     domain: Annotated[
         Path | None,
-        options.table_option(
-            "--domain",
+        option(
             metavar="FILE",
             help=f"{options.DOMAIN_FILE} Later calls find it in the session file, as well as the columns.",
         ),
@@ -119,50 +114,24 @@ class _SessionFile(options.Options):
 
 
 @dataclass(frozen=True)
-class _SessionStart(options.Options):
-    """How a session begins."""
+class _SessionStart(Options, panel="Algorithm"):
+    """How a session begins.
 
-    queries_planned: Annotated[
-        int | None,
-        options.algorithm_option(
-            "--queries-planned",
-            metavar="K",
-            min=1,
-            help="Number of questions that may look at the data; a generous number costs nothing.",
-            show_default="10000",
-        ),
-    ] = None
-    updates: Annotated[
-        int | None,
-        options.algorithm_option(
-            "--updates",
-            metavar="C",
-            min=1,
-            help="Number of corrections that the budget is divided over. A correction is a noisy answer of the data, "
-            "bought where the session's own guess is too far off, and known to the session from then on.",
-        ),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        options.algorithm_option(
-            "--threshold",
-            metavar="SHARE",
-            help="Error that calls for a correction, as a share of the records: a guess that is off by less is given "
-            "as the answer and costs nothing.",
-        ),
-    ] = None
-    warm: Annotated[
-        Path | None,
-        options.algorithm_option(
-            "--warm",
-            metavar="RELEASE",
-            help="An earlier release of the same table to start from; what it spent is charged to the budget.",
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        options.algorithm_option("--seed", help="NOT PRIVATE: noise that can be drawn again, for tests."),
-    ] = None
+    Attributes:
+        queries_planned: Number of questions that may look at the data; a generous number costs nothing.
+        updates: Number of corrections that the budget is divided over. A correction is a noisy answer of the data,
+            bought where the session's own guess is too far off, and known to the session from then on.
+        threshold: Error that calls for a correction, as a share of the records: a guess that is off by less is given as
+            the answer and costs nothing.
+        warm: An earlier release of the same table to start from; what it spent is charged to the budget.
+        seed: NOT PRIVATE: noise that can be drawn again, for tests.
+    """
+
+    queries_planned: Annotated[int | None, option(metavar="K", min=1, show_default="10000")] = None
+    updates: Annotated[int | None, option(metavar="C", min=1)] = None
+    threshold: Annotated[float | None, option(metavar="SHARE")] = None
+    warm: Annotated[Path | None, option(metavar="RELEASE")] = None
+    seed: int | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -172,24 +141,20 @@ class _SessionStart(options.Options):
 
 
 @dataclass(frozen=True)
-class _Asked(options.Options):
-    """What is asked, and where the answers go."""
+class _Asked(Options):
+    """What is asked, and where the answers go.
 
-    conditions: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[CONDITION]...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
-        ),
-    ] = None
-    queries: Annotated[
-        Path | None,
-        typer.Option("--queries", metavar="FILE", help="A text file with one condition per line."),
-    ] = None
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of each interval.")] = 0.95
-    output: Annotated[
-        Path | None,
-        options.output_option("--output", "-o", metavar="FILE", help="The answers as .csv."),
-    ] = None
+    Attributes:
+        conditions: Conditions in SQL, on attributes and levels; or SELECT statements.
+        queries: A text file with one condition per line.
+        confidence: Confidence of each interval.
+        output: The answers as .csv.
+    """
+
+    conditions: Annotated[list[str] | None, typer.Argument(metavar="[CONDITION]...")] = None
+    queries: Annotated[Path | None, option(metavar="FILE")] = None
+    confidence: float = 0.95
+    output: Annotated[Path | None, option("-o", panel="Output", metavar="FILE")] = None
     force: options.Force = False
 
     @property

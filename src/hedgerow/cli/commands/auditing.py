@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hedgerow.cli.console import Output
-from hedgerow.cli.options import Force, output_option
+from hedgerow.cli.declaring import option
+from hedgerow.cli.options import Force
 from hedgerow.cli.outputs import check_outputs, check_report
 from hedgerow.errors import HedgerowError
 from hedgerow.quantities import at_least, at_most, spent_of
@@ -34,13 +35,13 @@ def audit(
     ],
     delta: Annotated[
         float | None,
-        typer.Option("--delta", help="Convert rho to (epsilon, delta) with this delta, for sums and comparisons."),
+        option(help="Convert rho to (epsilon, delta) with this delta, for sums and comparisons."),
     ] = None,
     key: Annotated[
         Path | None,
-        typer.Option("--key", metavar="PUB", help="Public Ed25519 key that the releases must be signed with."),
+        option(metavar="PUB", help="Public Ed25519 key that the releases must be signed with."),
     ] = None,
-    html: Annotated[Path | None, output_option("--html", metavar="FILE", help="HTML page to write.")] = None,
+    html: Annotated[Path | None, option(panel="Output", metavar="FILE", help="HTML page to write.")] = None,
     force: Force = False,
     shown: Output,
 ) -> None:
@@ -119,7 +120,7 @@ def show_register(
     register: Annotated[Path, typer.Argument(metavar="REGISTER", help="Register of a table.")],
     delta: Annotated[
         float | None,
-        typer.Option("--delta", help="Show a sum of rhos as an epsilon with this delta; by default that of the limit."),
+        option(help="Show a sum of rhos as an epsilon with this delta; by default that of the limit."),
     ] = None,
     shown: Output,
 ) -> None:

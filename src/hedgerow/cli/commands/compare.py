@@ -13,6 +13,7 @@ import typer
 from hedgerow.algorithms.registry import NAMES, parse
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, Reading, inputs_of
 from hedgerow.queries import Persons, Relation
@@ -28,27 +29,23 @@ NOT_PRIVATE = (
 
 
 @dataclass(frozen=True)
-class _Budgets(options.Options):
-    """Budgets, of which each run has one for itself."""
+class _Budgets(Options, panel="Budget"):
+    """Budgets, of which each run has one for itself.
 
-    epsilon: Annotated[
-        str | None,
-        options.budget_option(
-            "--epsilon",
-            metavar="E,E,...",
-            help="Pure epsilons, or the epsilons of --delta; each run has one of them for itself.",
-        ),
-    ] = None
-    delta: options.Delta = None
-    rho: Annotated[
-        str | None,
-        options.budget_option("--rho", metavar="R,R,...", help="zCDP, instead of --epsilon."),
-    ] = None
-    mu: Annotated[
-        str | None,
-        options.budget_option("--mu", metavar="M,M,...", help="Gaussian differential privacy, instead of --epsilon."),
-    ] = None
-    neighbours: options.NeighboursOption = Relation.ADD_REMOVE
+    Attributes:
+        epsilon: Pure epsilons, or the epsilons of --delta; each run has one of them for itself.
+        delta: Makes the run (epsilon, delta)-private, counted in zCDP, or in GDP if that is better.
+        rho: zCDP, instead of --epsilon.
+        mu: Gaussian differential privacy, instead of --epsilon.
+        neighbours: The change that one person can make: add or remove a record (the number of records is private), or
+            replace one (it is public; after a filter, only that of the whole table is).
+    """
+
+    epsilon: Annotated[str | None, option(metavar="E,E,...")] = None
+    delta: float | None = None
+    rho: Annotated[str | None, option(metavar="R,R,...")] = None
+    mu: Annotated[str | None, option(metavar="M,M,...")] = None
+    neighbours: Relation = Relation.ADD_REMOVE
 
     def budgets(self, persons: Persons | None) -> list[Budget]:
         """One budget for every amount; ``budget_of`` says what goes together.
@@ -62,34 +59,22 @@ class _Budgets(options.Options):
 
 
 @dataclass(frozen=True)
-class _Files(options.Options):
-    """What is written."""
+class _Files(Options, panel="Output"):
+    """What is written.
 
-    output: Annotated[
-        Path,
-        options.output_option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Errors of all runs, as .csv: one row per mechanism, budget, run and metric. Their averages go into "
-            "a second file beside it, with the ending .summary.csv.",
-        ),
-    ]
-    plot: Annotated[
-        Path | None, options.output_option("--plot", metavar="FILE", help="Error against budget, .svg.")
-    ] = None
-    html: Annotated[
-        Path | None,
-        options.output_option("--html", metavar="FILE", help="Drawing and table on one page, .html."),
-    ] = None
-    resume: Annotated[
-        bool,
-        options.output_option(
-            "--resume",
-            help="Continue from the runs that --output holds already: after an interruption, or with more runs, "
-            "mechanisms or budgets.",
-        ),
-    ] = False
+    Attributes:
+        output: Errors of all runs, as .csv: one row per mechanism, budget, run and metric. Their averages go into a
+            second file beside it, with the ending .summary.csv.
+        plot: Error against budget, .svg.
+        html: Drawing and table on one page, .html.
+        resume: Continue from the runs that --output holds already: after an interruption, or with more runs, mechanisms
+            or budgets.
+    """
+
+    output: Annotated[Path, option("-o", metavar="FILE")]
+    plot: Annotated[Path | None, option(metavar="FILE")] = None
+    html: Annotated[Path | None, option(metavar="FILE")] = None
+    resume: bool = False
     force: options.Force = False
 
     @property
@@ -120,26 +105,24 @@ class _Files(options.Options):
 
 
 @dataclass(frozen=True)
-class _Runs(options.Options):
-    """What is run, and how often."""
+class _Runs(Options, panel="Algorithm"):
+    """What is run, and how often.
+
+    Attributes:
+        repeats: Number of runs of each mechanism with each budget.
+        seed: Seed of the noise, to get the same figures again.
+    """
 
     mechanisms: Annotated[
         str | None,
-        options.algorithm_option(
-            "--mechanisms",
+        option(
             metavar="A,B,...",
             help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
             show_default="all",
         ),
     ] = None
-    repeats: Annotated[
-        int,
-        options.algorithm_option("--repeats", min=1, help="Number of runs of each mechanism with each budget."),
-    ] = 5
-    seed: Annotated[
-        int | None,
-        options.algorithm_option("--seed", help="Seed of the noise, to get the same figures again."),
-    ] = None
+    repeats: Annotated[int, option(min=1)] = 5
+    seed: int | None = None
 
 
 def compare(

@@ -10,69 +10,55 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, inputs_of
 
 
 @dataclass(frozen=True)
-class _Columns(options.Options):
-    """The columns that are compared."""
+class _Columns(Options, panel="Table"):
+    """The columns that are compared.
 
-    domain: Annotated[
-        Path | None,
-        options.table_option(
-            "--domain",
-            metavar="FILE",
-            help="Domain file, also a draft: says which columns are numbers, which labels are one, and which records "
-            "are impossible. Without it numbers and labels are told apart by the real table.",
-        ),
-    ] = None
+    Attributes:
+        domain: Domain file, also a draft: says which columns are numbers, which labels are one, and which records are
+            impossible. Without it numbers and labels are told apart by the real table.
+        by: Figures of each subgroup, one for each value of this column, and a score over its tables with every pair of
+            other columns, as NIST's with PUMA.
+    """
+
+    domain: Annotated[Path | None, option(metavar="FILE")] = None
     columns: options.Columns = None
-    by: Annotated[
-        str | None,
-        options.table_option(
-            "--by",
-            metavar="COLUMN",
-            help="Figures of each subgroup, one for each value of this column, and a score over its tables with every "
-            "pair of other columns, as NIST's with PUMA.",
-        ),
-    ] = None
+    by: Annotated[str | None, option(metavar="COLUMN")] = None
 
 
 @dataclass(frozen=True)
-class _Models(options.Options):
-    """Models that are trained."""
+class _Models(Options, panel="Algorithm"):
+    """Models that are trained.
+
+    Attributes:
+        target: Columns that models learn to predict from synthetic records, tested on real ones.
+        models: Train models: propensities and predictions, which need scikit-learn (the extra 'evaluate').
+        seed: Seed of all draws.
+    """
 
     target: Annotated[
-        str | None,
-        options.algorithm_option(
-            "--target",
-            metavar="A,B,...",
-            help="Columns that models learn to predict from synthetic records, tested on real ones.",
-            show_default="three of few values that depend most on the others",
-        ),
+        str | None, option(metavar="A,B,...", show_default="three of few values that depend most on the others")
     ] = None
-    models: Annotated[
-        bool,
-        options.algorithm_option(
-            "--models/--no-models",
-            help="Train models: propensities and predictions, which need scikit-learn (the extra 'evaluate').",
-        ),
-    ] = True
-    seed: Annotated[int, options.algorithm_option("--seed", min=0, help="Seed of all draws.")] = 0
+    models: Annotated[bool, option("--models/--no-models")] = True
+    seed: Annotated[int, option(min=0)] = 0
 
 
 @dataclass(frozen=True)
-class _Files(options.Options):
-    """What is written."""
+class _Files(Options, panel="Output"):
+    """What is written.
 
-    csv: Annotated[
-        Path | None,
-        options.output_option("--csv", metavar="FILE", help="All figures, one row each, .csv."),
-    ] = None
-    html: Annotated[
-        Path | None, options.output_option("--html", metavar="FILE", help="Drawings and tables on one page, .html.")
-    ] = None
+    Attributes:
+        csv: All figures, one row each, .csv.
+        html: Drawings and tables on one page, .html.
+    """
+
+    csv: Annotated[Path | None, option(metavar="FILE")] = None
+    html: Annotated[Path | None, option(metavar="FILE")] = None
     force: options.Force = False
 
 

@@ -11,6 +11,7 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register, spent_sentence
@@ -24,54 +25,33 @@ if TYPE_CHECKING:
     from hedgerow.release import LinkedRelease
 
 _FILES = "a file (.csv, .tsv, .parquet)"
-ChildrenRecords = Annotated[
-    Path,
-    options.output_option("--children-output", metavar="FILE", help=f"Synthetic children: {_FILES}."),
-]
 
 
 @dataclass(frozen=True)
-class _Tables(options.Options):
-    """Two private tables and their key; fields of `Linked`."""
+class _Tables(Options, panel="Table"):
+    """Two private tables and their key; fields of `Linked`.
+
+    Attributes:
+        key: Column of both tables that says who belongs to whom, and no column of the domains. The guarantee is about a
+            parent with all children.
+        at_most: Number of children of one parent that are counted, at most; noise in the children's table is
+            proportional to it. Which ones are left out depends on that parent's children alone.
+        domain: Domain file of the parents' columns.
+        children_domain: Domain file of the children's columns. Rules between both tables are stated here, where the
+            parents' columns that they name are declared again.
+        number: Name for the number of children in questions.
+        violations: Records that break a rule of the domain (a constraint, or the table of a derived column): refuse the
+            table, or drop them one by one. The number dropped is private and never reported.
+    """
 
     parents: Annotated[Path, typer.Argument(metavar="PARENTS", help=f"The private table of parents: {_FILES}.")]
     children: Annotated[Path, typer.Argument(metavar="CHILDREN", help=f"The private table of children: {_FILES}.")]
-    key: Annotated[
-        str,
-        options.table_option(
-            "--key",
-            metavar="NAME",
-            help="Column of both tables that says who belongs to whom, and no column of the domains. The guarantee is "
-            "about a parent with all children.",
-        ),
-    ]
-    at_most: Annotated[
-        int,
-        options.table_option(
-            "--at-most",
-            metavar="M",
-            min=1,
-            help="Number of children of one parent that are counted, at most; noise in the children's table is "
-            "proportional to it. Which ones are left out depends on that parent's children alone.",
-        ),
-    ]
-    domain: Annotated[
-        Path, options.table_option("--domain", metavar="FILE", help="Domain file of the parents' columns.")
-    ]
-    children_domain: Annotated[
-        Path,
-        options.table_option(
-            "--children-domain",
-            metavar="FILE",
-            help="Domain file of the children's columns. Rules between both tables are stated here, where the parents' "
-            "columns that they name are declared again.",
-        ),
-    ]
-    number: Annotated[
-        str,
-        options.table_option("--number", metavar="NAME", help="Name for the number of children in questions."),
-    ] = "children"
-    violations: options.ViolationsOption = options.Violations.REFUSE
+    key: Annotated[str, option(metavar="NAME")]
+    at_most: Annotated[int, option(metavar="M", min=1)]
+    domain: Annotated[Path, option(metavar="FILE")]
+    children_domain: Annotated[Path, option(metavar="FILE")]
+    number: Annotated[str, option(metavar="NAME")] = "children"
+    violations: options.Violations = options.Violations.REFUSE
     accept_draft: options.AcceptDraft = False
     show_values: options.ShowValues = False
 
@@ -98,23 +78,18 @@ class _Tables(options.Options):
 
 
 @dataclass(frozen=True)
-class _Files(options.Options):
-    """What is written."""
+class _Files(Options, panel="Output"):
+    """What is written.
 
-    output: Annotated[
-        Path, options.output_option("--output", "-o", metavar="FILE", help=f"Synthetic parents: {_FILES}.")
-    ]
-    children_output: ChildrenRecords
-    records: Annotated[
-        int | None,
-        options.output_option(
-            "--records", metavar="N", min=1, help="Number of parents to draw; by default their (noisy) number."
-        ),
-    ] = None
-    sign: Annotated[
-        Path | None,
-        options.output_option("--sign", metavar="KEY", help="Private Ed25519 key that the releases are signed with."),
-    ] = None
+    Attributes:
+        records: Number of parents to draw; by default their (noisy) number.
+        sign: Private Ed25519 key that the releases are signed with.
+    """
+
+    output: Annotated[Path, option("-o", metavar="FILE", help=f"Synthetic parents: {_FILES}.")]
+    children_output: Annotated[Path, option(metavar="FILE", help=f"Synthetic children: {_FILES}.")]
+    records: Annotated[int | None, option(metavar="N", min=1)] = None
+    sign: Annotated[Path | None, option(metavar="KEY")] = None
     force: options.Force = False
 
     def checked(self, inputs: list[Path]) -> dict[str, Path]:
@@ -138,25 +113,19 @@ class _Files(options.Options):
 
 
 @dataclass(frozen=True)
-class _Workloads(options.Options):
-    """The tables and queries that are to be accurate, and what the parents' get of the budget."""
+class _Workloads(Options, panel="Algorithm"):
+    """The tables and queries that are to be accurate, and what the parents' get of the budget.
+
+    Attributes:
+        children_workload: The same for children, whose parents' columns may be named too.
+        share: Share of the budget for the parents' table; the children get the rest.
+    """
 
     workload: options.WorkloadText = None
     children_workload: Annotated[
-        str | None,
-        options.algorithm_option(
-            "--children-workload",
-            metavar="SPEC",
-            help="The same for children, whose parents' columns may be named too.",
-            show_default="all pairs but those of the parents alone",
-        ),
+        str | None, option(metavar="SPEC", show_default="all pairs but those of the parents alone")
     ] = None
-    share: Annotated[
-        float,
-        options.algorithm_option(
-            "--share", metavar="SHARE", help="Share of the budget for the parents' table; the children get the rest."
-        ),
-    ] = 0.3
+    share: Annotated[float, option(metavar="SHARE")] = 0.3
 
     def of(self, linked: Linked) -> tuple[Workload, Workload]:
         """The workload of parents, and that of children."""
@@ -180,8 +149,8 @@ def synth_linked(
     configured: options.MechanismOptions,
     seed: Annotated[
         int | None,
-        options.algorithm_option(
-            "--seed", help="NOT PRIVATE: noise that can be drawn again, for tests. The releases are stamped."
+        option(
+            panel="Algorithm", help="NOT PRIVATE: noise that can be drawn again, for tests. The releases are stamped."
         ),
     ] = None,
     shown: Output,

@@ -6,28 +6,28 @@ import json
 import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from hedgerow.algorithms.registry import Entry, entries
+from hedgerow.algorithms.registry import entries
 from hedgerow.cli import options
 from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.learning import learning_of, warn_of_learning
 from hedgerow.cli.outputs import check_ending, check_outputs
 from hedgerow.cli.reading import Reading, inputs_of
-from hedgerow.cli.targets import Amount, wish_of
+from hedgerow.cli.targets import TargetOptions
 from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
 from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
-    from hedgerow.domain import Domain
-    from hedgerow.privacy import Budget, Regime
+    from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
 
 _LISTED = 8
@@ -49,64 +49,88 @@ _SCHEMA = """\
 _GAPS = "\n# Replace each ... by what is publicly known."
 
 
+@dataclass(frozen=True)
+class _Wanted(Options):
+    """What the command ``domain`` is to do, of which one thing is named.
+
+    Attributes:
+        data: The private table to draft from: a file, or a place as of 'synth'.
+        check: Say what this domain file allows; no table is read.
+        schema: Print the JSON schema of domain files, by which editors complete and check them.
+        from_schema: Write what this schema says, and mark what is missing; no table is read. A JSON Table Schema, SDV's
+            metadata of one table, or pandera's schema, as JSON or YAML.
+    """
+
+    data: Annotated[str | None, typer.Argument(metavar="DATA")] = None
+    check: Annotated[Path | None, option(metavar="FILE")] = None
+    schema: bool = False
+    from_schema: Annotated[Path | None, option(metavar="FILE")] = None
+
+
+@dataclass(frozen=True)
+class _Drafting(Options):
+    """How a domain file is written.
+
+    Attributes:
+        output: Domain file to write (.yaml); printed if not given.
+        public: Write what names of the columns, --types and --bounds say, and nothing that the data hold: values of
+            labels and bins of numbers are then learnt under the budget. As 'synth --auto-domain' does by itself.
+        file_format: What is known of the format of the file, as a domain file says it: '{separator: ";", encoding:
+            cp1252}'. The rest is found out.
+        ask: Go through the columns of the draft one by one, on a terminal.
+    """
+
+    output: Annotated[Path | None, option("-o", panel="Output", metavar="FILE")] = None
+    public: bool = False
+    file_format: Annotated[str | None, option("--format", metavar="OPTIONS")] = None
+    ask: bool = False
+    columns: options.Columns = None
+    count_column: options.CountColumn = None
+    force: options.Force = False
+
+    @property
+    def beside(self) -> list[str]:
+        """The columns that no domain holds."""
+        return [] if self.count_column is None else [self.count_column]
+
+    def check(self, wanted: _Wanted, facts: options.PublicFacts) -> None:
+        """Refuse options that do not go together, and a file that cannot be written.
+
+        Args:
+            wanted: What is to be done.
+            facts: What is known in public.
+
+        Raises:
+            typer.BadParameter: Two options do not go together.
+            ConfigError: The file cannot be written.
+        """
+        data, from_schema = wanted.data, wanted.from_schema
+        if (data is not None) + (wanted.check is not None) + (from_schema is not None) + wanted.schema != 1:
+            raise typer.BadParameter("give one of: the table DATA to draft from, --check, --from-schema, --schema")
+        if facts.bounds and not self.public and from_schema is None:
+            raise typer.BadParameter(
+                "--bounds go with --public or --from-schema; a draft is written with bounds of its own, to be corrected"
+            )
+        if data is None and (self.public or self.count_column is not None):
+            raise typer.BadParameter("--public and --count-column go with the table DATA")
+        if (facts.types or facts.trust_types) and not self.public:
+            raise typer.BadParameter("--types and --trust-types go with --public; a draft says types of its own")
+        if (self.ask or self.file_format is not None) and (data is None or self.public):
+            raise typer.BadParameter("--ask and --format go with a draft of the table DATA")
+        writes = self.output is not None or self.columns is not None or self.force
+        if (wanted.schema or wanted.check is not None) and writes:
+            raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
+        if self.output is not None:
+            check_ending("--output", self.output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
+            inputs = inputs_of(data) if data is not None else [from_schema] if from_schema is not None else []
+            check_outputs({"--output": self.output}, inputs=inputs, force=self.force)
+
+
 def domain(
     *,
-    data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="The private table to draft from: a file, or a place as of 'synth'."),
-    ] = None,
-    check: Annotated[
-        Path | None,
-        typer.Option("--check", metavar="FILE", help="Say what this domain file allows; no table is read."),
-    ] = None,
-    schema: Annotated[
-        bool,
-        typer.Option(
-            "--schema", help="Print the JSON schema of domain files, by which editors complete and check them."
-        ),
-    ] = False,
-    from_schema: Annotated[
-        Path | None,
-        typer.Option(
-            "--from-schema",
-            metavar="FILE",
-            help="Write what this schema says, and mark what is missing; no table is read. A JSON Table Schema, SDV's "
-            "metadata of one table, or pandera's schema, as JSON or YAML.",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        options.output_option(
-            "--output", "-o", metavar="FILE", help="Domain file to write (.yaml); printed if not given."
-        ),
-    ] = None,
-    public: Annotated[
-        bool,
-        typer.Option(
-            "--public",
-            help="Write what names of the columns, --types and --bounds say, and nothing that the data hold: values "
-            "of labels and bins of numbers are then learnt under the budget. As 'synth --auto-domain' does by itself.",
-        ),
-    ] = False,
-    bounds: options.BoundsOption = None,
-    types: options.Types = None,
-    trust_types: options.TrustTypes = False,
-    file_format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="OPTIONS",
-            help='What is known of the format of the file, as a domain file says it: \'{separator: ";", encoding: '
-            "cp1252}'. The rest is found out.",
-        ),
-    ] = None,
-    ask: Annotated[
-        bool,
-        typer.Option("--ask", help="Go through the columns of the draft one by one, on a terminal."),
-    ] = False,
-    columns: options.Columns = None,
-    count_column: options.CountColumn = None,
-    force: options.Force = False,
+    wanted: _Wanted,
+    facts: options.PublicFacts,
+    drafting: _Drafting,
     shown: Output,
 ) -> None:
     """Draft a domain file, which lists the columns of a table and the values that each could hold; or check one.
@@ -132,48 +156,27 @@ def domain(
       hedgerow domain --check people.yaml
       hedgerow domain --schema > domain.schema.json
     """
-    if (data is not None) + (check is not None) + (from_schema is not None) + schema != 1:
-        raise typer.BadParameter("give one of: the table DATA to draft from, --check, --from-schema, --schema")
-    if bounds and not public and from_schema is None:
-        raise typer.BadParameter(
-            "--bounds go with --public or --from-schema; a draft is written with bounds of its own, to be corrected"
-        )
-    if data is None and (public or count_column is not None):
-        raise typer.BadParameter("--public and --count-column go with the table DATA")
-    if (types or trust_types) and not public:
-        raise typer.BadParameter("--types and --trust-types go with --public; a draft says types of its own")
-    if (ask or file_format is not None) and (data is None or public):
-        raise typer.BadParameter("--ask and --format go with a draft of the table DATA")
-    if (schema or check is not None) and (output is not None or columns is not None or force):
-        raise typer.BadParameter("--check and --schema go with --quiet and --json alone")
-    if schema:
+    drafting.check(wanted, facts)
+    data, output = wanted.data, drafting.output
+    if wanted.schema:
         from hedgerow.domain import domain_schema
 
         typer.echo(json.dumps(domain_schema(), indent=1))  # with --quiet too: it is what was asked for
-    if check is not None:
-        _check(shown, check)
-    if output is not None:
-        from hedgerow.data import files_of
+    if wanted.check is not None:
+        _check(shown, wanted.check)
+    if wanted.from_schema is not None:
+        columns, bounds = options.split_names(drafting.columns), options.split_bounds(facts.bounds or ())
+        _from_schema(shown, wanted.from_schema, columns, bounds, output)
+    if data is not None and drafting.public:
+        from hedgerow.domain import yaml_text
 
-        check_ending("--output", output, (".yaml", ".yml"), "a draft holds comments; name it .yaml")
-        inputs = files_of(data) if data is not None else [from_schema] if from_schema is not None else []
-        check_outputs({"--output": output}, inputs=inputs, force=force)
-    if from_schema is not None:
-        _from_schema(shown, from_schema, options.split_names(columns), options.split_bounds(bounds or ()), output)
-    if data is not None:
-        beside = [] if count_column is None else [count_column]
-        if public:
-            from hedgerow.domain import yaml_text
-
-            content = options.automatic_content(
-                data, columns, bounds or (), types or (), beside, trust_types=trust_types
-            )
-            _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
-            return
+        content = facts.content(data, drafting.columns, drafting.beside)
+        _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
+    elif data is not None:
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(columns), beside, file_format)
+            text = _draft(data, options.split_names(drafting.columns), drafting.beside, drafting.file_format)
         shown.warn(_DRAFT)
-        _show_draft(shown, with_answers(text) if ask else text, output, data)
+        _show_draft(shown, with_answers(text) if drafting.ask else text, output, data)
 
 
 def _from_schema(
@@ -303,55 +306,30 @@ def offer_draft(output: Output, data: str, columns: list[str] | None, beside: Se
     raise DomainError(NO_DOMAIN, remedy=remedy)
 
 
+@dataclass(frozen=True)
+class _Records(Options, panel="Table"):
+    """How many records there are.
+
+    Attributes:
+        data: The private table, read to see whether it fits its domain; its number of records is used where 'replace'
+            makes it public.
+        total: A public guess of the number of records.
+    """
+
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]")] = None
+    total: Annotated[int | None, option(min=1)] = None
+
+
 def plan(
     *,
     domain: options.DomainFile,
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATA]",
-            help="The private table, read to see whether it fits its domain; its number of records is used where "
-            "'replace' makes it public.",
-        ),
-    ] = None,
-    total: Annotated[
-        int | None,
-        options.table_option("--total", min=1, help="A public guess of the number of records."),
-    ] = None,
+    counted: _Records,
     budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
     means: options.Means = None,
     configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
-    target_error: Annotated[
-        float | None,
-        options.budget_option(
-            "--target-error",
-            metavar="SHARE",
-            help="Find the smallest budget for a mean error of the workload, as a share of the records (that of a "
-            "marginal is its total variation distance), instead of --epsilon.",
-        ),
-    ] = None,
-    target_interval: Annotated[
-        float | None,
-        options.budget_option(
-            "--target-interval",
-            metavar="COUNTS",
-            help="The same for the half-width that 19 of 20 answers of the workload are within, in counts.",
-        ),
-    ] = None,
-    like: Annotated[
-        Path | None,
-        options.budget_option(
-            "--like",
-            metavar="FILE",
-            help="Simulate the mechanism on records like these to find the budget: an earlier release, or a public "
-            "table (.csv, .parquet).",
-        ),
-    ] = None,
-    solve_for: Annotated[
-        Amount, options.budget_option("--solve-for", help="The number of the budget that a target finds.")
-    ] = Amount.EPSILON,
+    target: TargetOptions,
     shown: Output,
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
@@ -375,6 +353,7 @@ def plan(
     from hedgerow.domain import caveats_in_words, feasible_records
     from hedgerow.synthesis import RunSpec, share_of_positions, workload_over, workload_with
 
+    data, total = counted.data, counted.total
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = configured.algorithm()
@@ -387,22 +366,21 @@ def plan(
     def spec_of(budget: Budget) -> RunSpec:
         return RunSpec(wanted, algorithm, budget, text, positions=share_of_positions(wanted, how))
 
-    def budget_of(epsilon: float | None, rho: float | None, mu: float | None) -> Budget:
-        return spec_of(options.budget_of(epsilon, budgeted.delta, rho, relation, mu)).budget
+    def budget_of(described: options.BudgetOptions) -> Budget:
+        return spec_of(described.budget(relation)).budget
 
-    amounts = budgeted.epsilon, budgeted.rho, budgeted.mu
-    wish = wish_of((target_error, target_interval), like, solve_for, amounts, budget_of)
-    known_budget = None if wish else budget_of(*amounts)
+    wish = target.wish(budgeted, budget_of)
+    if wish is None:
+        budget_of(budgeted)  # refuses what is no budget before the table is read
     if data is not None:
-        options.check_public(like, inputs_of(data), "--like")
+        options.check_public(target.like, inputs_of(data), "--like")
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
 
     def left(budget: Budget) -> Budget:
         return learning_of(spec_of(algorithm.accounted(asked, budget)))[1]
 
     solved = wish.solved(shown, configured.mechanism, algorithm, asked, max(1.0, n), left=left) if wish else None
-    budget = known_budget or (solved.budget if solved else budget_of(*amounts))
-    budget = algorithm.accounted(asked, budget)
+    budget = algorithm.accounted(asked, solved.budget if solved else budget_of(budgeted))
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
@@ -415,17 +393,12 @@ def plan(
     shown.tell(promise)
     shown.say()
     fixed = predicted(asked, budget_left)
-    told = [
-        *(solved.lines() if solved else []),
-        *planned.lines(n),
-        *prediction_lines(fixed, max(1.0, n)),
-    ]
+    told = [*(solved.lines() if solved else []), *planned.lines(n), *prediction_lines(fixed, max(1.0, n))]
     for word, sentence in [*_about(asked), *lines, *told]:
         shown.say(f"{word:8} {sentence}")
-    rules = [rule.text for rule in asked.domain.constraints]
     known = {
         "feasible": feasible_records(asked.domain),
-        "constraints": rules,
+        "constraints": [rule.text for rule in asked.domain.constraints],
         "fixed": [each.to_dict() for each in fixed],
         **({"target": solved.to_dict()} if solved else {}),
     }
@@ -455,13 +428,11 @@ def _about(workload: Workload) -> list[tuple[str, str]]:
     domain, used = workload.domain, {name for scope in workload.scopes for name in scope}
     lines = [("records", cells_in_words(domain))] if domain.constraints else []
     levels, columns = levels_in_words(domain, used), columns_in_words(domain)
-    lines += [("levels", f"{levels}; the workload names {_number(domain, used)} of them")] if levels else []
-    return [*lines, *([("derived", f"{columns}: checked while reading, written with records")] if columns else [])]
-
-
-def _number(domain: Domain, used: Collection[str]) -> str:
     number = sum(domain.function(name) is not None for name in used)
-    return f"{number:,}" if number else "none"
+    lines += (
+        [("levels", f"{levels}; the workload names {f'{number:,}' if number else 'none'} of them")] if levels else []
+    )
+    return [*lines, *([("derived", f"{columns}: checked while reading, written with records")] if columns else [])]
 
 
 def mechanisms(*, shown: Output) -> None:
@@ -474,22 +445,25 @@ def mechanisms(*, shown: Output) -> None:
       hedgerow mechanisms
       hedgerow mechanisms --json
     """
-    rows = ((entry.name, entry.summary, _budgets(entry.regimes), ", ".join(entry.options)) for entry in entries())
-    shown.table(("name", "what it does", "budgets", "options"), rows)
-    shown.result({"mechanisms": [_described(entry) for entry in entries()]})
-
-
-def _budgets(regimes: Collection[Regime]) -> str:
     from hedgerow.privacy import Regime
 
-    if Regime.PURE not in regimes:
-        return "with delta, or rho, or mu"
-    return "any" if len(regimes) > 1 else "epsilon"
+    def budgets(regimes: Collection[Regime]) -> str:
+        if Regime.PURE not in regimes:
+            return "with delta, or rho, or mu"
+        return "any" if len(regimes) > 1 else "epsilon"
 
-
-def _described(each: Entry) -> dict[str, object]:
-    regimes = [regime.value for regime in each.regimes]
-    return {"name": each.name, "summary": each.summary, "regimes": regimes, "options": list(each.options)}
+    rows = ((each.name, each.summary, budgets(each.regimes), ", ".join(each.options)) for each in entries())
+    shown.table(("name", "what it does", "budgets", "options"), rows)
+    described = [
+        {
+            "name": each.name,
+            "summary": each.summary,
+            "regimes": [regime.value for regime in each.regimes],
+            "options": list(each.options),
+        }
+        for each in entries()
+    ]
+    shown.result({"mechanisms": described})
 
 
 def key(

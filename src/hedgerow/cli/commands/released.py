@@ -11,7 +11,8 @@ import typer
 
 from hedgerow.cli import statements
 from hedgerow.cli.console import Output, showing_records, showing_steps
-from hedgerow.cli.options import Force, Options, output_option
+from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.options import Force
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
@@ -24,19 +25,6 @@ if TYPE_CHECKING:
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 
 
-Simulate = Annotated[
-    int | None,
-    typer.Option(
-        "--simulate",
-        metavar="RUNS",
-        min=2,
-        help="Also give intervals that are estimated, not proved, from so many runs of the mechanism on tables drawn "
-        "from the release, such as 20. Costs no budget.",
-    ),
-]
-SimulationSeed = Annotated[int | None, typer.Option("--seed", help="Simulate the same runs again; harmless here.")]
-
-
 class Method(StrEnum):
     """A way of drawing records."""
 
@@ -46,57 +34,64 @@ class Method(StrEnum):
 
 @dataclass(frozen=True)
 class _Drawing(Options):
-    """What is drawn."""
+    """What is drawn.
 
-    n: Annotated[
-        int | None,
-        typer.Option(
-            "-n",
-            "--records",
-            min=0,
-            help="Number of records to draw; by default the (noisy) number of records of the table.",
-        ),
-    ] = None
-    seed: Annotated[int | None, typer.Option("--seed", help="Draw the same records again; harmless here.")] = None
-    where: Annotated[
-        str | None,
-        typer.Option("--where", metavar="CONDITION", help="Draw records that meet a condition in SQL, and no others."),
-    ] = None
-    given: Annotated[
-        Path | None,
-        typer.Option(
-            "--given",
-            metavar="FILE",
-            help="Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n so many "
-            "records for each row.",
-        ),
-    ] = None
-    method: Annotated[
-        Method, typer.Option("--method", help="Systematic drawing adds less error than independent draws.")
-    ] = Method.SYSTEMATIC
+    Attributes:
+        n: Number of records to draw; by default the (noisy) number of records of the table.
+        seed: Draw the same records again; harmless here.
+        where: Draw records that meet a condition in SQL, and no others.
+        given: Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n so many
+            records for each row.
+        method: Systematic drawing adds less error than independent draws.
+    """
+
+    n: Annotated[int | None, option("-n", "--records", min=0)] = None
+    seed: int | None = None
+    where: Annotated[str | None, option(metavar="CONDITION")] = None
+    given: Annotated[Path | None, option(metavar="FILE")] = None
+    method: Method = Method.SYSTEMATIC
 
 
 @dataclass(frozen=True)
 class _Children(Options):
-    """The release of children, and the place of their records."""
+    """The release of children, and the place of their records.
 
-    children: Annotated[
-        Path | None,
-        typer.Option(
-            "--children",
-            metavar="RELEASE",
-            help="The release of the children, where this one is that of their parents ('hedgerow synth-linked').",
-        ),
-    ] = None
-    children_output: Annotated[
-        str | None, output_option("--children-output", metavar="PLACE", help="Records of the children.")
-    ] = None
+    Attributes:
+        children: The release of the children, where this one is that of their parents ('hedgerow synth-linked').
+        children_output: Records of the children.
+    """
+
+    children: Annotated[Path | None, option(metavar="RELEASE")] = None
+    children_output: Annotated[str | None, option(panel="Output", metavar="PLACE")] = None
+
+
+@dataclass(frozen=True)
+class SimulationOptions(Options):
+    """Intervals that are estimated by runs of the mechanism.
+
+    Attributes:
+        simulate: Also give intervals that are estimated, not proved, from so many runs of the mechanism on tables drawn
+            from the release, such as 20. Costs no budget.
+        seed: Simulate the same runs again; harmless here.
+    """
+
+    simulate: Annotated[int | None, option(metavar="RUNS", min=2)] = None
+    seed: int | None = None
+
+    def errors(self, shown: Output, release: Release) -> SimulatedErrors | None:
+        """The simulated errors of a release, with a progress bar; None where nobody asked for them."""
+        if self.simulate is None:
+            return None
+        from hedgerow.simulation import simulate_errors
+
+        with showing_steps(shown, "run", note=f"simulating {self.simulate} runs") as update:
+            return simulate_errors(release, self.simulate, seed=self.seed, progress=update)
 
 
 def sample(
     *,
     release: ReleaseFile,
-    output: Annotated[str, output_option("--output", "-o", metavar="PLACE", help=f"Records: {RECORDS}.")],
+    output: Annotated[str, option("-o", panel="Output", metavar="PLACE", help=f"Records: {RECORDS}.")],
     drawing: _Drawing,
     linked: _Children,
     force: Force = False,
@@ -183,17 +178,15 @@ def answer(
             metavar="CONDITION...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
         ),
     ],
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the intervals.")] = 0.95,
+    confidence: Annotated[float, option(help="Confidence of the intervals.")] = 0.95,
     joint: Annotated[
         bool,
-        typer.Option(
-            "--joint",
+        option(
             help="Let all intervals of a statement's table hold together with the confidence, and so those of all "
-            "conditions: for tables that are published.",
+            "conditions: for tables that are published."
         ),
     ] = False,
-    simulate: Simulate = None,
-    seed: SimulationSeed = None,
+    simulating: SimulationOptions,
     shown: Output,
 ) -> None:
     r"""Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
@@ -213,7 +206,7 @@ def answer(
 
     loaded = load_release(release)
     asked = Questions.of(conditions, loaded.domain)
-    if asked.statements and simulate is not None:
+    if asked.statements and simulating.simulate is not None:
         raise ConfigError("--simulate is for conditions", remedy="ask for statements without it")
     number = len(asked.conditions) if joint else 1
     answers = [(text, loaded.answer(text, each_of(confidence, number))) for text in asked.conditions]
@@ -223,7 +216,7 @@ def answer(
     tables = [
         (text, select_from(loaded, statement, confidence, joint=joint)) for text, statement in asked.statements.items()
     ]
-    simulated = simulated_errors(shown, loaded, simulate, seed)
+    simulated = simulating.errors(shown, loaded)
     estimates = [] if simulated is None else simulated.answers(conditions, confidence)
     for text, table in tables:
         tell_selected(shown, text, table)
@@ -246,16 +239,6 @@ def answer(
     if tables:
         result["tables"] = [statements.listed(text, table) for text, table in tables]
     shown.result(result if simulated is None else {**result, "simulated": simulated.to_dict(confidence)})
-
-
-def simulated_errors(shown: Output, release: Release, runs: int | None, seed: int | None) -> SimulatedErrors | None:
-    """The simulated errors of a release, with a progress bar; None where nobody asked for them."""
-    if runs is None:
-        return None
-    from hedgerow.simulation import simulate_errors
-
-    with showing_steps(shown, "run", note=f"simulating {runs} runs") as update:
-        return simulate_errors(release, runs, seed=seed, progress=update)
 
 
 def show(*, release: ReleaseFile, shown: Output) -> None:
@@ -318,9 +301,8 @@ def show(*, release: ReleaseFile, shown: Output) -> None:
 def report(
     *,
     release: ReleaseFile,
-    output: Annotated[Path, output_option("--output", "-o", metavar="FILE", help="HTML file to write.")],
-    simulate: Simulate = None,
-    seed: SimulationSeed = None,
+    output: Annotated[Path, option("-o", panel="Output", metavar="FILE", help="HTML file to write.")],
+    simulating: SimulationOptions,
     force: Force = False,
     shown: Output,
 ) -> None:
@@ -335,7 +317,7 @@ def report(
     check_report("--output", output)
     check_outputs({"--output": output}, inputs=[release], force=force)
     loaded = load_release(release)
-    simulated = simulated_errors(shown, loaded, simulate, seed)
+    simulated = simulating.errors(shown, loaded)
     with shown.busy("writing the report"):
         write_report(loaded, output, simulated=simulated)
     shown.say(f"report in {output}")

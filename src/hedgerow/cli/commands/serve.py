@@ -7,12 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hedgerow.cli.console import INTERRUPTED, Output
-from hedgerow.cli.options import Options, between, limit_of
+from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.options import between, limit_of
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Relation
 
@@ -31,75 +32,30 @@ _SEEN = (
 )
 
 
-def _option(panel: str, name: str, text: str, **settings: Any) -> Any:
-    return typer.Option(name, help=text, rich_help_panel=panel, **settings)
-
-
-def _setting(panel: str, name: str, text: str, **settings: Any) -> Any:
-    """An option that the environment can set too: ``--store`` by ``HEDGEROW_STORE``."""
-    variable = f"HEDGEROW_{name.removeprefix('--').upper().replace('-', '_')}"
-    return _option(panel, name, text, envvar=variable, **settings)
-
-
 @dataclass(frozen=True)
-class _Places(Options):
-    """Where everything is kept, and where the server listens."""
+class _Places(Options, panel="Places", environment=True):
+    """Where everything is kept, and where the server listens.
 
-    store: Annotated[
-        str | None,
-        _setting(
-            "Places",
-            "--store",
-            "Store of everything that is kept: a file (SQLite), or postgresql://user@host/database.",
-            metavar="FILE|URL",
-            show_default=STORE,
-        ),
-    ] = None
-    store_password_file: Annotated[
-        Path | None,
-        _setting("Places", "--store-password-file", "File with the password of a PostgreSQL store.", metavar="FILE"),
-    ] = None
-    data: Annotated[
-        Path | None,
-        _setting(
-            "Places",
-            "--data",
-            "The only folder that tables are read from, and uploaded to.",
-            metavar="FOLDER",
-            show_default=TABLES,
-        ),
-    ] = None
-    anchor: Annotated[
-        Path | None,
-        _setting(
-            "Places",
-            "--anchor",
-            "File outside the store that says how far the store has come: a server refuses a store that is older.",
-            metavar="FILE",
-        ),
-    ] = None
-    accept_store: Annotated[
-        bool,
-        _option(
-            "Places",
-            "--accept-store",
-            "Continue with a store that is older than the anchor says: its older data sets are closed permanently.",
-        ),
-    ] = False
-    host: Annotated[str, _setting("Places", "--host", "Address to listen on.")] = "127.0.0.1"
-    port: Annotated[int, _setting("Places", "--port", "Port to listen on; 0 takes a free one.", min=0, max=65535)] = (
-        8000
-    )
-    proxies: Annotated[
-        str,
-        _setting(
-            "Places",
-            "--proxies",
-            "Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.",
-            metavar="ADDRESSES",
-            show_default="none",
-        ),
-    ] = ""
+    Attributes:
+        store: Store of everything that is kept: a file (SQLite), or postgresql://user@host/database.
+        store_password_file: File with the password of a PostgreSQL store.
+        data: The only folder that tables are read from, and uploaded to.
+        anchor: File outside the store that says how far the store has come: a server refuses a store that is older.
+        accept_store: Continue with a store that is older than the anchor says: its older data sets are closed
+            permanently.
+        host: Address to listen on.
+        port: Port to listen on; 0 takes a free one.
+        proxies: Reverse proxies whose X-Forwarded-For is believed: addresses or networks, separated by commas.
+    """
+
+    store: Annotated[str | None, option(metavar="FILE|URL", show_default=STORE)] = None
+    store_password_file: Annotated[Path | None, option(metavar="FILE")] = None
+    data: Annotated[Path | None, option(metavar="FOLDER", show_default=TABLES)] = None
+    anchor: Annotated[Path | None, option(metavar="FILE")] = None
+    accept_store: Annotated[bool, option(envvar=None)] = False
+    host: str = "127.0.0.1"
+    port: Annotated[int, option(min=0, max=65535)] = 8000
+    proxies: Annotated[str, option(metavar="ADDRESSES", show_default="none")] = ""
 
     def stored(self, here: Path, quota: int, *, demo: bool) -> StorePlace:
         """The place of the store.
@@ -137,53 +93,27 @@ class _Places(Options):
 
 
 @dataclass(frozen=True)
-class _Register(Options):
-    """The register of all data sets, and its limit."""
+class _Register(Options, panel="Budget", environment=True):
+    """The register of all data sets, and its limit.
 
-    register: Annotated[
-        Path | None,
-        _setting(
-            "Budget",
-            "--register",
-            "Register, a file in which the budgets of all data sets add up: each is charged there with "
-            "its whole budget before its table is read. Made by the first start, which names the limit.",
-            metavar="FILE",
-        ),
-    ] = None
-    limit: Annotated[
-        float | None,
-        _setting(
-            "Budget",
-            "--limit",
-            "Limit on the sum of all data sets in the register: an epsilon, for pure budgets alone, or with "
-            "--limit-delta, for all kinds.",
-            metavar="EPSILON",
-        ),
-    ] = None
-    limit_delta: Annotated[
-        float | None, _setting("Budget", "--limit-delta", "The delta of --limit.", metavar="DELTA")
-    ] = None
-    limit_rho: Annotated[
-        float | None, _setting("Budget", "--limit-rho", "zCDP, instead of --limit.", metavar="RHO")
-    ] = None
-    limit_neighbours: Annotated[
-        Relation,
-        _setting(
-            "Budget",
-            "--limit-neighbours",
-            "The change that one person can make in the tables of the register; its data sets must agree.",
-        ),
-    ] = Relation.ADD_REMOVE
-    limit_person: Annotated[
-        str | None,
-        _setting(
-            "Budget",
-            "--limit-person",
-            "Column that tells persons apart in the tables of the register, where it is about persons with several "
-            "records.",
-            metavar="NAME",
-        ),
-    ] = None
+    Attributes:
+        register: Register, a file in which the budgets of all data sets add up: each is charged there with its whole
+            budget before its table is read. Made by the first start, which names the limit.
+        limit: Limit on the sum of all data sets in the register: an epsilon, for pure budgets alone, or with
+            --limit-delta, for all kinds.
+        limit_delta: The delta of --limit.
+        limit_rho: zCDP, instead of --limit.
+        limit_neighbours: The change that one person can make in the tables of the register; its data sets must agree.
+        limit_person: Column that tells persons apart in the tables of the register, where it is about persons with
+            several records.
+    """
+
+    register: Annotated[Path | None, option(metavar="FILE")] = None
+    limit: Annotated[float | None, option(metavar="EPSILON")] = None
+    limit_delta: Annotated[float | None, option(metavar="DELTA")] = None
+    limit_rho: Annotated[float | None, option(metavar="RHO")] = None
+    limit_neighbours: Relation = Relation.ADD_REMOVE
+    limit_person: Annotated[str | None, option(metavar="NAME")] = None
 
     @property
     def bound(self) -> Limit | None:
@@ -193,67 +123,29 @@ class _Register(Options):
 
 
 @dataclass(frozen=True)
-class _Limits(Options):
-    """Limits on requests, connections and space."""
+class _Limits(Options, panel="Limits", environment=True):
+    """Limits on requests, connections and space.
 
-    rate: Annotated[
-        int, _setting("Limits", "--rate", "Requests a minute with one token; 0 for any number.", metavar="N", min=0)
-    ] = 6000
-    largest_upload: Annotated[
-        int, _setting("Limits", "--largest-upload", "Largest table that may be uploaded, in MiB.", metavar="MIB", min=1)
-    ] = 1024
+    Attributes:
+        rate: Requests a minute with one token; 0 for any number.
+        largest_upload: Largest table that may be uploaded, in MiB.
+        connections: Connections at a time.
+        connections_per_address: Connections at a time from one address; the proxies of --proxies are not held to it.
+        head_timeout: Longest time that a connection may take for the head of a request.
+        stall_timeout: Longest time that the body of a request, or an answer, may stall: below 500 bytes a second.
+        quota: Space that a person's questions about a data set may take in the store, in MiB; custodians may change it.
+    """
+
+    rate: Annotated[int, option(metavar="N", min=0)] = 6000
+    largest_upload: Annotated[int, option(metavar="MIB", min=1)] = 1024
     connections: Annotated[
         int | None,
-        _setting(
-            "Limits",
-            "--connections",
-            "Connections at a time.",
-            metavar="N",
-            min=1,
-            show_default="as many as the files that the process may open allow (ulimit -n)",
-        ),
+        option(metavar="N", min=1, show_default="as many as the files that the process may open allow (ulimit -n)"),
     ] = None
-    connections_per_address: Annotated[
-        int | None,
-        _setting(
-            "Limits",
-            "--connections-per-address",
-            "Connections at a time from one address; the proxies of --proxies are not held to it.",
-            metavar="N",
-            min=1,
-            show_default="a quarter of all",
-        ),
-    ] = None
-    head_timeout: Annotated[
-        float,
-        _setting(
-            "Limits",
-            "--head-timeout",
-            "Longest time that a connection may take for the head of a request.",
-            metavar="SECONDS",
-            min=0.1,
-        ),
-    ] = 10.0
-    stall_timeout: Annotated[
-        float,
-        _setting(
-            "Limits",
-            "--stall-timeout",
-            "Longest time that the body of a request, or an answer, may stall: below 500 bytes a second.",
-            metavar="SECONDS",
-            min=0.1,
-        ),
-    ] = 20.0
-    quota: Annotated[
-        int,
-        _setting(
-            "Limits",
-            "--quota",
-            "Space that a person's questions about a data set may take in the store, in MiB; custodians may change it.",
-            metavar="MIB",
-            min=1,
-        ),
-    ] = 256
+    connections_per_address: Annotated[int | None, option(metavar="N", min=1, show_default="a quarter of all")] = None
+    head_timeout: Annotated[float, option(metavar="SECONDS", min=0.1)] = 10.0
+    stall_timeout: Annotated[float, option(metavar="SECONDS", min=0.1)] = 20.0
+    quota: Annotated[int, option(metavar="MIB", min=1)] = 256
 
     @property
     def of_connections(self) -> ConnectionLimits:
@@ -269,36 +161,19 @@ class _Limits(Options):
 
 
 @dataclass(frozen=True)
-class _Tokens(Options):
-    """Tokens that are printed."""
+class _Tokens(Options, panel="Tokens"):
+    """Tokens that are printed.
 
-    new_token: Annotated[
-        str | None,
-        _option(
-            "Tokens",
-            "--new-token",
-            "Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.",
-            metavar="NAME",
-        ),
-    ] = None
-    token_datasets: Annotated[
-        str | None,
-        _option(
-            "Tokens",
-            "--token-datasets",
-            "Data sets that the token of --new-token opens, separated by commas; or 'all', later ones included.",
-            metavar="NAMES|all",
-        ),
-    ] = None
-    token_days: Annotated[
-        str,
-        _option(
-            "Tokens",
-            "--token-days",
-            "Days until the tokens that this command prints expire; 'ever' for tokens that do not.",
-            metavar="DAYS|ever",
-        ),
-    ] = "30"
+    Attributes:
+        new_token: Print a fresh token for the custodian NAME and exit; serves nothing. Needs --token-datasets.
+        token_datasets: Data sets that the token of --new-token opens, separated by commas; or 'all', later ones
+            included.
+        token_days: Days until the tokens that this command prints expire; 'ever' for tokens that do not.
+    """
+
+    new_token: Annotated[str | None, option(metavar="NAME")] = None
+    token_datasets: Annotated[str | None, option(metavar="NAMES|all")] = None
+    token_days: Annotated[str, option(metavar="DAYS|ever")] = "30"
 
 
 def serve(
@@ -308,9 +183,7 @@ def serve(
     registering: _Register,
     limits: _Limits,
     tokens: _Tokens,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Serve Adult (public data) from a temporary folder, to try it out.")
-    ] = False,
+    demo: Annotated[bool, option(help="Serve Adult (public data) from a temporary folder, to try it out.")] = False,
     output: Output,
 ) -> None:
     r"""Answer questions about private tables over HTTP and in a browser.

@@ -13,6 +13,7 @@ import typer
 from hedgerow.cli import options
 from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
@@ -28,42 +29,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Files(options.Options):
-    """What is written."""
+class _Files(Options, panel="Output"):
+    """What is written.
 
-    output: Annotated[
-        str,
-        options.output_option("--output", "-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}."),
-    ]
-    release: Annotated[
-        Path | None,
-        options.output_option(
-            "--release",
-            metavar="FILE",
-            help="The release, from which everything else can be made again; by default beside the records, with "
-            "the ending .release: next to the database file it is named after the table, next to Spark's folder after "
-            "that.",
-        ),
-    ] = None
-    report: Annotated[Path | None, options.output_option("--report", metavar="FILE", help="HTML report.")] = None
-    records: Annotated[
-        int | None,
-        options.output_option(
-            "--records",
-            metavar="N",
-            min=1,
-            help="Number of records to draw; by default the (noisy) number of records, with --weight 100,000 at most. "
-            "The exact number of rows of a private table is itself private.",
-        ),
-    ] = None
-    sign: Annotated[
-        Path | None,
-        options.output_option(
-            "--sign",
-            metavar="KEY",
-            help="Private Ed25519 key, PEM or OpenSSH, that the release is signed with; 'hedgerow key' makes one.",
-        ),
-    ] = None
+    Attributes:
+        release: The release, from which everything else can be made again; by default beside the records, with the
+            ending .release: next to the database file it is named after the table, next to Spark's folder after that.
+        report: HTML report.
+        records: Number of records to draw; by default the (noisy) number of records, with --weight 100,000 at most. The
+            exact number of rows of a private table is itself private.
+        sign: Private Ed25519 key, PEM or OpenSSH, that the release is signed with; 'hedgerow key' makes one.
+    """
+
+    output: Annotated[str, option("-o", metavar="PLACE", help=f"Synthetic records: {RECORDS}.")]
+    release: Annotated[Path | None, option(metavar="FILE")] = None
+    report: Annotated[Path | None, option(metavar="FILE")] = None
+    records: Annotated[int | None, option(metavar="N", min=1)] = None
+    sign: Annotated[Path | None, option(metavar="KEY")] = None
     force: options.Force = False
 
     def checked(self, inputs: Sequence[Path], data: str) -> tuple[RecordsPlace, Path]:
@@ -88,23 +70,16 @@ class _Files(options.Options):
 
 
 @dataclass(frozen=True)
-class _Tests(options.Options):
-    """Options for public data and tests, after which nothing is private."""
+class _Tests(Options, panel="Algorithm"):
+    """Options for public data and tests, after which nothing is private.
 
-    evaluate: Annotated[
-        bool,
-        options.algorithm_option(
-            "--evaluate",
-            help="NOT PRIVATE: print exact errors, and label the report. For public or test data only.",
-        ),
-    ] = False
-    seed: Annotated[
-        int | None,
-        options.algorithm_option(
-            "--seed",
-            help="NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.",
-        ),
-    ] = None
+    Attributes:
+        evaluate: NOT PRIVATE: print exact errors, and label the report. For public or test data only.
+        seed: NOT PRIVATE: noise that can be drawn again, for tests. The release is stamped.
+    """
+
+    evaluate: bool = False
+    seed: int | None = None
 
 
 def synth(
@@ -113,6 +88,7 @@ def synth(
     data: DataPlace,
     files: _Files,
     described: options.DomainOptions,
+    facts: options.PublicFacts,
     budgeted: options.BudgetOptions,
     registering: options.LearningRegisterOptions,
     workload: options.WorkloadText = None,
@@ -166,7 +142,7 @@ def synth(
     beside = (described.domain, registering.register, prior)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
-    wanted = described.wanted(data, chosen.columns, how.apart)
+    wanted = described.wanted(data, chosen.columns, how.apart, facts)
     outline = wanted if isinstance(wanted, Domain) else wanted.outline
     if outline is not wanted and (prior is not None or how.coded):
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
