@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from hedgerow.domain import Domain
@@ -18,11 +19,33 @@ if TYPE_CHECKING:
     from hedgerow.system import Seed
 
 
+@dataclass(repr=False, eq=False)
 class Synthesizer:
     """`synthesize` with its arguments kept: each ``fit`` spends the whole budget, and ``sample`` spends nothing.
 
     It follows scikit-learn's conventions without needing scikit-learn: ``clone``, ``get_params`` and ``set_params``
     work, and what a fit has made ends in an underscore. Every fit spends the full budget, also those of a grid search.
+    The arguments are kept as they are; ``fit`` checks them.
+
+    Attributes:
+        epsilon: See `synthesize`, and so for all of them.
+        delta: Makes a fit (epsilon, delta)-private.
+        domain: The values that each column could hold.
+        budget: A budget of another kind.
+        neighbours: The change that one person can make.
+        register: Register of the table, which adds the fits up.
+        workload: Queries that you need to be accurate.
+        mechanism: Name of an algorithm, or a configured one.
+        optimize_for: What ``mwem`` makes as good as it can: records, or answers alone.
+        accept_draft: Whether a draft is taken for the domain.
+        columns: Use these columns only.
+        count_column: Column that says how many records a row stands for.
+        violations: Whether records that break a rule are refused or left out.
+        person: Column that says who a record belongs to.
+        at_most: Number of records of a person that are counted.
+        weight: Column that says how often a record counts.
+        largest_weight: The largest weight that counts.
+        seed: NOT PRIVATE: noise that can be drawn again, and seed of the records.
 
     Example:
         >>> import pyarrow as pa
@@ -34,69 +57,26 @@ class Synthesizer:
         3
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None,
-        *,
-        budget: Budget | None = None,
-        neighbours: Neighbours | str = "add-remove",
-        register: Register | None = None,
-        workload: str | None = None,
-        mechanism: str | Algorithm = "mwem",
-        optimize_for: Literal["records", "answers"] = "records",
-        accept_draft: bool = False,
-        columns: Iterable[str] | None = None,
-        count_column: str | None = None,
-        violations: Literal["refuse", "drop"] = "refuse",
-        person: str | None = None,
-        at_most: int | None = None,
-        weight: str | None = None,
-        largest_weight: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        """Keep the arguments as they are; ``fit`` checks them.
-
-        Args:
-            epsilon: See `synthesize`, and so for all of them.
-            delta: Makes a fit (epsilon, delta)-private.
-            domain: The values that each column could hold.
-            budget: A budget of another kind.
-            neighbours: The change that one person can make.
-            register: Register of the table, which adds the fits up.
-            workload: Queries that you need to be accurate.
-            mechanism: Name of an algorithm, or a configured one.
-            optimize_for: What ``mwem`` makes as good as it can: records, or answers alone.
-            accept_draft: Whether a draft is taken for the domain.
-            columns: Use these columns only.
-            count_column: Column that says how many records a row stands for.
-            violations: Whether records that break a rule are refused or left out.
-            person: Column that says who a record belongs to.
-            at_most: Number of records of a person that are counted.
-            weight: Column that says how often a record counts.
-            largest_weight: The largest weight that counts.
-            seed: NOT PRIVATE: noise that can be drawn again, and seed of the records.
-        """
-        self.epsilon = epsilon
-        self.delta = delta
-        self.domain = domain
-        self.budget = budget
-        self.neighbours = neighbours
-        self.register = register
-        self.workload = workload
-        self.mechanism = mechanism
-        self.optimize_for = optimize_for
-        self.accept_draft = accept_draft
-        self.columns = columns
-        self.count_column = count_column
-        self.violations = violations
-        self.person = person
-        self.at_most = at_most
-        self.weight = weight
-        self.largest_weight = largest_weight
-        self.seed = seed
-        self._made: Synthesis | None = None
+    epsilon: float = 1.0
+    delta: float | None = None
+    domain: Domain | Mapping[str, Any] | str | os.PathLike[str] | None = None
+    _: KW_ONLY
+    budget: Budget | None = None
+    neighbours: Neighbours | str = "add-remove"
+    register: Register | None = None
+    workload: str | None = None
+    mechanism: str | Algorithm = "mwem"
+    optimize_for: Literal["records", "answers"] = "records"
+    accept_draft: bool = False
+    columns: Iterable[str] | None = None
+    count_column: str | None = None
+    violations: Literal["refuse", "drop"] = "refuse"
+    person: str | None = None
+    at_most: int | None = None
+    weight: str | None = None
+    largest_weight: int | None = None
+    seed: int | None = None
+    _made: Synthesis | None = field(default=None, init=False)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments by name.
@@ -104,7 +84,7 @@ class Synthesizer:
         Args:
             deep: There for scikit-learn; no argument holds arguments of its own.
         """
-        return {name: getattr(self, name) for name in _ARGUMENTS}
+        return {name: getattr(self, name) for name in _DEFAULTS}
 
     def set_params(self, **params: Any) -> Self:
         """Replace arguments; a fit that was made stays until the next one.
@@ -115,10 +95,10 @@ class Synthesizer:
         Raises:
             ConfigError: There is no such argument; nothing was replaced.
         """
-        unknown = [name for name in params if name not in _ARGUMENTS]
+        unknown = [name for name in params if name not in _DEFAULTS]
         if unknown:
             message = f"a synthesizer has no argument {unknown[0]!r}"
-            raise ConfigError(message, remedy=f"it has: {', '.join(_ARGUMENTS)}")
+            raise ConfigError(message, remedy=f"it has: {', '.join(_DEFAULTS)}")
         made = self._made
         Synthesizer.__init__(self, **{**self.get_params(), **params})
         self._made = made
@@ -178,6 +158,5 @@ class Synthesizer:
         return f"Synthesizer({', '.join(given)})"
 
 
-_ARGUMENTS = [name for name in Synthesizer.__init__.__annotations__ if name != "return"]
-_DEFAULTS = Synthesizer().get_params()
+_DEFAULTS = {each.name: each.default for each in fields(Synthesizer) if each.init}
 """Arguments and their defaults, in order."""

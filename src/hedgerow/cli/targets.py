@@ -257,7 +257,7 @@ class TargetOptions(Options, panel="Budget"):
             if self.like is not None:
                 raise typer.BadParameter("--like goes with --target-error or --target-interval")
             return None
-        if any(getattr(given, amount) is not None for amount in Amount):
+        if (given.epsilon, given.rho, given.mu) != (None, None, None):
             raise typer.BadParameter("a target finds the budget: give neither --epsilon, --rho nor --mu with it")
         from hedgerow.simulation import Target
 
