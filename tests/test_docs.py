@@ -88,7 +88,7 @@ def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
     written, file = re.findall(r"```yaml\n(attributes:.*?)```", text, flags=re.DOTALL)
     (tmp_path / "written.yaml").write_text(written, encoding="utf-8")
     columns = arrow_schema(hedgerow.read_domain(tmp_path / "written.yaml"))
-    assert columns.names == ["seen", "age", "word", "paid", "cost"]
+    assert columns.names == ["seen", "age", "word", "paid", "cost", "rate"]
     for line, values in (
         ("diagnosis", "[A001, A002, B010]"), ("area", "[a, b, c]"), ("day", "[2024-01-31, 2024-02-01, 2025-02-01]")
     ):  # fmt: skip

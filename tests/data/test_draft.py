@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -18,11 +19,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, strategies as st
 
-from hedgerow.data import COUNT_NAMES, draft_domain, read_table
+from hedgerow import MWEM, PureDP, SeededNoise, Workload
+from hedgerow.data import COUNT_NAMES, Table, draft_domain, read_table
 from hedgerow.data.column_summary import Summary
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, read_domain
 from hedgerow.errors import ColumnError, DataError, UnreadableTableError
-from hedgerow.release import Records
+from hedgerow.release import Records, Release
 from tests.privacy.mutants import Mutant, killed
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
@@ -40,7 +42,9 @@ def test_a_draft_fits_the_data_it_comes_from(path: Path, tmp_path: Path) -> None
     assert "private\n# until someone decides that they are public" in text
     domain = drafted(tmp_path, path)
     read_table(path, domain)
-    assert ("column of counts" in text) == any(name.lower() in COUNT_NAMES for name in domain.names)
+    assert ("column of counts" in text.replace("\n  # ", " ")) == any(
+        name.lower() in COUNT_NAMES for name in domain.names
+    )
 
 
 def test_adult(tmp_path: Path) -> None:
@@ -78,7 +82,7 @@ def test_columns(tmp_path: Path) -> None:
         "\"id\": 60 distinct texts, perhaps an identifier; leave it out, or list values and 'other: true', or have "
         "those learnt that many rows hold: {'values': {'learn': 500}}."
     ) in text.replace("\n  # ", " ")
-    assert 'Fewer than 10 rows each: "b"' in text.replace("\n  # ", " ")
+    assert 'fewer than 10 rows each: "b"' in text.replace("\n  # ", " ")
     assert 'The texts "?", "NA" are read as missing.' in text.replace("\n  # ", " ")
     domain = drafted(tmp_path, frame)
     assert domain.names == ("flag", "rare", "many", "share", "n")
@@ -311,7 +315,7 @@ def test_dates_times_and_decimals(cells: Any, entry: dict[str, Any], tmp_path: P
         (["250", "500", "1000"] * 9, {"min": 250, "max": 1000, "step": 250}),
         (
             ["0", "3.258096", "4.61512"] * 20,
-            {"min": 0, "max": 5, "step": 1e-6, "bins": 2, "points": [0, 3.258096, 4.61512]},
+            {"min": 0, "max": 5, "step": 1e-6, "bins": 2, "points": [0, 3.258096, 4.61512], "digits": 0},
         ),
         ([" ", "X", "Y", "X "], {"values": ["X", "Y"], "trim": True, "missing": "?", "null": ""}),
         ([f"{2**53 + 2 * number}" for number in range(50)], None),
@@ -691,3 +695,77 @@ def test_many_values_at_once_are_seen_as_they_are_one_by_one(seed: int) -> None:
     table = pa.table(columns)
     slices = [table.slice(first, 500) for first in range(0, n, 500)]
     assert draft_domain(table, name="t") == draft_domain(pa.concat_tables(slices), name="t")
+
+
+def release(table: Table) -> Release:
+    """A release of two columns with hardly any noise."""
+    return MWEM(rounds=1).run(table, Workload.marginals(table.domain, 1), PureDP(1e3), noise=SeededNoise(3))
+
+
+QUOTED = ('"x"', '"y"')
+
+
+@pytest.mark.parametrize(
+    ("lines", "quoting"),
+    [
+        (['"a","b"', *(f'"{"xy"[n % 2]}",{n % 40}' for n in range(90))], "non_numeric"),
+        (['"a","b"', *(f'"{"xy"[n % 2]}","{n % 40}.5"' for n in range(90))], "always"),
+        (["a,b", *(f'"{"xy"[n % 2]}, {n % 3}",{n % 40}' for n in range(90))], None),
+        (['"a","b"', *(f"{QUOTED[n % 2] if n % 9 else 'NA'},1{n % 9}" for n in range(90))], "non_numeric"),
+        (["a,b", *(f"{QUOTED[n % 2] if n % 2 else 'x'},{n % 40}" for n in range(90))], None),
+    ],
+)
+def test_quotes_come_back_as_they_were(lines: list[str], quoting: str | None, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    domain = drafted(tmp_path, str(tmp_path / "t.csv"))
+    assert domain.layout.file.entry.get("quoting") == quoting
+    table = read_table(tmp_path / "t.csv", domain)
+    made = release(table)
+    made.write_records(tmp_path / "o.csv", 50)
+    head, *records = (tmp_path / "o.csv").read_text().splitlines()
+    assert head == lines[0]
+    signs = {
+        None: r'(?:"[xy], \d"|[xy]),\d+',
+        "non_numeric": r'(?:"[xy]"|NA|"NA"),\d+',
+        "always": r'"[xy]","\d+\.\d"',
+    }
+    assert all(re.fullmatch(signs[quoting], record) for record in records), records[:3]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "digits"),
+    [
+        (["0.5", "1.0", "2.25", "0.125"], 1),
+        (["0.5", "1", "2.25", "3"], 0),
+        (["0.50", "1.00", "2.25", "3.75"], None),
+        (["0.50", "1.0", "2.25", "3.75"], None),
+    ],
+)
+@pytest.mark.parametrize("many", [False, True])
+def test_digits_that_are_written_as_needed(numbers: list[str], digits: int | None, many: bool, tmp_path: Path) -> None:
+    rows = [number for number in numbers for _ in range(30)]
+    if many:  # more than are looked at one by one
+        whole = [f"{n}{number[1:]}" for n in range(3, 9_000) for number in numbers]
+        rows += whole
+    (tmp_path / "t.csv").write_text("x,k\n" + "".join(f"{number},{'ab'[n % 2]}\n" for n, number in enumerate(rows)))
+    domain = drafted(tmp_path, str(tmp_path / "t.csv"))
+    assert domain.layout["x"].digits == digits
+    table = read_table(tmp_path / "t.csv", domain)
+    made = release(table)
+    made.write_records(tmp_path / "o.csv", 200)
+    drawn = [line.partition(",")[0] for line in (tmp_path / "o.csv").read_text().splitlines()[1:]]
+    if digits is None:
+        assert {len(text.partition(".")[2]) for text in drawn} == {2}
+    else:
+        assert all(text == f"{float(text):.{digits}f}" or not text.endswith(("0", ".")) for text in drawn)
+        assert many or {text for text in drawn if float(text) in {1.0, 3.0}} <= {"1.0", "1", "3"}
+
+
+def test_a_file_that_was_cut_is_refused_and_a_line_of_sums_is_not(tmp_path: Path) -> None:
+    lines = "a,b\n" + "".join(f"{n % 40},{'xy'[n % 2]}\n" for n in range(90))
+    (tmp_path / "cut.csv").write_text(lines + "3")
+    with pytest.raises(UnreadableTableError, match="another number of fields") as caught:
+        draft_domain(str(tmp_path / "cut.csv"))
+    assert list(caught.value.rows) == [91]
+    (tmp_path / "sum.csv").write_text(lines + "780\n")
+    assert 'format: {"footer": 1}' in draft_domain(str(tmp_path / "sum.csv"))

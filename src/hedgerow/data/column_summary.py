@@ -57,6 +57,8 @@ class Summary:
         common: Largest whole number that all whole numbers are multiples of; 0 where there are none but 0.
         padded: Whether a number is written with zeros before it, as codes are.
         digits: Most digits after the point; None where a number is written with a power of ten.
+        fewest: Fewest digits after the point.
+        filled: Most digits after the point of a number with noughts at the end; -1 where there is none.
         numeric: Whether all values are numbers, or all but one text.
         word: The text, if there is one.
         worded: Number of rows that hold it.
@@ -83,6 +85,8 @@ class Summary:
     common: int = 0
     padded: bool = False
     digits: int | None = 0
+    fewest: float = math.inf
+    filled: int = -1
     numeric: bool = True
     word: str | None = None
     worded: int = 0
@@ -163,8 +167,9 @@ class Summary:
             texts = values.filter(plain_ones)
             point: Any = pc.find_substring(texts, pattern=".")
             behind = numpy_of(pc.utf8_length(texts)) - numpy_of(point) - 1  # digits after the point
-            digits = int(np.where(numpy_of(point) < 0, 0, behind).max(initial=0))
-            self.digits = None if self.digits is None else max(self.digits, digits)
+            behind = np.where(numpy_of(point) < 0, 0, behind)
+            noughts: Any = pc.match_substring_regex(texts, r"\.[0-9]*0$")
+            self._add_digits(behind, behind[numpy_of(noughts.cast(pa.uint8())).astype(np.bool_)])
             numbers = numpy_of(texts.cast(pa.float64()))
         elif pa.types.is_integer(values.type) and not values.null_count:
             taken[:] = True
@@ -209,13 +214,22 @@ class Summary:
             self.common = math.gcd(self.common, int(number)) if self.whole else 1
             self.padded = self.padded or (self.are_texts and text.isdecimal() and len(text) > 1 and text[0] == "0")
             digits = digits_of(text)
-            self.digits = None if digits is None or self.digits is None else max(digits, self.digits)
+            if digits is None:
+                self.digits = None
+            else:
+                self._add_digits(np.array([digits]), np.array([digits] if digits and text[-1] == "0" else [], np.int64))
             return
         self.others.add(text)
         if self.word in {None, text}:
             self.word, self.worded = text, self.worded + count
         else:
             self.numeric = False
+
+    def _add_digits(self, digits: Ints, filled: Ints) -> None:
+        """Note digits after the point of numbers, and those of the numbers among them with noughts at the end."""
+        self.digits = None if self.digits is None else int(digits.max(initial=self.digits))
+        self.fewest = min([self.fewest, *digits.tolist()])
+        self.filled = int(filled.max(initial=self.filled))
 
     def _as_date(self, text: str) -> str:
         """A text as it would be if it were a date: 1022020 was 01022020."""
@@ -275,6 +289,13 @@ class Summary:
     def negatives(self) -> int:
         """Number of rows with a number below 0."""
         return self.rows - self.zeros - self.sizes.total()
+
+    @property
+    def least_digits(self) -> int | None:
+        """Digits after the point that all numbers have, where more are there as needed; None for a fixed number."""
+        if self.digits is None or not self.filled <= self.fewest < self.digits:
+            return None
+        return int(self.fewest)
 
     @property
     def has_empty(self) -> bool:

@@ -42,6 +42,12 @@ from hedgerow.errors import ColumnError, DataError, DomainError, UnreadableTable
 if TYPE_CHECKING:
     from hedgerow.data.table import Source
 
+IN_DOUBT = "In doubt:"
+"""Begins a comment of a draft that says why an entry may be wrong."""
+
+STAY_OUT = "# Columns that stay out; describe one above to take it in."
+"""The line above columns that a draft leaves out."""
+
 HEADER = """\
 # Draft of a domain file for {file}.
 #
@@ -146,7 +152,7 @@ def draft_domain(
         taken, left = (
             [line for lines, is_in in entries.values() if is_in is side for line in lines] for side in (True, False)
         )
-        ignored = ["", "# Columns that stay out; describe one above to take it in.", "ignore:", *left] if left else []
+        ignored = ["", STAY_OUT, "ignore:", *left] if left else []
         text = "\n".join([*head, *taken, *ignored, "", FOOTER])
         error, seen = _tried(text, reader) if taken else (None, [])
         if seen:
@@ -205,6 +211,7 @@ def _format_lines(form: FileFormat) -> list[str]:
         "encoding": "it is not UTF-8 (correct the encoding where letters look wrong)",
         "skip": f"{form.skip} lines stand before the header" if form.skip > 1 else "a line stands before the header",
         "header": "the first line is a record like the others, so the columns have no names",
+        "quoting": "texts are in quotes" if form.quoting == "non_numeric" else "all fields are in quotes",
         "footer": f"the last {form.footer} lines have other fields"
         if form.footer > 1
         else "the last line has other fields",
@@ -224,7 +231,7 @@ def _entry(name: str, summary: Summary, max_values: int, decimal: str) -> tuple[
         )
     if proposal.options is None:
         return _ignored(name, proposal.comment)
-    options, comment = dict(proposal.options), proposal.comment
+    options, comment, doubts = dict(proposal.options), proposal.comment, [*proposal.doubts]
     missing = summary.missing_texts
     if missing:
         comment += f" The text {json_text(word)} is read as a missing number." if missing == [word] else ""
@@ -235,13 +242,14 @@ def _entry(name: str, summary: Summary, max_values: int, decimal: str) -> tuple[
         options |= _numbers_written(summary, decimal)
     options |= _written(name, options, summary)
     if name in (summary.counts or ()) or (summary.numeric and is_number(name)):
-        comment += " Its name looks like one of its values: does the first line hold the names of the columns?"
+        doubts.append("its name looks like one of its values: does the first line hold the names of the columns?")
     if name.lower() in COUNT_NAMES:
-        comment += " If it says how often each row counts, delete the entry and name it as the column of counts."
+        doubts.append("if it says how often each row counts, delete the entry and name it as the column of counts.")
     if name.lower() in WEIGHT_NAMES:
-        comment += " If it says how often each record counts, delete the entry and name it as the weight."
+        doubts.append("if it says how often each record counts, delete the entry and name it as the weight.")
     hints = [f"  #   perhaps {hint}" for hint in proposal.hints]
-    return [*_wrapped(comment), *hints, f"  {json_text(name)}: {json_text(options)}"], True
+    doubtful = [line for doubt in doubts for line in _wrapped(f"{IN_DOUBT} {doubt}")]
+    return [*_wrapped(comment), *doubtful, *hints, f"  {json_text(name)}: {json_text(options)}"], True
 
 
 def _numbers_written(summary: Summary, decimal: str) -> dict[str, Any]:
@@ -263,8 +271,9 @@ def _written(name: str, options: dict[str, Any], summary: Summary) -> dict[str, 
         wanted["null"] = ""
     elif summary.missing_text in summary.missing and not summary.empty and not of_texts:
         wanted["null"] = summary.missing_text
-    if summary.kind is None and summary.numeric and summary.whole and summary.digits:
-        wanted["digits"] = summary.digits
+    if summary.kind is None and summary.numeric and summary.written is None:
+        digits = summary.digits if summary.whole else summary.least_digits
+        wanted |= {"digits": digits} if digits or (digits == 0 and not summary.whole) else {}
     return {option: value for option, value in wanted.items() if _fits(attribute, Written(**{option: value}))}
 
 

@@ -73,11 +73,13 @@ class Proposal:
         options: Its options; None for a column that should stay out.
         comment: Text above it.
         hints: Options that the data cannot know; to be taken in by a person.
+        doubts: What speaks against the entry.
     """
 
     options: dict[str, Any] | None
     comment: str
     hints: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def proposed(name: str, summary: Summary, max_values: int) -> Proposal:
@@ -136,7 +138,8 @@ def _texts(summary: Summary, max_values: int) -> Proposal:
     counts = summary.counts
     distinct = TRACKED + 1 if counts is None else len(counts)
     if (dated := summary.spellings.options()) is not None:
-        return Proposal(dated[0], _about_dates(dated[0], several=dated[1]))
+        doubts = (_EXCHANGED,) if dated[1] else ()
+        return Proposal(dated[0], _about_dates(dated[0]), doubts=doubts)
     if counts is not None and {value.lower() for value in counts} == {"false", "true"}:
         if summary.are_texts and len(counts) == len(_YES_NO) and set(counts) != _YES_NO:
             kind = {} if summary.kind else {"type": "bool"}
@@ -183,13 +186,12 @@ def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int, order: d
     if len(values) < distinct:
         comment = f"{distinct} spellings of {comment}"
     rare = [value for value in values if counts[value] < _RARE]
-    if rare:
-        more = f" and {len(rare) - _NAMED:,} more" if len(rare) > _NAMED else ""
-        comment += (
-            f" Fewer than {_RARE} rows each: {', '.join(map(json_text, rare[:_NAMED]))}{more}; "
-            "consider leaving such values out and declaring 'other: true'."
-        )
-    return Proposal({"values": values} | rules, comment, tuple(_label_hints(values)))
+    more = f" and {len(rare) - _NAMED:,} more" if len(rare) > _NAMED else ""
+    doubt = (
+        f"fewer than {_RARE} rows each: {', '.join(map(json_text, rare[:_NAMED]))}{more}; consider leaving such values "
+        "out and declaring 'other: true'."
+    )
+    return Proposal({"values": values} | rules, comment, tuple(_label_hints(values)), (doubt,) if rare else ())
 
 
 def _label_hints(values: list[str]) -> list[str]:
@@ -206,12 +208,14 @@ def _abbreviates(short: str, text: str) -> bool:
     return len(short) < len(text) and text.casefold().startswith(short.casefold())
 
 
-def _about_dates(options: dict[str, Any], *, several: bool) -> str:
+_EXCHANGED = "another format fits all cells too: are day and month where it says?"
+
+
+def _about_dates(options: dict[str, Any]) -> str:
     first = options["min"] if "min" in options else options["edges"][0]
     kind = "Durations" if "P" in first else "Times of day" if "-" not in first else "Times" if "T" in first else "Dates"
     bins = "" if "bins" not in options else f" Without 'bins' each {'step' if 'step' in options else 'day'} is a value."
-    format_question = " Another format fits all cells too: are day and month where it says?" if several else ""
-    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}{format_question}"
+    return f"{kind}; bounds rounded outward. Which bounds are publicly known?{bins}"
 
 
 _SINGLE = "has a single value; leave it out, or list all values that could occur."
@@ -280,7 +284,7 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     identifies = whole and (counts is None or max(counts.values()) == 1)
     if identifies and _IDENTIFIER.search(name):
         return Proposal(None, "whole numbers that are all different, by its name an identifier; left out.")
-    identifier = " Many distinct values: if this is an identifier, leave it out." if identifies else ""
+    doubts = ("many distinct values: if this is an identifier, leave it out.",) if identifies else ()
     sides = _sides(summary)
     if sides or _is_skewed(summary):
         fine = {"step": decimals["step"]} if decimals else {"whole": True} if whole else {}
@@ -297,7 +301,8 @@ def _numeric(name: str, summary: Summary) -> Proposal:
     return Proposal(
         options,
         f"{about}, bounds rounded outward. Which bounds are publicly known, and do these bins suit the column?{heaped} "
-        f"Declare 'other: true' where values beyond them could occur.{identifier}",
+        f"Declare 'other: true' where values beyond them could occur.",
+        doubts=doubts,
     )
 
 
@@ -307,9 +312,9 @@ def _time(name: str, summary: Summary) -> Proposal | None:
         return None
     since = epoch_options(summary.low, summary.high, summary.common, named=bool(_TIMED.search(name)))
     if since is not None:
-        return Proposal(since, f"{_about_dates(since, several=False)} They are counted from 1970 in UTC.")
+        return Proposal(since, f"{_about_dates(since)} They are counted from 1970 in UTC.")
     clock = clock_options(summary.counts or (), typed=summary.kind is not None)
-    return None if clock is None else Proposal(clock, _about_dates(clock, several=False))
+    return None if clock is None else Proposal(clock, _about_dates(clock))
 
 
 def _few(summary: Summary) -> Proposal:
@@ -330,8 +335,8 @@ def _codes(summary: Summary) -> Proposal:
     apart = ", ".join(_apart(summary))
     return Proposal(
         {"values": values},
-        f"{len(values)} codes. Are these all codes that could occur? {apart} may stand for no answer: 'missing' takes "
-        "such codes in place of the values.",
+        f"{len(values)} codes. Are these all codes that could occur?",
+        doubts=(f"{apart} may stand for no answer: 'missing' takes such codes in place of the values.",),
     )
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
-from hedgerow.data.column_summary import is_number
+from hedgerow.data.column_summary import MISSING_TEXTS, is_number
 from hedgerow.data.reading import TEXT_ENDINGS, bytes_of, lines_of, separator_of
 from hedgerow.domain import USUAL_FILE, FileFormat
 
@@ -64,13 +64,16 @@ def sniffed(path: Path, known: Mapping[str, Any]) -> FileFormat:
         return form
     best = min(fits, key=lambda fit: (fit.skip, -fit.share))  # the usual one where several fit alike
     records = [fields for line in head[best.skip :] if len(fields := _split(line, best.mark)) == best.number]
-    last = reversed(_last(path, form))
+    last = _last(path, form)[::-1]
     footer = next((place for place, line in enumerate(last) if _count(line, best.mark) == best.number), 0)
+    if footer == 1 and not last[0].endswith(("\n", "\r")) and _count(last[0], best.mark) < best.number:
+        footer = 0  # the file was cut, as its reader will say
     found = {
         "separator": None if best.mark == usual else best.mark,
         "skip": best.skip,
         "header": not _is_record(records),
         "footer": footer,
+        "quoting": _quoting(head[best.skip :], best.mark, best.number, form.quote),
     }
     return replace(form, **(found | dict(known)))
 
@@ -126,6 +129,22 @@ def _encoding(path: Path) -> str:
     if found is None or str(found) == odd.decode("cp1252", "replace"):
         return "cp1252"  # of the encodings that read it alike the most common one
     return found.encoding
+
+
+def _quoting(lines: Sequence[str], mark: str, number: int, quote: str | None) -> str:
+    """Which fields have quotes around them, though they hold neither the separator nor a quote."""
+    if quote is None:
+        return "necessary"
+    rows = [line.rstrip("\r\n").split(mark) for line in lines[1:]]
+    rows = [row for row in rows if len(row) == number]  # a separator within quotes says nothing
+    columns = [[cell for cell in column if cell and cell not in MISSING_TEXTS] for column in zip(*rows, strict=True)]
+    quoted = [[len(cell) > 1 and cell[0] == cell[-1] == quote for cell in column] for column in columns]
+    if not any(map(any, quoted)):
+        return "necessary"
+    if all(map(all, quoted)):
+        return "always"
+    plain = all(all(cells) or all(map(_is_value, column)) for column, cells in zip(columns, quoted, strict=True))
+    return "non_numeric" if plain else "necessary"
 
 
 def _split(line: str, mark: str) -> list[str]:

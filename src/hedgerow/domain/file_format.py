@@ -14,6 +14,9 @@ from hedgerow.errors import DomainError
 _UTF8 = ("utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii")
 _MARKS = (".", ",", "'", " ", "\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}", "\N{RIGHT SINGLE QUOTATION MARK}")
 
+QUOTING = ("necessary", "non_numeric", "always")
+"""Which fields have quotes around them."""
+
 
 @dataclass(frozen=True)
 class FileFormat:
@@ -22,6 +25,8 @@ class FileFormat:
     Attributes:
         separator: The character between two fields; None for that of the file's ending.
         quote: The character around a field that holds separators or line breaks; None where there is none.
+        quoting: Which fields records are written with quotes around: ``necessary``, where a reader needs them;
+            ``non_numeric``, also all labels and names of columns, as R does; or ``always``.
         decimal: The mark before the fraction of a number.
         thousands: The mark between groups of three digits; None where there is none.
         encoding: Name of the encoding, as Python knows it.
@@ -42,6 +47,7 @@ class FileFormat:
 
     separator: str | None = None
     quote: str | None = '"'
+    quoting: str = "necessary"
     decimal: str = "."
     thousands: str | None = None
     encoding: str = "utf-8"
@@ -57,6 +63,9 @@ class FileFormat:
         for name, sign in signs.items():
             if sign is not None and (len(sign) != 1 or sign in "\r\n"):
                 raise _wrong(name, f"{sign!r} is not one character", f"write '{name}: \";\"'")
+        if self.quoting not in QUOTING or (self.quote is None and self.quoting != QUOTING[0]):
+            problem = f"{self.quoting!r} with the quote {self.quote!r}"
+            raise _wrong("quoting", problem, f"give one of {', '.join(QUOTING)}, and a quote")
         if self.decimal not in ".,":
             raise _wrong("decimal", f"{self.decimal!r} is neither a point nor a comma", "write 'decimal: \",\"'")
         if self.thousands is not None and self.thousands not in _MARKS:

@@ -51,7 +51,8 @@ class Written:
         type: Name of its Arrow type; None for the type that follows from its values.
         null: Text of empty cells in text files; None for the text of the missing value, and for no text in columns of
             numbers.
-        digits: Digits after the point of numbers in text files; None for those that they need.
+        digits: Digits after the point of numbers in text files, more where a number with a step needs them; None for
+            those of the step.
         pattern: Pattern of numbers in text files, as in ``$#,##0.00``.
         decimal: Mark before the fraction of numbers in text files, where it is not that of the file.
         thousands: Mark between groups of three digits, likewise.
@@ -185,11 +186,11 @@ def check_written(attribute: Attribute, written: Written) -> None:
                 f"empty cells as {written.null!r} would not be read as the missing value",
                 "declare it as 'missing', or as a synonym of it; or write 'null: \"\"'",
             )
-    if written.digits is not None and not _least_digits(attribute) <= written.digits <= _MOST_DIGITS:
+    if written.digits is not None and not (_has_digits(attribute) and written.digits <= _MOST_DIGITS):
         raise attribute_error(
             attribute.name,
-            f"{written.digits} digits after the point do not show its values",
-            "give at least those of its step, of whole numbers or of decimals with a step; or delete 'digits'",
+            f"its values cannot be written with {written.digits} digits after the point",
+            f"delete 'digits', or give at most {_MOST_DIGITS}, of whole numbers or of decimals with a step",
         )
 
 
@@ -211,12 +212,11 @@ def _is_synonym(attribute: Attribute, text: str) -> bool:
     )
 
 
-def _least_digits(attribute: Attribute) -> float:
-    """Digits after the point that values have; none fit where they are no numbers, or have as many as they need."""
+def _has_digits(attribute: Attribute) -> bool:
+    """Whether values are whole numbers, or decimals with a step."""
     if attribute.scale is not None:
-        return attribute.scale.digits if isinstance(attribute.scale, Decimals) else math.inf
-    whole = isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
-    return 0 if whole else math.inf
+        return isinstance(attribute.scale, Decimals)
+    return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
 
 
 def _holds(attribute: Attribute, kind: str) -> bool:

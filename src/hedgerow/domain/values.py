@@ -392,11 +392,9 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
         if scale.width is not None and form.type is not None and "int" in form.type:
             values = values.cast(pa.int64()).cast(pa.string())  # numbers have no zeros before them
-    if form.digits:
-        more = form.digits - (scale.digits if isinstance(scale, Decimals) else 0)
-        point = "." if more == form.digits else ""
-        numbers: Any = values.cast(pa.string())
-        values = pa.compute.binary_join_element_wise(numbers, arrow_text(point + "0" * more), arrow_text(""))
+    least = form.number.digits if form.digits is None and form.pattern is not None else form.digits
+    if least is not None:
+        values = _with_digits(values.cast(pa.string()), least, scale.digits if isinstance(scale, Decimals) else 0)
     if not form.number.is_plain and is_numeric(attribute):
         values = form.number.written(values)
     missing = attribute.missing if form.null is None else form.null
@@ -414,6 +412,17 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
             texts = pa.compute.if_else(arrow_flags(codes == code), arrow_text(text), texts)
     listed: pa.Array[Any] = texts
     return listed
+
+
+def _with_digits(numbers: Any, least: int, digits: int) -> pa.Array[Any]:
+    """Numbers with so many digits after the point, in place of those of their step, or more where they need them."""
+    more = "0" * (least - digits)
+    numbers = pa.compute.binary_join_element_wise(numbers, "" if digits or not more else ".", more, "")
+    if least < digits:
+        numbers = pa.compute.replace_substring_regex(numbers, rf"(\.[0-9]{{{least}}}[0-9]*?)0*$", r"\1")
+        numbers = pa.compute.utf8_rtrim(numbers, ".")
+    written: pa.Array[Any] = numbers
+    return written
 
 
 def _decoded(values: pa.Array[Any]) -> pa.Array[Any]:

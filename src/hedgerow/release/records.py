@@ -358,7 +358,13 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: st
     separator = form.separator or usual
     header = io.StringIO(newline="")
     names = [column.name for column in written(domain)]
-    csv.writer(header, delimiter=separator, quotechar=form.quote or '"', lineterminator="\n").writerow(names)
+    csv.writer(
+        header,
+        delimiter=separator,
+        quotechar=form.quote or '"',
+        lineterminator="\n",
+        quoting=csv.QUOTE_MINIMAL if form.quoting == "necessary" else csv.QUOTE_ALL,
+    ).writerow(names)
     with path.open("wb") as raw:
         file: IO[bytes] = raw if form.is_utf8 else cast("IO[bytes]", _Encoded(raw, form.encoding))
         if form.header:
@@ -401,10 +407,14 @@ def _write_lines(
 def _write_quoted(
     batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
 ) -> Generator[int, None, None]:
-    quote = domain.layout.file.quote
+    form = domain.layout.file
+    labels = {attribute.name for attribute in written(domain) if isinstance(attribute, Categorical)}
     for batch in batches:
         for chunk in batch.batches(as_text=True):
-            cells = [_quoted(column, separator, quote) for column in chunk.columns]
+            always = (
+                {*chunk.schema.names} if form.quoting == "always" else labels if form.quoting != "necessary" else ()
+            )
+            cells = [_quoted(chunk[name], separator, form.quote, always=name in always) for name in chunk.schema.names]
             lines: Any = pa.compute.binary_join_element_wise(*cells, _large(separator))
             lines = pa.compute.binary_join_element_wise(lines, _large("\n"), _large(""))
             _, offsets, data = lines.buffers()
@@ -417,11 +427,15 @@ def _large(text: str) -> Any:
     return pa.scalar(text, pa.large_string())
 
 
-def _quoted(column: pa.Array[Any], separator: str, quote: str | None) -> Any:
-    """Cells as texts, in quotes where a reader needs them; empty ones where there is none."""
+def _quoted(column: pa.Array[Any], separator: str, quote: str | None, *, always: bool) -> Any:
+    """Cells as texts, in quotes always or where a reader needs them; empty ones where there is none."""
     texts: Any = column.cast(pa.large_string())
-    if quote is not None and _is_text(column.type):
-        needed = pa.compute.match_substring_regex(texts, rf"^$|[{re.escape(separator + quote)}\r\n]|^\s|\s$")
+    if quote is not None and (always or _is_text(column.type)):
+        needed: Any = (
+            pa.scalar(always)
+            if always
+            else pa.compute.match_substring_regex(texts, rf"^$|[{re.escape(separator + quote)}\r\n]|^\s|\s$")
+        )
         doubled = pa.compute.replace_substring(texts, quote, 2 * quote)
         around = pa.compute.binary_join_element_wise(_large(quote), doubled, _large(quote), _large(""))
         texts = pa.compute.if_else(needed, around, texts)
@@ -461,6 +475,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _is_plain(domain: Domain, separator: str) -> bool:
     """Whether no text needs quotes around it, and none is so long that a chunk of lines could be too large."""
+    if domain.layout.file.quoting != "necessary":
+        return False
     special = {separator, *'"\r\n'}
     texts = [label for attribute in written(domain) if isinstance(attribute, Categorical) for label in attribute.labels]
     texts += [

@@ -21,12 +21,13 @@ def asked(folder: Path, *answers: str) -> str:
     call = ["domain", str(folder / "t.csv"), "--ask", "-o", str(folder / "t.yaml"), "--force"]
     result = CliRunner().invoke(app, call, input="".join(f"{answer}\n" for answer in answers))
     assert result.exit_code == 0, result.output
-    assert "Which bounds are publicly known?" in result.stderr
     return result.stderr
 
 
 def test_columns_are_kept_described_anew_and_left_out(tmp_path: Path) -> None:
-    asked(tmp_path, "", '{"min": 0, "max": 120}', "ignore", "y")
+    told = asked(tmp_path, "y", "", '{"min": 0, "max": 120}', "ignore", "y")
+    assert "Which bounds are publicly known?" in told
+    assert "3 columns, 0 of them in doubt" in told
     domain = read_domain(tmp_path / "t.yaml")
     assert domain.names == ("sex", "age")
     assert domain["age"].size == 121
@@ -35,12 +36,27 @@ def test_columns_are_kept_described_anew_and_left_out(tmp_path: Path) -> None:
 
 
 def test_an_entry_that_cannot_be_is_asked_for_again(tmp_path: Path) -> None:
-    told = asked(tmp_path, '{"values": ["F"', '{"values": ["F"]}', '{"values": ["F", "M", "X"]}', "", "", "n")
+    told = asked(tmp_path, "y", '{"values": ["F"', '{"values": ["F"]}', '{"values": ["F", "M", "X"]}', "", "", "n")
     assert "is not YAML" in told
     assert told.count('"sex": ') == 3
     text = (tmp_path / "t.yaml").read_text()
     assert '"sex": {"values": ["F", "M", "X"]}' in text
     assert "draft: true" in text
+
+
+def test_columns_in_doubt_come_first_and_others_if_wanted(tmp_path: Path) -> None:
+    rows = "".join(f"{'FM'[row % 2]},{row},{98 if row % 5 == 0 else row % 5},{row % 50}\n" for row in range(200))
+    (tmp_path / "t.csv").write_text("sex,person_id,answer,age\n" + rows)
+    call = ["domain", str(tmp_path / "t.csv"), "--ask", "-o", str(tmp_path / "t.yaml")]
+    answers = ('{"values": [1, 2, 3, 4], "missing": ["98"]}', '{"min": 0, "max": 999, "bins": 4}', "n", "y")
+    result = CliRunner().invoke(app, call, input="".join(f"{answer}\n" for answer in answers))
+    assert result.exit_code == 0, result.output
+    assert "4 columns, 2 of them in doubt" in result.stderr
+    assert "98 may stand for no answer" in result.stderr
+    assert 'Go through the others too: "sex", "age"?' in result.stderr
+    domain = read_domain(tmp_path / "t.yaml")
+    assert (domain["person_id"].size, domain.layout["answer"].missing) == (4, ("98",))
+    assert "Which bounds are publicly known?" in (tmp_path / "t.yaml").read_text(), "of the columns not asked about"
 
 
 def test_what_is_known_of_a_format_is_told(place: Place) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from hedgerow.domain.calendar import CALENDAR
 from hedgerow.domain.clocks import LENGTHS
+from hedgerow.domain.file_format import QUOTING
 from hedgerow.domain.scales import TICKS, UNITS
 from hedgerow.domain.spelling import FORMS
 
@@ -144,7 +145,7 @@ WRITTEN: Schema = {
         TEXT,
     ),
     "null": said("Text of empty cells in text files.", TEXT),
-    "digits": said("Digits after the point in text files.", whole(0)),
+    "digits": said("Digits after the point in text files, more where a step needs them.", whole(0)),
     "decimal": said("The mark before the fraction of its numbers, where it is not that of the file.", TEXT),
     "thousands": said("The mark between groups of three digits, likewise.", TEXT),
     "pattern": said(
@@ -156,6 +157,10 @@ WRITTEN: Schema = {
 FILE: Schema = {
     "separator": said("The character between two fields; by default that of the file's ending.", TEXT),
     "quote": said("The character around a field that holds separators; null where there is none.", OR_NONE),
+    "quoting": said(
+        "Fields that records are written with quotes around: those that need them, all but numbers, or all.",
+        {"type": "string", "enum": [*QUOTING]},
+    ),
     "decimal": said(
         "The mark before the fraction of a number: a point or a comma.", {"type": "string", "enum": [".", ","]}
     ),
