@@ -60,16 +60,36 @@ def warn_of_learning(output: Output, wanted: Domain | OpenDomain, budget: Budget
         budget: Budget of the whole release.
         total: Number of records that is known in public.
     """
+    for name, (records, other) in _thresholds(wanted, budget).items():
+        if 2 * records > total:
+            output.warn(
+                f"{name}: a label is learnt if more than about {records:,.0f} of the {total:,.0f} records have it, so "
+                f"at most one is, and the others become {other!r}; list its values, or spend more"
+            )
+
+
+def tell_thresholds(output: Output, wanted: Domain | OpenDomain, budget: Budget) -> None:
+    """Say before a run how many records a label needs to be learnt.
+
+    Args:
+        output: Prints the remarks.
+        wanted: The domain.
+        budget: Budget of the whole release.
+    """
+    columns: dict[tuple[str, str], list[str]] = {}
+    for name, (records, other) in _thresholds(wanted, budget).items():
+        columns.setdefault((f"{records:,.0f}", other), []).append(name)
+    for (least, other), names in columns.items():
+        output.note(f"labels of {', '.join(names)} that fewer than about {least} records have become {other!r}")
+
+
+def _thresholds(wanted: Domain | OpenDomain, budget: Budget) -> dict[str, tuple[float, str]]:
+    """About how many records a label needs to be learnt, and what others become, by column."""
     from hedgerow.algorithms.learning import frequent_noise, threshold_of
     from hedgerow.domain import Domain
 
     if isinstance(wanted, Domain):
-        return
+        return {}
     least = {name: float(threshold_of(budget, wanted, name).threshold) for name in wanted.values}
     least |= {name: frequent_noise(budget, wanted, name) for name in wanted.listed}
-    for name, records in least.items():
-        if 2 * records > total:
-            output.warn(
-                f"{name}: a label is learnt if more than about {records:,.0f} of the {total:,.0f} records have it, so "
-                f"at most one is, and the others become {wanted.fine[name].other!r}; list its values, or spend more"
-            )
+    return {name: (records, str(wanted.fine[name].other)) for name, records in least.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import duckdb
 import pyarrow.csv
@@ -81,6 +82,7 @@ def test_values_are_learnt_from_the_same_budget(open_place: Place, kind: str) ->
     limit = (*into, "--limit", 20, "--limit-delta", 1e-3, "--limit-thresholds", 9e-5)
     result = open_place.call(*call, "--epsilon", 8, "--delta", 1e-4, *limit, "-o", open_place / "out.csv")
     assert result.exit_code == 0, result.output
+    assert re.search(r"labels of job that fewer than about \d+ records have become 'other'", result.stderr)
     asked = ("ask", call[1], "--session", open_place / "s.session", "age <= 63")
     (open_place / "learnt.yaml").write_text(
         json.dumps(domain_to_mapping(Release.load(open_place / "out.release").domain))

@@ -14,7 +14,7 @@ from hedgerow.cli import options
 from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.learning import learning_of
+from hedgerow.cli.learning import tell_thresholds
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
@@ -158,8 +158,7 @@ def synth(
     kept = open_register(registering.register, registering.bound(between))
     if kept is None:
         spec = spec.accounted()
-    for _, line in learning_of(wanted, spec.budget)[0] if outline is not wanted else ():
-        shown.note(f"to be learnt with {line}")
+    tell_thresholds(shown, wanted, spec.budget)
     registered = Registered(shown, kept, spec.budget, "release", release.name, outline.names)
     with registered.staying():
         reading = Reading(outline, how)
