@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, product
 
 import numpy as np
@@ -292,10 +293,28 @@ def test_only_tables_come_at_levels(text: str) -> None:
         Workload.parse(text, SHOP)
 
 
-def test_too_many_mixes_are_counted_before_they_are_listed() -> None:
-    domain = Domain(IntegerRange(f"a{number}", 0, 4095) for number in range(40))
-    with pytest.raises(QueryError, match="cliques of 6 attributes"):
-        Workload.parse("marginals:6<=10 @levels", domain)
+@pytest.mark.parametrize(
+    "text", ["marginals:6 @levels", "marginals:6<=1000000000000 @levels", "cells:8", "cells:8<=100"]
+)
+def test_too_many_tables_are_counted_before_they_are_listed(text: str) -> None:
+    sizes = [4095, 1] if "levels" in text else [1]
+    domain = Domain(IntegerRange(f"a{number}", 0, sizes[number % len(sizes)]) for number in range(80))
+    listed = "every marginal of 8 attributes has more" if text.endswith("<=100") else r"marginals of [68] attributes"
+    with pytest.raises(QueryError, match=listed):
+        Workload.parse(text, domain)
+
+
+@pytest.mark.parametrize("levels", [False, True])
+@pytest.mark.parametrize("largest", [4, 9, 40, 200, 1999])
+def test_small_tables_are_those_of_all_that_are_small(largest: int, levels: bool) -> None:
+    domain = Domain(IntegerRange(f"a{number}", 1, size) for number, size in enumerate((2, 60, 3, 5, 2, 300, 4)))
+    every = Workload.marginals(domain, 3, levels=levels).scopes
+    small = tuple(scope for scope in every if math.prod(domain.shape_of(scope)) <= largest)
+    if small:
+        assert Workload.marginals(domain, 3, largest=largest, levels=levels).scopes == small
+    else:
+        with pytest.raises(QueryError, match="the smallest has 12"):
+            Workload.marginals(domain, 3, largest=largest, levels=levels)
 
 
 # ---- parts of marginals ----------------------------------------------------------------------------------------------

@@ -353,7 +353,7 @@ def test_queries_that_no_record_changes_are_refused() -> None:
 def test_plans_leave_out_what_they_cannot_predict(monkeypatch: pytest.MonkeyPatch) -> None:
     found = predicted(WORKLOADS["pairs"], ZCDP(0.5))
     assert [each.name for each in found] == [each.name for each in strategies(WORKLOADS["pairs"], ZCDP(0.5))]
-    monkeypatch.setattr("hedgerow.algorithms.strategies.telling.MOST_CANDIDATES", 2)
+    monkeypatch.setattr("hedgerow.algorithms.strategies.telling.MOST_PREDICTED", 2)
     assert predicted(WORKLOADS["pairs"], ZCDP(0.5)) == []
     assert prediction_lines([], 100.0) == []
 

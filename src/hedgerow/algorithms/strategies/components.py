@@ -46,7 +46,7 @@ _SKEW = 0.5
 _TIED = 0.5
 """The same for each further attribute of a component, beside what attributes that are not tied would have."""
 
-LARGEST_INCIDENCE = 2**22
+LARGEST_INCIDENCE = 2**24
 """Most pairs of a measured marginal and a component of it."""
 
 

@@ -12,8 +12,8 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Budget
 from hedgerow.queries import Workload
 
-MOST_CANDIDATES = 2**20
-"""Largest workload whose errors a plan predicts."""
+MOST_PREDICTED = 2**22
+"""Most tables and single queries whose errors are predicted: as many tables as a workload can have."""
 
 
 def predicted(
@@ -33,7 +33,7 @@ def predicted(
         >>> [each.name for each in predicted(workload, PureDP(1.0))]
         ['marginals', 'cells']
     """
-    if workload.n_candidates > MOST_CANDIDATES:
+    if sum(len(each.scopes) if each.tabular else each.n_candidates for each in workload.families) > MOST_PREDICTED:
         return []
     try:
         return strategies(workload, budget, charge, total=total)

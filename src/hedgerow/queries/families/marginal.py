@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,9 @@ from hedgerow.queries.core.sensitivity import Neighbours, of_marginal
 
 MAX_QUERIES = 2**28
 """A family with more answers than this is refused: the answers alone would need 2 GiB."""
+
+MOST_MARGINALS = 2**22
+"""A family of more marginals is refused: their names alone would need a GiB, and a run more than 10."""
 
 
 def cliques_of_order(
@@ -49,21 +53,22 @@ def cliques_of_order(
             f"there are no marginals of {order} attributes: the domain has {len(domain)}",
             remedy=f"give a number from 1 to {len(domain)}" if len(domain) > 1 else "give 1",
         )
-    count = _count(domain, order, levels=levels)
-    if count > MAX_QUERIES:
-        raise QueryError(
-            f"there are {count:,} cliques of {order} attributes, and at most {MAX_QUERIES:,} may be asked for",
-            remedy=_FEWER,
-        )
+    _check_number(_count(domain, order, largest, levels=levels), f" of {order} attributes")
     if largest is None:
         every = combinations(domain.names, order)
         return tuple(with_levels(domain, every)) if levels else tuple(every)
     cliques = tuple(_small_cliques(domain, order, largest, levels=levels))
     if not cliques:
-        least = math.prod(sorted(min(domain.shape_of(_levels(domain, name, levels))) for name in domain.names)[:order])
+        least = math.prod(sorted(_least_sizes(domain, levels=levels))[:order])
         text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
         raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
     return cliques
+
+
+def _check_number(count: int, which: str = "") -> None:
+    if count > MOST_MARGINALS:
+        text = f"there are {count:,} marginals{which}, and at most {MOST_MARGINALS:,} may be asked for"
+        raise QueryError(text, remedy=_FEWER)
 
 
 def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
@@ -90,36 +95,56 @@ def with_levels(domain: Domain, cliques: Iterable[Clique]) -> Iterator[Clique]:
 
 def _levels(domain: Domain, name: str, levels: bool) -> Clique:
     """An attribute or level, and where wanted the levels that are coarser."""
-    coarser = (function for function in domain.derived if levels and len(function.sources) == 1 and not function.column)
+    if not levels:
+        return (name,)
+    coarser = (function for function in domain.derived if len(function.sources) == 1 and not function.column)
     return name, *(each.name for each in coarser if each.name != name and domain.lookup(name, each.name) is not None)
 
 
-def _count(domain: Domain, order: int, *, levels: bool) -> int:
-    """Number of sets of so many attributes; with every mix of their levels if wanted."""
-    if not levels:
+def _count(domain: Domain, order: int, largest: int | None = None, *, levels: bool) -> int:
+    """Number of sets of so many attributes, with every mix of their levels if wanted, of at most so many cells."""
+    if largest is None and not levels:
         return math.comb(len(domain), order)
-    of_size = [1, *[0] * order]
+    numbers: list[Counter[int]] = [Counter({1: 1}), *(Counter() for _ in range(order))]  # by attributes, then cells
     for name in domain.names:
-        choices = len(_levels(domain, name, levels=True))
-        for size in range(order, 0, -1):
-            of_size[size] += choices * of_size[size - 1]
-    return of_size[order]
+        sizes = domain.shape_of(_levels(domain, name, levels)) if largest else [1] * len(_levels(domain, name, levels))
+        for more, fewer in zip(reversed(numbers[1:]), reversed(numbers[:-1]), strict=True):
+            for (cells, number), size in product(fewer.items(), sizes):
+                if largest is None or cells * size <= largest:
+                    more[cells * size] += number
+    return numbers[order].total()
+
+
+def _least_sizes(domain: Domain, *, levels: bool) -> list[int]:
+    """Values of each attribute; of its coarsest level, if levels are wanted."""
+    return [min(domain.shape_of(_levels(domain, name, levels))) for name in domain.names]
 
 
 def _small_cliques(domain: Domain, order: int, largest: int, *, levels: bool = False) -> Iterator[Clique]:
-    return (clique for clique, size in _sized_cliques(domain, order, levels=levels) if size <= largest)
+    """The sets of at most so many cells; no others are looked through."""
+    names, sizes = domain.names, _least_sizes(domain, levels=levels)
+    least = min(sizes)
 
+    def grown(clique: Clique, cells: int, start: int) -> Iterator[Clique]:
+        left = order - len(clique)
+        if not left:
+            yield clique
+            return
+        for place in range(start, len(names) - left + 1):
+            if cells * sizes[place] * least ** (left - 1) <= largest:
+                yield from grown((*clique, names[place]), cells * sizes[place], place + 1)
 
-def _sized_cliques(domain: Domain, order: int, *, levels: bool) -> Iterator[tuple[Clique, int]]:
-    cliques = combinations(domain.names, order)
-    if levels:
-        return ((clique, math.prod(domain.shape_of(clique))) for clique in with_levels(domain, cliques))
-    return zip(cliques, map(math.prod, combinations(domain.shape, order)), strict=True)
+    cliques = grown((), 1, 0)
+    if not levels:
+        return cliques
+    return (clique for clique in with_levels(domain, cliques) if math.prod(domain.shape_of(clique)) <= largest)
 
 
 def _next_size(domain: Domain, order: int, largest: int, *, levels: bool = False) -> int:
     """Cells of the smallest marginal that has more than ``largest``; there is one."""
-    return min(size for _, size in _sized_cliques(domain, order, levels=levels) if size > largest)
+    every: Iterable[Clique] = combinations(domain.names, order)
+    sizes = (math.prod(domain.shape_of(clique)) for clique in (with_levels(domain, every) if levels else every))
+    return min(size for size in sizes if size > largest)
 
 
 def _roundest(low: int, high: int) -> int:
@@ -165,6 +190,7 @@ class _CliqueFamily(Family):
         """
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "cells_of", distinct_cliques(domain, cliques))
+        _check_number(len(self.cells_of))
         if self.n_queries > MAX_QUERIES:
             wide = sorted(domain, key=lambda attribute: -attribute.size)[:3]
             sizes = ", ".join(f"{attribute.name!r} ({attribute.size:,})" for attribute in wide)
