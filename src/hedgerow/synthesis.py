@@ -35,9 +35,10 @@ from hedgerow.domain import (
 )
 from hedgerow.errors import ConfigError, DomainError
 from hedgerow.quantities import at_most
-from hedgerow.queries import Measurement, Neighbours, Persons, Workload
+from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.learning import Need
     from hedgerow.algorithms.shared import Algorithm, ProgressCallback
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
     from hedgerow.privacy import Budget, Curator, Event, NoiseSource, Register
@@ -169,6 +170,7 @@ class Opened:
         budget: Budget of the whole release.
         events: Charges of what was learnt of its domain, and of positions.
         positions: Noisy sums of where in their bins records lie.
+        needed: Noisy answers of questions that must have an interval.
     """
 
     table: Table | ScannedTable
@@ -176,6 +178,7 @@ class Opened:
     budget: Budget
     events: Sequence[Event] = ()
     positions: Sequence[Measurement] = ()
+    needed: Sequence[Measurement] = ()
 
     def released(
         self,
@@ -195,7 +198,9 @@ class Opened:
         curator = Curator(self.table, self.budget, noise=noise, events=self.events)
         with nullcontext() if watching is None else watching(curator) as progress:
             made = algorithm.run_with(curator, self.workload, progress)
-        return replace(made, positions=tuple(self.positions)) if self.positions else made
+        if not (self.positions or self.needed):
+            return made
+        return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
 
 
 def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> float:
@@ -228,9 +233,10 @@ class RunSpec:
         workload: Text of the queries; None for all pairs of columns.
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
+        needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
 
     Raises:
-        ConfigError: Values are to be learnt, and the budget has no delta.
+        ConfigError: Values are to be learnt, and the budget has no delta; or needs cost too much.
 
     Example:
         >>> from hedgerow import MWEM, PureDP
@@ -245,12 +251,48 @@ class RunSpec:
     workload: str | None = None
     noise: NoiseSource | None = None
     positions: float = POSITIONS_SHARE
+    needs: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Keep a part of the delta for thresholds, and check which sums are wanted."""
-        self.targets(self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline)
+        """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
+        if self.needs:
+            self._check_needs()
+        self.targets(self._outline)
         if isinstance(self.wanted, OpenDomain):
             object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
+
+    def _check_needs(self) -> None:
+        """Refuse questions that cannot be measured."""
+        from hedgerow.algorithms.learning import check_needs
+        from hedgerow.algorithms.mwem import MWEM
+        from hedgerow.privacy import Subsampled
+
+        if isinstance(self.budget, Subsampled) or not isinstance(self.algorithm, MWEM):
+            message = "questions that must have an interval are measured of all records, beside mwem"
+            raise ConfigError(message, remedy="leave them out, or take mwem and no sample")
+        check_needs(self.needs, self.wanted)
+        self.needed_steps(self._outline, self.budget)
+
+    @property
+    def _outline(self) -> Domain:
+        return self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline
+
+    @cached_property
+    def text(self) -> str | None:
+        """The workload, with the sums of questions that must have an interval."""
+        return workload_with(self.workload, (each for need in self.needed(self._outline) for each in need.sums))
+
+    def needed(self, domain: Domain) -> list[Need]:
+        """The questions that must have an interval, over a domain that is closed."""
+        from hedgerow.algorithms.learning import Need
+
+        return [Need.parse(line, domain) for line in self.needs]
+
+    def needed_steps(self, domain: Domain, budget: Budget) -> list[tuple[Measurable, float]]:
+        """What is measured for these questions, each with its charge."""
+        from hedgerow.algorithms.learning import needed_steps
+
+        return needed_steps(self.needed(domain), budget) if self.needs else []
 
     @cached_property
     def asked(self) -> Workload:
@@ -260,11 +302,11 @@ class RunSpec:
             ConfigError: See `workload_before`.
             QueryError: The text is wrong, or does not fit the domain.
         """
-        return workload_before(self.wanted, partial(workload_over, text=self.workload))
+        return workload_before(self.wanted, partial(workload_over, text=self.text))
 
     def targets(self, domain: Domain) -> PositionTargets:
         """The positions in bins that are measured, over a domain that is closed."""
-        return PositionTargets.of(domain, self.budget, self.workload) if self.positions else PositionTargets()
+        return PositionTargets.of(domain, self.budget, self.text) if self.positions else PositionTargets()
 
     def accounted(self) -> RunSpec:
         """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
@@ -293,32 +335,38 @@ class RunSpec:
         wanted = self.wanted
         if isinstance(wanted, Domain):
             table = read(wanted, self.asked, before_rows)
-            return self._positioned(Opened(table, self.asked, budget_for(self.budget, table)), read, watching)
+            return self._prepared(Opened(table, self.asked, budget_for(self.budget, table)), read, watching)
         names = [*wanted.bins, *wanted.listed] or list(wanted.values)
         table = read(wanted.fine, Workload.marginals(wanted.fine, cliques=[(name,) for name in names]), before_rows)
         listed = labels(wanted) if wanted.values else None
         curator = Curator(table, budget_for(self.budget, table), noise=self.noise)
         with watching(curator):
             domain = learn_domain(curator, wanted, listed)
-            asked = workload_over(domain, self.workload)
+            asked = workload_over(domain, self.text)
             opened = Opened(read(domain, asked, None), asked, curator.budget, curator.ledger.events)
-        return self._positioned(opened, read, watching)
+        return self._prepared(opened, read, watching)
 
-    def _positioned(
+    def _prepared(
         self, opened: Opened, read: Reading, watching: Callable[[Curator], AbstractContextManager[object]]
     ) -> Opened:
-        """The same with measured positions, where there are bins."""
+        """The same with measured positions, where there are bins, and with the answers of needs."""
         from hedgerow.privacy import Curator
 
-        targets = self.targets(opened.workload.domain)
-        if targets.counted is None:
-            return opened
-        scopes = dict.fromkeys(target.scope for target in targets)
-        fine = read(targets.counted, Workload.marginals(targets.counted, cliques=scopes), None)
-        curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
-        with watching(curator):
-            positions = targets.measure(curator, self.positions)
-        return replace(opened, events=curator.ledger.events, positions=positions)
+        domain = opened.workload.domain
+        targets = self.targets(domain)
+        if targets.counted is not None:
+            scopes = dict.fromkeys(target.scope for target in targets)
+            fine = read(targets.counted, Workload.marginals(targets.counted, cliques=scopes), None)
+            curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
+            with watching(curator):
+                positions = targets.measure(curator, self.positions)
+            opened = replace(opened, events=curator.ledger.events, positions=positions)
+        if self.needs:
+            curator = Curator(opened.table, opened.budget, noise=self.noise, events=opened.events)
+            with watching(curator):
+                needed = curator.measure_all(self.needed_steps(domain, opened.budget), label="need")
+            opened = replace(opened, events=curator.ledger.events, needed=needed)
+        return opened
 
 
 def synthesize(
@@ -333,6 +381,7 @@ def synthesize(
     name: str = "",
     workload: str | None = None,
     means: Iterable[str] = (),
+    needs: Iterable[str] = (),
     mechanism: str | Algorithm = "mwem",
     optimize_for: Literal["records", "answers"] = "records",
     accept_draft: bool = False,
@@ -369,6 +418,8 @@ def synthesize(
         workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
             in the workload. All together cost a twentieth of the budget.
+        needs: Questions in SQL that must have an interval, each with the half-width that it may have at most if that
+            matters: ``["sex = 'F' and age < 30 within 200"]``. What that costs, ``hedgerow plan --needs`` tells.
         mechanism: Name of an algorithm, or a configured one.
         optimize_for: What ``mwem`` makes as good as it can: records that are drawn, or the release's answers alone.
         accept_draft: Whether a draft is taken for the domain as it stands: the one that was given or, without one, a
@@ -429,7 +480,7 @@ def synthesize(
     kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), _noise_of(seed), share)
+    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), _noise_of(seed), share, tuple(needs))
     release = _released(data, spec, options, register, name)
     assumptions = _assumptions(
         release,

@@ -26,9 +26,11 @@ from hedgerow import MWEM, DualQuery, IndependentNoise, OfflinePMW, OnlinePMW, O
 from hedgerow.algorithms import (
     ENTRIES,
     Algorithm,
+    Need,
     PositionTargets,
     budget_with_thresholds,
     learn_domain,
+    needed_steps,
 )
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
@@ -47,7 +49,7 @@ from hedgerow.privacy import (
     Subsampled,
     budget_for as budget_for_table,
 )
-from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, NoiseKind, Workload
+from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 from tests.audit.places import (
     COUNT,
@@ -243,6 +245,9 @@ class Run:
             third = Curator(inside, budget_for_table(budget, inside), noise=noise, events=first.ledger.events)
             found = [each.values.tolist() for each in targets.measure(third)]
             second = Curator(table, budget_for_table(budget, table), noise=noise, events=third.ledger.events)
+        if self.asks_needs:
+            steps = needed_steps([Need(known.names[-1], None, (Marginal(known, known.names[-1:]),))], second.budget)
+            found += [each.values.tolist() for each in second.measure_all(steps, label="need")]
         workload = Workload.marginals(known, min(2, len(known)))
         return [known.shape, found, *shown(self.algorithm.run_with(second, workload))]
 
@@ -250,6 +255,11 @@ class Run:
     def asks_means(self) -> bool:
         """Whether means of the first column are asked for by the values of another one."""
         return self.learning is not None and self.number % 3 == 0
+
+    @property
+    def asks_needs(self) -> bool:
+        """Whether the counts of the last column must have an interval."""
+        return self.learning is not None and self.number % 4 == 1
 
     @property
     def leaves_out(self) -> bool:

@@ -24,6 +24,7 @@ from .dual_query.oracles.problem import BestResponseProblem as BestResponseProbl
 from .dual_query.oracles.searches import BruteForce as BruteForce, TabuSearch as TabuSearch
 from .dual_query.parameters import step_for as step_for
 from .learning import (
+    Need as Need,
     PositionTargets as PositionTargets,
     budget_after as budget_after,
     budget_with_thresholds as budget_with_thresholds,
@@ -31,6 +32,7 @@ from .learning import (
     learn_domain as learn_domain,
     learning_charges as learning_charges,
     learning_share as learning_share,
+    needed_steps as needed_steps,
     threshold_of as threshold_of,
     workload_before as workload_before,
 )

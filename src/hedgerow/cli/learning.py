@@ -27,6 +27,8 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
     positions = targets.share(spec.positions)
     of = ", ".join(" * ".join(target.scope) for target in targets)
     line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
+    line += _needs_of(spec)
+    positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit
     if isinstance(wanted, Domain):
         return line, budget_after(budget, positions) if positions else budget
     share = learning_share(wanted)
@@ -49,6 +51,30 @@ def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
         )
     lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
     return lines + line, budget_after(budget, share + positions)
+
+
+def _needs_of(spec: RunSpec) -> list[tuple[str, str]]:
+    """A line for each question that must have an interval: what is measured for it, and what that costs."""
+    if not spec.needs:
+        return []
+    from hedgerow.algorithms.learning import half_width
+    from hedgerow.queries import Marginal
+    from hedgerow.synthesis import workload_over
+
+    domain, budget, lines = spec.asked.domain, spec.budget, list[tuple[str, str]]()
+    charges = {target.text: charge for target, charge in spec.needed_steps(domain, budget)}
+    before = workload_over(domain, spec.workload)
+    for need in spec.needed(domain):
+        for target in need.targets or ():
+            charge = charges[target.text]
+            what = f"each cell of {target.text}" if isinstance(target, Marginal) else "the answer"
+            within = f"{what} within {half_width(target, budget, charge):,.0f} records"
+            known = "" if before.covers(target.scope) else "; no table of the workload tells it"
+            cost = f"{100.0 * charge / budget.limit:.2g}% of the budget"
+            lines.append(("" if lines else "needs", f"{need.text}: {within}, {cost}{known}"))
+        if not need.targets:
+            lines.append(("" if lines else "needs", f"{need.text}: the number of records, which every run knows"))
+    return lines
 
 
 def warn_of_learning(output: Output, wanted: Domain | OpenDomain, budget: Budget, total: float) -> None:

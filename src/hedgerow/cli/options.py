@@ -59,6 +59,16 @@ WorkloadText = Annotated[
         show_default="marginals:2; marginals:1 for one column",
     ),
 ]
+Needs = Annotated[
+    Path | None,
+    option(
+        panel="Algorithm",
+        metavar="FILE",
+        help="A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT "
+        "statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is "
+        "measured by itself; 'hedgerow plan' tells what that costs.",
+    ),
+]
 Means = Annotated[
     list[str] | None,
     option(
@@ -316,6 +326,25 @@ class DomainOptions(Options, panel="Table"):
 
         wanted = OpenDomain(facts.content(data, columns, apart))
         return wanted if wanted.learns else wanted.fine
+
+
+def listed_lines(option: str, path: Path | None) -> list[str]:
+    """The lines of a text file but the empty ones and comments; none without a file.
+
+    Args:
+        option: The option that names it.
+        path: The file.
+
+    Raises:
+        ConfigError: It is no text, or cannot be read.
+    """
+    if path is None:
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (UnicodeDecodeError, OSError) as error:
+        raise ConfigError(f"{option}: {path} is not a text in UTF-8", remedy="one question per line") from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _known(name: str) -> str:

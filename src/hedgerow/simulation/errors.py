@@ -39,8 +39,8 @@ ESTIMATED = "estimated, not proved"
 _INSIDE = "it cuts blocks of cells that were measured together, inside which nobody counted"
 """Added to the label of answers that rest on how records spread inside blocks."""
 
-_BEFORE_RUNS = ("learn", "positions")
-"""Labels of events that pay for the domain of a release and for positions in its bins, and not for its run."""
+_BEFORE_RUNS = ("learn", "positions", "need")
+"""Labels of events that pay for what comes before the run of a release: its domain, positions in bins, needs."""
 _KEPT_BYTES = 1 << 28
 """Drawn records that are kept between questions, of all runs together; more are drawn again when something is asked."""
 

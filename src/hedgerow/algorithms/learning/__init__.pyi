@@ -10,6 +10,12 @@ from .learning import (
     threshold_of as threshold_of,
     workload_before as workload_before,
 )
+from .needs import (
+    Need as Need,
+    check_needs as check_needs,
+    half_width as half_width,
+    needed_steps as needed_steps,
+)
 from .positions import (
     POSITIONS_SHARE as POSITIONS_SHARE,
     PositionTargets as PositionTargets,

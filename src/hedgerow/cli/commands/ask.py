@@ -160,7 +160,10 @@ class _Asked(Options):
     @property
     def texts(self) -> list[str]:
         """The conditions and statements."""
-        return [*(self.conditions or ()), *(_listed(self.queries) if self.queries is not None else ())]
+        return [
+            *(self.conditions or ()),
+            *options.listed_lines("--queries", self.queries),
+        ]
 
 
 def ask(
@@ -231,15 +234,6 @@ def ask(
         answers = list(zip(questions.conditions, of_conditions, strict=True))
         _write(asked.output, answers, tables)
         _tell(shown, session, kept, answers, tables, registered=registered)
-
-
-def _listed(path: Path) -> list[str]:
-    """The lines of a file but the empty ones and comments."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"--queries: {path} is not a text in UTF-8", remedy="one condition per line") from error
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _budget(budgeted: _SessionBudget, neighbours: Neighbours, *, begun: bool, warm: Path | None) -> Budget | None:

@@ -327,6 +327,7 @@ def plan(
     budgeted: options.BudgetOptions,
     workload: options.WorkloadText = None,
     means: options.Means = None,
+    needs: options.Needs = None,
     configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
     target: TargetOptions,
@@ -359,12 +360,13 @@ def plan(
     algorithm = configured.algorithm()
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
     how, text = chosen.reading(), workload_with(workload, means or ())
+    questions = tuple(options.listed_lines("--needs", needs))
     asked = workload_before(wanted, partial(workload_over, text=text))
     reading = Reading(asked.domain, how)
     relation = budgeted.between(how.persons, filtered=reading.filtered)
 
     def spec_of(budget: Budget) -> RunSpec:
-        return RunSpec(wanted, algorithm, budget, text, positions=share_of_positions(wanted, how))
+        return RunSpec(wanted, algorithm, budget, text, None, share_of_positions(wanted, how), questions)
 
     def budget_of(described: options.BudgetOptions) -> Budget:
         return spec_of(described.budget(relation)).budget

@@ -94,6 +94,7 @@ def synth(
     registering: options.LearningRegisterOptions,
     workload: options.WorkloadText = None,
     means: options.Means = None,
+    needs: options.Needs = None,
     configured: options.AnyMechanismOptions,
     prior: options.PriorFile = None,
     chosen: options.TableOptions,
@@ -140,7 +141,7 @@ def synth(
         offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
     between = budgeted.between(how.persons)
     options.check_public(prior, inputs_of(data))
-    beside = (described.domain, registering.register, prior)
+    beside = (described.domain, registering.register, prior, needs)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart, facts)
@@ -151,7 +152,7 @@ def synth(
     algorithm = configured.algorithm(options.prior_of(prior, outline, how))
     budget, noise = budgeted.budget(between), options.noise_of(testing.seed)
     text, share = workload_with(workload, means or ()), share_of_positions(wanted, how)
-    spec = RunSpec(wanted, algorithm, budget, text, noise, share)
+    spec = RunSpec(wanted, algorithm, budget, text, noise, share, tuple(options.listed_lines("--needs", needs)))
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
