@@ -405,9 +405,12 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
         >>> is_over_tree(MWEM(), predicted(workload, PureDP(1.0))[0])
         True
     """
-    return limit_of(config, strategy.goal.workload).binds and over_tables(
-        strategy.goal.workload.domain, strategy.targets, config.largest_tree
-    )
+    return limit_of(config, strategy.goal.workload).binds and _is_over_tree(strategy, config.largest_tree)
+
+
+@lru_cache(maxsize=_KEPT)
+def _is_over_tree(strategy: Strategy, largest_tree: int) -> bool:
+    return over_tables(strategy.goal.workload.domain, strategy.targets, largest_tree)
 
 
 def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:
@@ -457,9 +460,8 @@ def adaptive_error(config: MWEMSettings, fixed: Strategy, unbiased: Sequence[Str
         (0.027, 0.00027)
     """
     workload, budget = fixed.goal.workload, fixed.goal.budget
-    scopes = [workload.domain.base(scope) for scope in workload.scopes]
     whole = all(map(are_tables, workload.families))
-    if _are_disjoint(scopes) and (whole or workload.n_candidates == len(scopes)):
+    if _are_disjoint(workload) and (whole or workload.n_candidates == len(workload.scopes)):
         return math.inf
     if whole and not limit_of(config, workload).binds:
         errors = {each.name: each.mean_error for each in unbiased}
@@ -471,7 +473,10 @@ def adaptive_error(config: MWEMSettings, fixed: Strategy, unbiased: Sequence[Str
     return float(_ADAPTED * (unbiased[0].mean_error / total) ** _FALL + missed)
 
 
-def _are_disjoint(scopes: Sequence[Clique]) -> bool:
+def _are_disjoint(workload: Workload) -> bool:
+    if len(workload.scopes) > len(workload.domain) + 1:
+        return False
+    scopes = [workload.domain.base(scope) for scope in workload.scopes]
     return sum(map(len, scopes)) == len({name for scope in scopes for name in scope})
 
 

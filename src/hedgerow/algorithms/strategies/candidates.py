@@ -374,6 +374,8 @@ def closure(workload: Workload, *, levels: bool = False, widest: int | None = No
     """
     asked, domain, found = QueryWeights(workload), workload.domain, set[Clique]()
     ordered = {scope for family in workload.families if family.ordered for scope in family.scopes}
+    if sum(scope not in ordered and len(scope) <= (widest or len(scope)) for scope in asked.tables) > MOST_BELOW:
+        return None
     for scope in asked.tables:
         grains = [(name, *(domain.coarser(name) if levels or scope in ordered else ())) for name in scope]
         size = len(scope) if widest is None else min(widest, len(scope))

@@ -12,9 +12,8 @@ from scipy.sparse import csr_array, vstack
 from hedgerow.algorithms.strategies.components import Closure, Components, Sparse, single
 from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.arrays import Ints
-from hedgerow.domain import Clique, Domain
 from hedgerow.errors import QueryError
-from hedgerow.queries import Boxes, Conjunctions, Family, Parities, Parity, of_query
+from hedgerow.queries import Boxes, Conjunctions, Family, Parities, Parity, Workload, of_query
 
 
 def are_tables(family: Family) -> bool:
@@ -79,10 +78,17 @@ def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energ
 
 def energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
     """All marginals below what some families ask, the candidates, and the energies of each of their questions."""
-    workload = goal.workload
+    return _energies_of(goal.workload, tuple(families), goal.public_total)
+
+
+@lru_cache(maxsize=2)
+def _energies_of(
+    workload: Workload, families: tuple[int, ...], public_total: bool
+) -> tuple[Closure, AnsweredQueries, Sparse]:
+    """The same, which each regime wants, with and without a guess."""
     every = [workload.families[number] for number in families]
     scopes = tuple(dict.fromkeys(scope for family in every for scope in family.scopes))
-    closure = _closure(workload.domain, scopes, goal.public_total)
+    closure = Closure.of(workload.domain, scopes, public_total=public_total)
     energies: list[Sparse] = []
     questions: list[Ints] = []
     for family in every:
@@ -90,12 +96,6 @@ def energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQ
         questions.append(sum(energy.shape[0] for energy in energies) + question_of)
         energies.append(each)
     return closure, AnsweredQueries.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
-
-
-@lru_cache(maxsize=2)
-def _closure(domain: Domain, scopes: tuple[Clique, ...], public_total: bool) -> Closure:
-    """The closure, which is wanted for each regime, with and without a guess."""
-    return Closure.of(domain, scopes, public_total=public_total)
 
 
 def _questions(closure: Closure, family: Family) -> tuple[Sparse, Ints]:

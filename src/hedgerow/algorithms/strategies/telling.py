@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hedgerow.algorithms.shared import Line, says_nothing
 from hedgerow.algorithms.strategies.choice import strategies
@@ -14,6 +15,9 @@ from hedgerow.queries import Workload
 
 MOST_PREDICTED = 2**22
 """Most tables and single queries whose errors are predicted: as many tables as a workload can have."""
+
+_MANY = 2**12
+"""Candidates of a workload whose strategies are kept: a plan and a run ask for the same ones several times."""
 
 
 def predicted(
@@ -35,10 +39,16 @@ def predicted(
     """
     if sum(len(each.scopes) if each.tabular else each.n_candidates for each in workload.families) > MOST_PREDICTED:
         return []
+    find = _predicted if workload.n_candidates > _MANY else _predicted.__wrapped__
+    return list(find(workload, budget, charge, total))
+
+
+@lru_cache(maxsize=6)
+def _predicted(workload: Workload, budget: Budget, charge: float | None, total: float) -> Sequence[Strategy]:
     try:
         return strategies(workload, budget, charge, total=total)
     except (ConfigError, QueryError):  # noise too wide to be drawn, or a family that says too little
-        return []
+        return ()
 
 
 def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:

@@ -62,8 +62,12 @@ def can_hold_table(domain: Domain, scope: Clique) -> bool:
         >>> can_hold_table(Domain((IntegerRange("ip", 0, 2**32 - 1), IntegerRange("hour", 0, 23))), ("ip", "hour"))
         False
     """
-    sizes = domain.shape_of(scope)
-    return 0 < len(scope) <= _WIDEST and domain.index(scope[-1]) < len(domain) and max(sizes) <= _LARGEST_ATTRIBUTE
+    return 0 < len(scope) <= _WIDEST and _holdable(domain).issuperset(scope)
+
+
+@lru_cache(maxsize=4)
+def _holdable(domain: Domain) -> frozenset[str]:
+    return frozenset(attribute.name for attribute in domain if attribute.size <= _LARGEST_ATTRIBUTE)
 
 
 def largest(scopes: Iterable[Clique]) -> tuple[Clique, ...]:

@@ -26,8 +26,12 @@ def query_scope(domain: Domain, names: Iterable[str]) -> Clique:
         >>> query_scope(domain, ["age.10", "sex"]), query_scope(domain, ["age.10", "age"])
         (('sex', 'age.10'), ('age',))
     """
-    clique = domain.clique(names)
-    if not clique or domain.index(clique[-1]) < len(domain):
+    clique = tuple(names)
+    axes = list(domain.axes(clique))
+    if axes == sorted(set(axes)) and (not axes or axes[-1] < len(domain)):  # as most are, of very many
+        return clique
+    clique = domain.clique(clique)
+    if domain.index(clique[-1]) < len(domain):
         return clique
     if domain.index(clique[-1]) >= len(domain.all_names):
         raise QueryError(
