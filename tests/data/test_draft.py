@@ -544,7 +544,8 @@ def test_days_and_months_that_could_be_exchanged_are_told() -> None:
         (2, 100.0, {"step": 0.01}),
         (0, 3000.0, {"whole": True}),
         (1, 5.0, {"step": 0.1}),
-        (6, 0.01, {}),
+        (6, 0.01, {"step": 1e-6}),
+        (7, 0.01, {}),
     ],
 )
 def test_skewed_numbers_get_edges_in_round_steps_where_their_bulk_lies(
@@ -645,7 +646,7 @@ def test_numbers_in_place_of_an_answer_are_missing_or_codes() -> None:
 def test_labels_that_look_like_numbers_with_units_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{('5mg', '10mg', '20 mg')[row % 3]},{row % 2}\n" for row in range(300)))
-    assert entries_of(path)["x"] == {"values": ["10mg", "20 mg", "5mg"]}
+    assert entries_of(path)["x"] == {"values": ["5mg", "10mg", "20 mg"]}
 
 
 def test_a_declared_order_of_labels_is_kept() -> None:
@@ -769,3 +770,63 @@ def test_a_file_that_was_cut_is_refused_and_a_line_of_sums_is_not(tmp_path: Path
     assert list(caught.value.rows) == [91]
     (tmp_path / "sum.csv").write_text(lines + "780\n")
     assert 'format: {"footer": 1}' in draft_domain(str(tmp_path / "sum.csv"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "entry"),
+    [
+        ([*map(str, range(90)), "90+"], {"min": 0, "max": 90, "other": "90+"}),
+        ([*map(str, range(10, 60)), "*"], {"min": 10, "max": 60, "missing": "*", "null": "*"}),
+        (["18-24", "25-34", "65+", "<18"], {"values": ["<18", "18-24", "25-34", "65+"]}),
+        (["A", "A;B", "B;C", "B"], {"values": ["A", "A;B", "B", "B;C"]}),
+        (
+            [*(f"{n}.{n:02d}" for n in range(90)), *(f"{n}.50-" for n in range(5, 30))],
+            {"min": -30, "max": 90, "step": 0.01, "bins": 20, "pattern": "0.00;0.00-"},
+        ),
+        (
+            [f"2024-03-{day:02d} 15:10:{day}.{day}" for day in range(10, 30)],
+            {"min": "2024-03-01T00:00", "max": "2024-03-31T23:59:59", "step": "1s", "bins": 60, "round": True},
+        ),
+        (
+            [f"2024-03-{day:02d}T15:10:{day}.000Z" for day in range(10, 30)],
+            {"min": "2024-03-01T00:00", "max": "2024-03-31T23:59:59", "step": "1s", "bins": 60}
+            | {"format": "%Y-%m-%dT%H:%M:%S.000Z"},
+        ),
+        (
+            [*(f"{n}.{n % 10}" for n in range(15)), "#DIV/0!", "#N/A"],
+            {"min": 0, "max": 15, "step": 0.1, "missing": ["#N/A", "#DIV/0!"], "null": "#N/A"},
+        ),
+        (
+            [f"{48 + n / 1e5:.5f}" for n in range(1000)],
+            {"min": 48, "max": 49, "step": 1e-5, "bins": 20},
+        ),
+    ],
+)  # fmt: skip
+def test_forms_of_offices_and_programs(cells: list[str], entry: dict[str, Any], tmp_path: Path) -> None:
+    rows = cells * (1 + 60 // len(cells))
+    (tmp_path / "t.csv").write_text("x,k\n" + "".join(f"{cell},{'ab'[n % 2]}\n" for n, cell in enumerate(rows)))
+    text = draft_domain(str(tmp_path / "t.csv"))
+    assert [json.loads(line.partition(": ")[2]) for line in text.splitlines() if line.startswith('  "x": ')] == [entry]
+    table = read_table(tmp_path / "t.csv", drafted(tmp_path, str(tmp_path / "t.csv")))
+    release(table).write_records(tmp_path / "o.csv", 300)
+    made = [line.rpartition(",")[0] for line in (tmp_path / "o.csv").read_text().splitlines()[1:]]
+    assert {re.sub(r"\d+", "0", cell) for cell in made} <= {
+        re.sub(r"\d+", "0", cell.partition(".")[0] if "round" in entry else cell).replace(" ", "T") for cell in cells
+    }
+
+
+def test_lines_behind_an_empty_one_are_no_records(tmp_path: Path) -> None:
+    lines = "a,b\n" + "".join(f"{n % 40},{'xy'[n % 2]}\n" for n in range(90))
+    (tmp_path / "t.csv").write_text(lines + "\nSource: an office, 2024\n* provisional\n")
+    assert 'format: {"footer": 2}' in draft_domain(str(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_text(lines + "\n1,x\n2,y\n")
+    assert "format" not in draft_domain(str(tmp_path / "t.csv")).partition("attributes:")[0]
+
+
+def test_columns_of_one_name_may_be_numbered(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,a\n" + "".join(f"{n % 40},{'xy'[n % 2]}\n" for n in range(90)))
+    with pytest.raises(ColumnError, match="more than once") as caught:
+        draft_domain(str(tmp_path / "t.csv"))
+    assert "--format '{header: false, skip: 1}'" in str(caught.value.remedy)
+    text = draft_domain(str(tmp_path / "t.csv"), file_format={"header": False, "skip": 1})
+    assert '"c1": {"min": 0, "max": 40}' in text

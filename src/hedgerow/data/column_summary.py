@@ -22,8 +22,11 @@ _MOST_OTHERS = 8
 """Texts among numbers that a draft names; a column with as many is one of texts."""
 _DATE_DIGITS = 8
 """Digits of a date that is written as a whole number."""
-MISSING_TEXTS = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "--", ".", "n/a", "#N/A", "<NA>")
-"""Texts that are taken for the missing value."""
+_NOT_AVAILABLE = ("?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "-", "--", ".", "n/a", "#N/A", "<NA>")
+_SUPPRESSED = ("*", "**", "..", "...", ":", "(NA)", "(X)", "(D)")
+_ERRORS = ("#DIV/0!", "#REF!", "#VALUE!", "#NUM!", "#NAME?", "#NULL!")
+MISSING_TEXTS = (*_NOT_AVAILABLE, *_SUPPRESSED, *_ERRORS)
+"""Texts that are taken for the missing value: those of programs, of offices for suppressed cells, of spreadsheets."""
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 """Texts of infinite numbers, which no bounded column has."""
 _PLAIN_NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$"

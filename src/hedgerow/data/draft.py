@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedgerow.data.column_summary import Summary, is_number
 from hedgerow.data.options import ReadOptions
-from hedgerow.data.proposals import Proposal, json_text, numbers_of, proposed
+from hedgerow.data.proposals import Proposal, is_beyond, json_text, numbers_of, proposed
 from hedgerow.data.reading import (
     COUNT_NAMES,
     WEIGHT_NAMES,
@@ -130,7 +130,10 @@ def draft_domain(
     for column in wanted:
         if reader.names.count(column) != 1:
             problem = "it is there more than once" if column in reader.names else "the table has no such column"
-            raise ColumnError(problem, file=reader.file, column=column, remedy="correct the name of the column")
+            remedy = "correct the name of the column"
+            if reader.texts and column in reader.names:
+                remedy = "give each a name of its own, or take c1, c2, ...: --format '{header: false, skip: 1}'"
+            raise ColumnError(problem, file=reader.file, column=column, remedy=remedy)
     summaries = {column: Summary() for column in wanted}
     n_rows = 0
     for batch in reader.batches(wanted, wanted if reader.texts else ()):  # else a dictionary would hide a type
@@ -233,7 +236,10 @@ def _entry(name: str, summary: Summary, max_values: int, decimal: str) -> tuple[
         return _ignored(name, proposal.comment)
     options, comment, doubts = dict(proposal.options), proposal.comment, [*proposal.doubts]
     missing = summary.missing_texts
-    if missing:
+    if word is not None and missing == [word] and is_beyond(word):
+        options |= {"other": word}
+        doubts.append(f"{json_text(word)} is read as numbers beyond the bounds, which are put together.")
+    elif missing:
         comment += f" The text {json_text(word)} is read as a missing number." if missing == [word] else ""
         options |= {"missing": missing[0] if len(missing) == 1 else missing}
         if len(missing) > 1:

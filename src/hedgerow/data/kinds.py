@@ -36,7 +36,7 @@ _TIMES = (*(f"{day or '%Y-%m-%d'} {clock}" for day in _DATES for clock in _CLOCK
 _LENGTHS = (None, "%H:%M:%S", "%H:%M", "%d days %H:%M:%S")
 _ORDERS = (("%d/%m/%Y", "%m/%d/%Y"), ("%d-%m-%Y", "%m-%d-%Y"), ("%d%m%Y", "%m%d%Y"), ("%d/%m/%y", "%m/%d/%y"))
 """Pairs of forms of the same texts, days and months exchanged."""
-_OFFSET = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d)?(Z|[+-]\d\d:?\d\d)")
+_OFFSET = re.compile(r"\d{4}-\d\d-\d\d([T ])\d\d:\d\d(?::\d\d)?((?:\.0+)?(?:Z|[+-]\d\d:?\d\d))")
 """Times that may all have one offset, which then is a part of their form."""
 _DAY = 86_400
 _MICROSECONDS = 1_000_000
@@ -53,7 +53,7 @@ _TAIL = 0.01
 """Share of the rows in each tail, where bins would hold next to nothing."""
 _MOST_VALUES = 200
 """Times of day and durations that get a code each."""
-_MOST_DIGITS = 4
+_MOST_DIGITS = 6
 _EPOCHS = (631_152_000, 2_208_988_800)
 """Seconds since 1970 of the years 1990 and 2040."""
 _CLOCK_READINGS = 20
@@ -81,7 +81,7 @@ class Spellings:
             **{Durations(60 if form == "%H:%M" else 1, form): (0, 0, 0) for form in _LENGTHS},
         }
         self._empty, self._zoned = True, False
-        self._padded, self._bare = set(self._found), set(self._found)
+        self._padded, self._bare, self._between = set(self._found), set(self._found), set[Scale]()
         self._lengths: Counter[int] = Counter()
 
     @classmethod
@@ -139,8 +139,10 @@ class Spellings:
         kept = {}
         for scale, (low, high, common) in self._found.items():
             place = scale.position(text)
-            if place is not None and place.denominator == 1:
-                number = int(place)
+            if place is not None and (place.denominator == 1 or _has_fractions(scale)):
+                number = math.floor(place)
+                if number != place:
+                    self._between.add(scale)
                 if getattr(scale, "form", None) in _COMPACT and number not in _PLAUSIBLE:
                     continue
                 ends = (number, number) if self._empty else (min(low, number), max(high, number))
@@ -169,9 +171,11 @@ class Spellings:
             return not self._found
         kept = {}
         for scale, (low, high, common) in self._found.items():
-            numbers = _numbers(scale, texts)
+            numbers, between = _numbers(scale, texts)
             if numbers is None:
                 continue
+            if between:
+                self._between.add(scale)
             if isinstance(form := getattr(scale, "form", None), str):
                 times = pa.array(numbers * (_DAY if isinstance(scale, Calendar) else 1), pa.timestamp("s"))
                 for kept_scales, written in ((self._padded, form), (self._bare, _bare(form))):
@@ -202,7 +206,8 @@ class Spellings:
             step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < _DAY)
             first, last = _outward(low // _DAY, high // _DAY)
             ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
-            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | written, several
+            rounds = {"round": True} if scale in self._between else {}
+            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | written | rounds, several
         first, last = _outward(low, high)
         entry: dict[str, Any] = {"min": first, "max": last} | written
         return entry | _bins(_number(first), _number(last)), several
@@ -210,7 +215,8 @@ class Spellings:
     def _of_clock(self, scale: TimesOfDay | Durations, low: int, high: int, common: int) -> dict[str, Any]:
         """The entry of times of day, all of a day, or of durations, between round ones."""
         step = next(seconds for seconds in _STEPS if common * scale.seconds % seconds == 0 and seconds < _DAY)
-        form = {"format": scale.form} if scale.form and (scale.form, step >= 60) != ("%H:%M", True) else {}
+        usual = isinstance(scale, TimesOfDay) and scale.form == "%H:%M" and step >= 60
+        form = {"format": scale.form} if scale.form and not usual else {}
         first, last = 0, _DAY - step
         if isinstance(scale, Durations):
             wide = max(abs(low), abs(high)) * scale.seconds > 2 * _DAY
@@ -242,22 +248,27 @@ def _bare(form: str) -> str:
     return re.sub(r"%([dmHI])", r"%-\1", form)
 
 
-def _numbers(scale: Scale, texts: pa.Array[Any]) -> NDArray[np.int64] | None:
-    """The numbers of dates and times, in steps; None where a text is not on the scale."""
+def _has_fractions(scale: Scale) -> bool:
+    """Whether times may have fractions of a second, which are rounded down."""
+    return isinstance(scale, Moments) and scale.form is None
+
+
+def _numbers(scale: Scale, texts: pa.Array[Any]) -> tuple[NDArray[np.int64] | None, bool]:
+    """The numbers of dates and times, in steps, and whether fractions were left out; None off the scale."""
     form = getattr(scale, "form", None)
     if form is None and isinstance(scale, Moments):
         try:
             parsed: Any = texts.cast(pa.timestamp("us", scale.zone) if scale.zone else pa.timestamp("us"))
         except pa.ArrowInvalid:
-            return None
+            return None, False
         local: Any = pc.local_timestamp(parsed) if scale.zone else parsed
         ticks: NDArray[np.int64] = np.asarray(local.cast(pa.int64()))
-        return None if (ticks % _MICROSECONDS).any() else ticks // _MICROSECONDS
+        return ticks // _MICROSECONDS, bool((ticks % _MICROSECONDS).any())
     times: Any = pc.strptime(texts, format=form or "%Y-%m-%d", unit="s", error_is_null=True)
     if times.null_count:
-        return None
+        return None, False
     seconds: NDArray[np.int64] = np.asarray(times.cast(pa.int64()))
-    return seconds // _DAY if isinstance(scale, Calendar) else seconds
+    return seconds // _DAY if isinstance(scale, Calendar) else seconds, False
 
 
 def epoch_options(low: float, high: float, common: int, *, named: bool) -> dict[str, Any] | None:

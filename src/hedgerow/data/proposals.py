@@ -24,6 +24,13 @@ _TIMED = re.compile(
 _NO_ANSWER = re.compile(r"(?:-(?:[789]|9+[789]?|7+|8+)|9+[789]|7{2,}|8{2,})(?:\.0+)?")
 _FAR_APART = 1.5
 """Numbers in place of an answer are so many times as large as the largest answer."""
+_FIRST_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_BELOW = re.compile(r"(?i)\s*(?:<|≤|under|below|less|up to)")
+"""Begins labels of all that lies below a number."""
+_BEYOND = re.compile(
+    r"(?i)(?:[<>≤≥]=?\s*|over |under |below |above |less than |more than )?-?\d[\d.,]*(?:\+| (?:or|and) \w+)?"
+)
+"""A number beyond which numbers are put together: 90+, >90, 90 and over."""
 _CODE = re.compile(r"[A-Za-z]{1,3}\d{2,}(?:\.\d+)?")
 
 _YES_NO = {"false", "true"}
@@ -181,7 +188,8 @@ def spelled(counts: Counter[str]) -> tuple[Counter[str], dict[str, Any]]:
 
 
 def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int, order: dict[str, int]) -> Proposal:
-    values = sorted(counts, key=lambda value: (order.get(value, len(order)), value))
+    numbered = all(map(_FIRST_NUMBER.search, counts))
+    values = sorted(counts, key=lambda value: (order.get(value, len(order)), _place(value) if numbered else 0, value))
     comment = f"{len(values)} value{'s' if len(values) != 1 else ''}. Are these all values that could occur?"
     if len(values) < distinct:
         comment = f"{distinct} spellings of {comment}"
@@ -192,6 +200,23 @@ def _listed(counts: Counter[str], rules: dict[str, Any], distinct: int, order: d
         "out and declaring 'other: true'."
     )
     return Proposal({"values": values} | rules, comment, tuple(_label_hints(values)), (doubt,) if rare else ())
+
+
+def is_beyond(text: str) -> bool:
+    """Whether a text stands for all numbers beyond one.
+
+    Example:
+        >>> is_beyond("90+"), is_beyond("> 90"), is_beyond("90 and over"), is_beyond("A90"), is_beyond("90")
+        (True, True, True, False, False)
+    """
+    return _BEYOND.fullmatch(text.strip()) is not None and not is_number(text)
+
+
+def _place(label: str) -> float:
+    """The first number of a label; of one that begins as "<5" or "under 5", a little less."""
+    match = _FIRST_NUMBER.search(label)
+    number = float(match[0].replace(",", "")) if match else math.inf
+    return number - 0.5 if _BELOW.match(label) else number
 
 
 def _label_hints(values: list[str]) -> list[str]:
@@ -205,7 +230,8 @@ def _label_hints(values: list[str]) -> list[str]:
 
 
 def _abbreviates(short: str, text: str) -> bool:
-    return len(short) < len(text) and text.casefold().startswith(short.casefold())
+    begins = len(short) < len(text) and text.casefold().startswith(short.casefold())
+    return begins and text[len(short)].isalpha()
 
 
 _EXCHANGED = "another format fits all cells too: are day and month where it says?"

@@ -64,15 +64,11 @@ def sniffed(path: Path, known: Mapping[str, Any]) -> FileFormat:
         return form
     best = min(fits, key=lambda fit: (fit.skip, -fit.share))  # the usual one where several fit alike
     records = [fields for line in head[best.skip :] if len(fields := _split(line, best.mark)) == best.number]
-    last = _last(path, form)[::-1]
-    footer = next((place for place, line in enumerate(last) if _count(line, best.mark) == best.number), 0)
-    if footer == 1 and not last[0].endswith(("\n", "\r")) and _count(last[0], best.mark) < best.number:
-        footer = 0  # the file was cut, as its reader will say
     found = {
         "separator": None if best.mark == usual else best.mark,
         "skip": best.skip,
         "header": not _is_record(records),
-        "footer": footer,
+        "footer": _footer(_last(path, form), best),
         "quoting": _quoting(head[best.skip :], best.mark, best.number, form.quote),
     }
     return replace(form, **(found | dict(known)))
@@ -156,8 +152,21 @@ def _count(line: str, mark: str) -> int:
 
 
 def _last(path: Path, form: FileFormat) -> list[str]:
-    """The last lines of a file, but for empty ones."""
-    return list(deque((line for line in lines_of(path, form) if line.strip()), _MOST_FOOTER + 1))
+    """The last lines of a file."""
+    return list(deque(lines_of(path, form), 2 * _MOST_FOOTER))
+
+
+def _footer(lines: Sequence[str], fit: _Fit) -> int:
+    """Last lines that are no records: they have other fields, or stand behind an empty line with one that has."""
+    filled = [line for line in lines if line.strip()][: -_MOST_FOOTER - 2 : -1]
+    counts = [_count(line, fit.mark) for line in filled]
+    footer = next((place for place, count in enumerate(counts) if count == fit.number), 0)
+    if footer == 1 and not filled[0].endswith(("\n", "\r")) and counts[0] < fit.number:
+        return 0  # the file was cut, as its reader will say
+    _, empty, apart = "".join(lines).rstrip().replace("\r\n", "\n").rpartition("\n\n")
+    behind = len(apart.splitlines())
+    is_apart = empty and behind <= _MOST_FOOTER and any(count != fit.number for count in counts[:behind])
+    return max(footer, behind) if is_apart else footer
 
 
 def _is_record(records: Sequence[Sequence[str]]) -> bool:

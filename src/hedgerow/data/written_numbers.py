@@ -16,7 +16,8 @@ _BLANK = " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"
 _APOSTROPHES = "'\N{RIGHT SINGLE QUOTATION MARK}"
 _NUMBER = rf"[0-9](?:[0-9.,{_APOSTROPHES}{_BLANK}]*[0-9])?|[.,][0-9]+"
 _SIGNED = re.compile(rf"([-+]?)([^0-9.,()+-]*)({_NUMBER})([^0-9()]*)")
-_BRACKETED = re.compile(rf"\(([^0-9.,()+-]*)({_NUMBER})([^0-9()]*)\)")
+_BELOW = re.compile(rf"(\([^0-9.,()+-]*)({_NUMBER})([^0-9()]*\))|([^0-9.,()+-]*)({_NUMBER})([^0-9()-]*-)")
+"""Negative numbers in brackets, or with the minus behind them."""
 _UNIT = re.compile(rf"[{_BLANK}]?(?:[%‰°]|°[CF]|(?:cm|mm|km|m|kg|mg|g|lbs?|ml|l|min|h|s|m²|m2|EUR|USD|GBP|CHF)\.?)")
 _SPACED_UNIT = re.compile(rf"[{_BLANK}][^\W\d_][^\d,;\s]{{0,5}}")
 _NEARLY_ALL = 0.9
@@ -63,8 +64,13 @@ def written_numbers(texts: Iterable[str]) -> WrittenNumbers | None:
         ('0 cm', None)
     """
     listed = list(texts)
-    positive = [match for text in listed if (match := _SIGNED.fullmatch(text.strip()))]
-    negative = [match for text in listed if (match := _BRACKETED.fullmatch(text.strip()))]
+    negative = [
+        (match[1], match[2], match[3]) if match[2] else (match[4], match[5], match[6])
+        for text in listed
+        if (match := _BELOW.fullmatch(text.strip()))
+    ]
+    others = (text.strip() for text in listed if not _BELOW.fullmatch(text.strip()))
+    positive = [match for text in others if (match := _SIGNED.fullmatch(text))]
     if len(positive) + len(negative) < max(_LEAST, _NEARLY_ALL * len(listed)) or not positive:
         return None
     (prefix, suffix), _ = Counter((match[2], match[4]) for match in positive).most_common(1)[0]
@@ -72,7 +78,7 @@ def written_numbers(texts: Iterable[str]) -> WrittenNumbers | None:
     if len(alike) < _NEARLY_ALL * len(positive) or not _is_sign(prefix, suffix):
         return None
     inner = [match[3] for match in alike]
-    marks = _marks([*inner, *(match[2] for match in negative)])
+    marks = _marks([*inner, *(number for _, number, _ in negative)])
     if marks is None:
         return None
     decimal, thousands = marks
@@ -80,15 +86,15 @@ def written_numbers(texts: Iterable[str]) -> WrittenNumbers | None:
     least, most = min(digits), max(digits)
     whole = "#,##0" if thousands else "0"
     number = whole + ("." + "0" * least + "#" * (most - least) if most else "")
-    below = Counter((match[1], match[3]) for match in negative).most_common(1)
-    brackets = f";({below[0][0][0]}{number}{below[0][0][1]})" if below else ""
-    plain = not (prefix or suffix or thousands or brackets)
+    below = Counter((before, behind) for before, _, behind in negative).most_common(1)
+    signs = f";{below[0][0][0]}{number}{below[0][0][1]}" if below else ""
+    plain = not (prefix or suffix or thousands or signs)
     if plain and decimal != ",":
         return None
     decimal = "," if decimal is None and thousands == "." else decimal
     usual = "." if decimal == "," else ","
     found = WrittenNumbers(
-        None if plain else f"{prefix}{number}{suffix}{brackets}",
+        None if plain else f"{prefix}{number}{suffix}{signs}",
         decimal,
         None if thousands in (None, usual) else thousands,
     )

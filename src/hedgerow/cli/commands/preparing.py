@@ -212,7 +212,7 @@ def _show_draft(shown: Output, text: str, output: Path | None, data: str) -> Non
     from hedgerow.domain import parsed_text
 
     content = parsed_text(text)
-    left_out = [str(name) or '""' for name in content.get("ignore") or ()]
+    left_out = [str(name) or "(without a name)" for name in content.get("ignore") or ()]
     _show_file(shown, text, output, "draft")
     if left_out:
         shown.warn(f"left out, for reasons that the draft gives: {options.joined_names(left_out)}")
