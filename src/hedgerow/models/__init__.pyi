@@ -60,7 +60,7 @@ from .overlays.parts import (
     table_cells as table_cells,
 )
 from .overlays.projection import nearest as nearest
-from .records.empirical import Empirical as Empirical, values_at as values_at
+from .records.empirical import Empirical as Empirical, cells_of as cells_of, values_at as values_at
 from .tree_fit import TreeFit as TreeFit
 from .tree_fit.layout import WalkLayout as WalkLayout
 from .trees import Beliefs as Beliefs, Forest as Forest, markov_bytes as markov_bytes

@@ -50,7 +50,13 @@ from .pairs import (
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
 from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
-from .release import MOST_TOGETHER as MOST_TOGETHER, WEIGHTED_RECORDS as WEIGHTED_RECORDS, Release as Release
+from .release import (
+    MOST_TOGETHER as MOST_TOGETHER,
+    WEIGHTED_RECORDS as WEIGHTED_RECORDS,
+    Method as Method,
+    Release as Release,
+)
+from .replicates import ReplicateEstimate as ReplicateEstimate, Replicates as Replicates, Target as Target
 from .selection import (
     CountAnswerer as CountAnswerer,
     Selected as Selected,

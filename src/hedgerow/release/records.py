@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -80,6 +80,7 @@ class Records(Tabular):
         seed: Seed = None,
         first: int = 0,
         tilts: Mapping[str, Floats] | None = None,
+        beside: Mapping[str, Floats] | None = None,
     ) -> None:
         """Check the codes.
 
@@ -89,6 +90,8 @@ class Records(Tabular):
             seed: Seed of the numbers drawn inside bins, which are the same each time that they are read.
             first: Number of records with the same seed before these, where they are one batch of many.
             tilts: For columns of bins the tilts of their densities; columns without are uniform inside bins.
+            beside: Further columns of numbers, such as weights, by names that the domain does not have: one number for
+                each record. They are written behind the others.
 
         Raises:
             ConfigError: The shape is wrong, or a code is out of the range of its attribute.
@@ -104,6 +107,7 @@ class Records(Tabular):
         self._seed = int(generator(seed).integers(2**62))
         self._first = first
         self._tilts = tilts or {}
+        self._beside = beside or {}
 
     def __len__(self) -> int:
         """Number of records."""
@@ -158,9 +162,24 @@ class Records(Tabular):
         columns = [codes, *(self.codes[:, self.domain.index(name)] for name in kept.names)]
         return Records(np.column_stack(columns), domain, seed=self._seed, first=self._first, tilts=self._tilts)
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and Arrow types of the columns that are written."""
+        return pa.schema([*arrow_schema(self.domain), *(pa.field(name, pa.float64()) for name in self._beside)])
+
+    def with_columns(self, beside: Mapping[str, Floats]) -> Records:
+        """The same records with further columns of numbers behind the others.
+
+        Args:
+            beside: Numbers by names that the domain does not have, shape ``(n,)`` each.
+        """
+        return Records(
+            self.codes, self.domain, seed=self._seed, first=self._first, tilts=self._tilts, beside=dict(beside)
+        )
+
     def to_arrow(self) -> pa.Table:
         """All records as an Arrow table of the original types."""
-        return pa.Table.from_batches(self.batches(), schema=arrow_schema(self.domain))
+        return pa.Table.from_batches(self.batches(), schema=self.schema)
 
     def to_pandas(self) -> pd.DataFrame:
         """All records as a pandas data frame; whole numbers that may be missing have the type Int64.
@@ -222,10 +241,13 @@ class Records(Tabular):
         return self._decoded(encoded_values)
 
     def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
+        start = 0
         for columns in self.columns():
-            yield pa.RecordBatch.from_arrays(
-                list(map(decode, columns)), names=[column.attribute.name for column in columns]
-            )
+            stop = start + len(columns[0].codes)
+            beside = [pa.array(numbers[start:stop]) for numbers in self._beside.values()]
+            names = [*(column.attribute.name for column in columns), *self._beside]
+            yield pa.RecordBatch.from_arrays([*map(decode, columns), *beside], names=names)
+            start = stop
 
     def _end(self, span: Span, drawn: Mapping[str, Drawn]) -> Drawn:
         """The end of a span: the sum of its start and its duration, unknown where one of them is."""
@@ -343,7 +365,15 @@ def _to_table(table: DuckDBTable, batches: Iterable[Records], domain: Domain, te
                 yield chunk
                 tell(chunk.num_rows)
 
-    write_table(table, arrow_schema(domain), stream())
+    schema, batches = _with_schema(batches, domain)
+    write_table(table, schema, stream())
+
+
+def _with_schema(batches: Iterable[Records], domain: Domain) -> tuple[pa.Schema, Iterator[Records]]:
+    """The columns of the first batch, which all others have too, and all batches."""
+    rest = iter(batches)
+    first = next(rest, None)
+    return (arrow_schema(domain), rest) if first is None else (first.schema, chain([first], rest))
 
 
 def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
@@ -357,7 +387,8 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: st
     form = domain.layout.file
     separator = form.separator or usual
     header = io.StringIO(newline="")
-    names = [column.name for column in written(domain)]
+    schema, batches = _with_schema(batches, domain)
+    names, plain = schema.names, len(schema) == len(written(domain)) and _is_plain(domain, separator)
     csv.writer(
         header,
         delimiter=separator,
@@ -369,7 +400,7 @@ def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: st
         file: IO[bytes] = raw if form.is_utf8 else cast("IO[bytes]", _Encoded(raw, form.encoding))
         if form.header:
             file.write(header.getvalue().encode())
-        yield from (_write_lines if _is_plain(domain, separator) else _write_quoted)(batches, domain, file, separator)
+        yield from (_write_lines if plain else _write_quoted)(batches, domain, file, separator)
 
 
 class _Encoded:
@@ -452,7 +483,7 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
     # Texts come as dictionaries, and the note of Arrow's own schema says what readers shall get; numbers drawn inside
     # bins hardly repeat; and in random order nearly every row group has nearly every value, so statistics would skip
     # none.
-    wanted = arrow_schema(domain)
+    wanted, batches = _with_schema(batches, domain)
     schema = pa.schema([field.with_type(text) if _is_text(field.type) else field for field in wanted])
     repeated: Any = [
         attribute.name for attribute in written(domain) if not isinstance(attribute, Binned) or attribute.whole

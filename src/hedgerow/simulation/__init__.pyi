@@ -6,6 +6,7 @@ from .errors import (
     simulate_errors as simulate_errors,
     unseen_factor as unseen_factor,
 )
+from .replication import REPLICATES as REPLICATES, replicate as replicate
 from .targets import (
     Basis as Basis,
     Heuristic as Heuristic,

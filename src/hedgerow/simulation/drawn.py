@@ -10,7 +10,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, Model, has_room
 from hedgerow.quantities import human_bytes
 from hedgerow.queries import Conjunction, Persons
-from hedgerow.release import WEIGHTED_RECORDS
+from hedgerow.release import WEIGHTED_RECORDS, Method
 from hedgerow.system import Seed
 
 _BYTES = 24
@@ -47,7 +47,14 @@ class DrawnRecords:
         self.records = Empirical(domain, float(len(codes) * times), codes)
 
     @classmethod
-    def of(cls, model: Model, n: int, seed: Seed = None, persons: Persons | None = None) -> DrawnRecords:
+    def of(
+        cls,
+        model: Model,
+        n: int,
+        seed: Seed = None,
+        persons: Persons | None = None,
+        method: Method = "independent",
+    ) -> DrawnRecords:
         """Draw records from a model, each on its own; where records have weights, fewer that count several times.
 
         Args:
@@ -55,6 +62,7 @@ class DrawnRecords:
             n: Number of records, at least 1; see `counted_by`.
             seed: Seed of the drawing.
             persons: The persons of whom a mechanism is to assume so many records.
+            method: See `Release.sample`.
 
         Raises:
             ConfigError: They do not fit into memory.
@@ -64,7 +72,7 @@ class DrawnRecords:
         if not has_room(required):
             remedy = "the noisy number of records is far too large: give the release a larger budget"
             raise ConfigError(f"{rows:,} records take {human_bytes(required)}", remedy=remedy)
-        return cls(model.domain, model.sample(rows, seed, "independent"), persons, times)
+        return cls(model.domain, model.sample(rows, seed, method), persons, times)
 
     @property
     def domain(self) -> Domain:

@@ -24,7 +24,15 @@ from hedgerow.errors import ConfigError
 from hedgerow.models import Answering, Model
 from hedgerow.privacy import SeededNoise
 from hedgerow.queries import LinearQuery, parse_predicate
-from hedgerow.release import MOST_TOGETHER, Release, StoredModel, check_confidence, model_to_dict, within_possible
+from hedgerow.release import (
+    MOST_TOGETHER,
+    Method,
+    Release,
+    StoredModel,
+    check_confidence,
+    model_to_dict,
+    within_possible,
+)
 from hedgerow.simulation.drawn import DrawnRecords, counted_by
 from hedgerow.simulation.uneven import Uneven
 from hedgerow.simulation.unseen import VARIES, Seen, excess, widened
@@ -144,7 +152,7 @@ class SimulatedErrors:
         missed = self.missed(asked)
         radii = reach * widened(np.sqrt(np.mean(np.square(missed), axis=0)), shares, VARIES * self.factor)
         errors = widened(np.mean(np.abs(missed), axis=0), shares, self.factor)
-        uneven, estimates = _uneven(self.release), []
+        uneven, estimates = uneven_blocks(self.release), []
         for query, value, radius, error in zip(asked, values, radii.tolist(), errors.tolist(), strict=True):
             low, high = within_possible(query, value - radius, value + radius, max(value, most))
             says = f"{self.says}; {_INSIDE}" if uneven is not None and uneven.cuts(query) else self.says
@@ -190,7 +198,7 @@ class _Run:
     drawn: DrawnRecords | None
 
     def missed(self, release: Release, queries: Sequence[LinearQuery]) -> Floats:
-        drawn = self.drawn or _drawn(release, self.uneven, *self.seed)
+        drawn = self.drawn or drawn_table(release, self.uneven, *self.seed)
         return _values(self.model.build(), queries) - _values(drawn.records, queries)
 
 
@@ -205,18 +213,45 @@ def _records(release: Release) -> int:
     return rows * times
 
 
-def _uneven(release: Release) -> Uneven | None:
+def uneven_blocks(release: Release) -> Uneven | None:
+    """The blocks of a release inside which its hypothesis is even, and records seldom are."""
     return Uneven.of(release.domain, release.measurements, release.total)
 
 
-def _drawn(release: Release, uneven: Uneven | None, seed: int, number: int) -> DrawnRecords:
+def drawn_table(
+    release: Release, uneven: Uneven | None, seed: int, number: int, method: Method = "independent"
+) -> DrawnRecords:
+    """Records of the hypothesis, as many as of the private table.
+
+    Args:
+        release: The release.
+        uneven: Blocks inside which they are spread unevenly.
+        seed: Seed of all tables.
+        number: Number of this one.
+        method: See `Release.sample`.
+    """
     rng, persons = numbered(seed, 2 * number), release.budget.neighbours.persons
-    drawn = DrawnRecords.of(release.model, max(1, round(release.total)), rng, persons)
+    drawn = DrawnRecords.of(release.model, max(1, round(release.total)), rng, persons, method)
     return (
         drawn
         if uneven is None
         else DrawnRecords(release.domain, uneven.scattered(drawn.records.codes, rng), persons, drawn.times)
     )
+
+
+def run_again(release: Release, algorithm: Algorithm, drawn: DrawnRecords, noise: SeededNoise) -> Release:
+    """A whole run of a mechanism on drawn records, with what learning the domain and positions left of the budget.
+
+    Args:
+        release: The release.
+        algorithm: Its mechanism, as it was configured.
+        drawn: The records.
+        noise: Source of the noise.
+    """
+    before = [event for event in release.events if event.label in _BEFORE_RUNS]
+    samples = algorithm.takes_samples
+    curator = open_curator(drawn, release.workload, release.budget, noise, samples=samples, events=before)
+    return algorithm.run_with(curator, release.workload)
 
 
 def simulate_errors(
@@ -254,7 +289,7 @@ def simulate_errors(
         >>> found.low <= 200 <= found.high, found.says
         (True, 'estimated, not proved: from 5 simulated runs on tables drawn from the release')
     """
-    return _simulated(release, runs, _uneven(release), seed=seed, algorithm=algorithm, progress=progress)
+    return _simulated(release, runs, uneven_blocks(release), seed=seed, algorithm=algorithm, progress=progress)
 
 
 def _simulated(
@@ -274,15 +309,12 @@ def _simulated(
     workload = release.workload
     squares, sizes = np.zeros(workload.n_queries), np.zeros(workload.n_candidates)
     kept: list[_Run] = []
-    before = [event for event in release.events if event.label in _BEFORE_RUNS]
     keeps = runs * _records(release) * len(release.domain) <= _KEPT_BYTES
     for number in range(runs):
         if progress is not None:
             progress(number, runs, f"table {number + 1}")
-        drawn = _drawn(release, uneven, first, number)
-        noise = SeededNoise(numbered(first, 2 * number + 1))
-        curator = open_curator(drawn, workload, release.budget, noise, samples=config.takes_samples, events=before)
-        again = config.run_with(curator, workload)
+        drawn = drawn_table(release, uneven, first, number)
+        again = run_again(release, config, drawn, SeededNoise(numbered(first, 2 * number + 1)))
         missed = workload.answers(again.model) - workload.answers(drawn)
         squares += np.square(missed) / runs
         sizes += workload.candidate_errors(missed) / runs

@@ -56,6 +56,42 @@ def test_sample_draws_under_a_condition_or_completes_the_rows_of_a_file(place: P
     assert not (place / "x.csv").exists()
 
 
+def test_sample_writes_replicates(place: Place, release: Path) -> None:
+    asked = ("sample", release, "--replicates", 3, "--seed", 1, "-n", 500)
+    call = place.call(*asked, "-o", place / "r.parquet", "--json")
+    told = json.loads(call.stdout)["replicates"]
+    assert (told["number"], told["for"], told["form"], told["mse"]) == (3, "population", "weights", True)
+    assert told["columns"] == ["weight", "repweight_1", "repweight_2", "repweight_3"]
+    first = pyarrow.parquet.read_table(place / "r.parquet")
+    assert first.column_names[-4:] == told["columns"]
+    said = place.call(*asked, "--replicate-for", "file", "--replicate-files", "-o", place / "f.parquet").stdout
+    assert "3 replicate files beside it" in said
+    assert "3 replicates for the file, files of their own" in said
+    assert pyarrow.parquet.read_table(place / "f_rep3.parquet").num_rows == 500
+    (place / "f.parquet").unlink()
+    again = place.call(*asked, "--replicate-files", "-o", place / "f.parquet")
+    assert "f_rep1.parquet exists" in again.stderr
+    assert not (place / "f.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--replicate-for", "file"), "add --replicates 40"),
+        (("--replicates", 3, "--where", "age < 22"), "take the part where you compute"),
+        (("--replicates", 3, "--method", "independent"), "leave --method out"),
+        (("--replicates", 3, "--children", "x.release", "--children-output", "c.csv"), "of each release"),
+    ],
+)
+def test_sample_refuses_replicates_of_parts(
+    place: Place, release: Path, options: tuple[object, ...], message: str
+) -> None:
+    call = place.call("sample", release, *options, "-o", place / "r.csv")
+    assert call.exit_code == 1
+    assert message in call.stderr
+    assert not (place / "r.csv").exists()
+
+
 def test_answers_have_intervals_and_say_what_they_cover(place: Place, release: Path) -> None:
     result = place.call("answer", release, "sex = 'F'", "age < 22 and job is null", "", "--json", "--confidence", 0.9)
     answers = json.loads(result.stdout)["answers"]

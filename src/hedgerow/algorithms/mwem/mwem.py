@@ -17,19 +17,36 @@ noise; move the hypothesis by multiplicative weights. Departures, each an option
 - a share of the budget buys a noisy estimate of the final error (``error_share``), so that a report predicts honestly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hedgerow.algorithms.mwem.plan import Plan, check_drawable, make_plan
 from hedgerow.algorithms.mwem.run import MWEMRun
-from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, limit_of
+from hedgerow.algorithms.mwem.settings import MWEMSettings, candidates_of, last_refit, limit_of
 from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, held_at_once, may_be_fixed
-from hedgerow.algorithms.shared import Algorithm, Prior, ProgressCallback, check_domain, check_noise
+from hedgerow.algorithms.shared import (
+    Algorithm,
+    Learner,
+    Prior,
+    ProgressCallback,
+    check_domain,
+    check_noise,
+    concluded,
+)
+from hedgerow.algorithms.shared.learning import averaged_total
 from hedgerow.algorithms.strategies.candidates import check_answers
 from hedgerow.errors import ConfigError
-from hedgerow.models import check_fits, wants_classes
-from hedgerow.privacy import Budget, Curator, Regime
+from hedgerow.models import (
+    Hypothesis,
+    Model,
+    Proximal,
+    check_fits,
+    hypothesis,
+    wants_classes,
+)
+from hedgerow.privacy import LARGEST_MASS, Budget, Curator, Regime
 from hedgerow.quantities import human
-from hedgerow.queries import Workload
+from hedgerow.queries import Measurement, Workload
 from hedgerow.release import Release
 
 LARGEST_START = 1 << 20
@@ -167,6 +184,27 @@ class MWEM(MWEMSettings, Algorithm):
         self.check(workload, curator.regime)
         check_drawable(self, workload, curator.budget, curator.ledger.remaining)
         return MWEMRun(self, curator, workload, progress).run()
+
+    def refitted(self, release: Release, measurements: Sequence[Measurement], total: float) -> Model | None:
+        """The hypothesis of other values of the measurements, for proximal fits of the last hypothesis without a prior.
+
+        Args:
+            release: A release of this configuration.
+            measurements: Its measurements with other values.
+            total: Noisy number of records that belongs to them, in counts.
+        """
+        rule = last_refit(self, release.workload)
+        if not isinstance(rule, Proximal) or self.needs_histogram or self.prior is not None:
+            return None
+        first, end = release.provenance.parameters.get("unfitted", (0, 0))
+        fitted = [*measurements[:first], *measurements[end:]]
+        if release.counted is not None:
+            total = averaged_total(total, release.count_noises[-1].std, fitted)
+        before = release.model
+        learner = Learner(before.copy() if isinstance(before, Hypothesis) else hypothesis(before.domain, total))
+        learner.model.rescale(min(total, (1.0 - 1e-6) * LARGEST_MASS))
+        learner.measurements = fitted
+        return concluded(learner, rule, largest_tree=self.largest_tree)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Plan:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing.

@@ -82,6 +82,7 @@ class MWEMRun:
         self.factors: dict[Clique, Floats] = {} if prior is None else prior.factors(workload, room)
         self.bought: list[Measurement] = []
         self.selected = 0
+        self.unfitted: dict[str, list[int]] = {}
         self._choose_from(candidates_of(config, workload))
         self.expected: tuple[float, Floats] | None = None
         self.noise_counted = 1.0
@@ -244,7 +245,9 @@ class MWEMRun:
             What they cost.
         """
         steps = small_tables(self.workload, self.curator.budget, left, self.total, self.config.noise)
+        first = len(self.bought)
         self.bought += measured_together(steps, self.curator, self.config.noise, self.model, self.progress)
+        self.unfitted = {"unfitted": [first, len(self.bought)]} if steps else {}
         return math.fsum(charge for _, charge in steps)
 
     def _run_doubling(self, left: float, amount: float, share: float, least: float = math.inf) -> None:
@@ -377,7 +380,7 @@ class MWEMRun:
             self.workload,
             model,
             name="MWEM",
-            parameters=plain_parameters(self.config) | decided | {"selected": self.selected},
+            parameters=plain_parameters(self.config) | decided | self.unfitted | {"selected": self.selected},
             measurements=self.bought,
             error_charge=self.charges.error,
             counted=counted,

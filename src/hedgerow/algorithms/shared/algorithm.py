@@ -237,6 +237,19 @@ class Algorithm(Protocol):
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made; its whole remaining budget may be spent."""
 
+    def refitted(self, release: Release, measurements: Sequence[Measurement], total: float) -> Model | None:
+        """The hypothesis that a run would have made of other values of the same measurements.
+
+        Args:
+            release: A release of this configuration.
+            measurements: Its measurements with other values.
+            total: Noisy number of records that belongs to them, in counts.
+
+        Returns:
+            None where only a whole run tells.
+        """
+        return None
+
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outlined:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing."""
 

@@ -52,6 +52,32 @@ class _Drawing(Options):
     method: Method = Method.SYSTEMATIC
 
 
+class Target(StrEnum):
+    """What standard errors from replicates are about."""
+
+    POPULATION = "population"
+    FILE = "file"
+
+
+@dataclass(frozen=True)
+class _Replicating(Options):
+    """Replicates beside the records.
+
+    Attributes:
+        replicates: Also write N replicates, such as 40, from which software for surveys computes standard errors:
+            columns 'weight' and 'repweight_1' to 'repweight_N', or files where weights would rest on less than a
+            quarter of the records. Costs no budget.
+        replicate_for: Standard errors for the population that the table is a random sample of, or for the table itself.
+        replicate_files: Write replicates as files of their own beside the records, or as weights.
+    """
+
+    replicates: Annotated[int | None, option(panel="Output", metavar="N", min=2)] = None
+    replicate_for: Annotated[Target, option(panel="Output")] = Target.POPULATION
+    replicate_files: Annotated[
+        bool | None, option("--replicate-files/--replicate-weights", panel="Output", show_default="chosen")
+    ] = None
+
+
 @dataclass(frozen=True)
 class _Children(Options):
     """The release of children, and the place of their records.
@@ -93,6 +119,7 @@ def sample(
     release: ReleaseFile,
     output: Annotated[str, option("-o", panel="Output", metavar="PLACE", help=f"Records: {RECORDS}.")],
     drawing: _Drawing,
+    replicating: _Replicating,
     linked: _Children,
     force: Force = False,
     shown: Output,
@@ -108,6 +135,7 @@ def sample(
       hedgerow sample people.release -n 1000000000 -o spark:people
       hedgerow sample people.release --where "age < 15 and sex = 'F'" -o girls.csv
       hedgerow sample people.release --given ages.csv -o completed.csv
+      hedgerow sample people.release --replicates 40 -o people.csv
       hedgerow sample homes.release --children people.release \
           -o homes.csv --children-output people.csv
     """
@@ -117,11 +145,16 @@ def sample(
         raise ConfigError("--where and --given exclude each other", remedy="give one of them")
     place = RecordsPlace.of(output)
     loaded = load_release(release)
+    if replicating != _Replicating():
+        _check_replicating(place, drawing, replicating, linked)
     if linked != _Children():
         _sample_linked(shown, release, place, drawing, linked, force=force)
         return
     rows = drawing.given
     place.check({}, inputs=[release, *([] if rows is None else [rows])], force=force)
+    if replicating.replicates is not None:
+        _sample_replicates(shown, loaded, place, drawing, replicating, inputs=[release], force=force)
+        return
     known = drawing.where if rows is None else read_values(rows)
     with showing_records(shown) as progress:
         drawn = loaded.write_records(
@@ -136,6 +169,65 @@ def sample(
         shown.tell(drawn_sentence(loaded, drawn, added))
         result["records_error"] = added.to_dict(loaded)
     shown.result(result)
+
+
+def _check_replicating(place: RecordsPlace, drawing: _Drawing, replicating: _Replicating, linked: _Children) -> None:
+    """Refuse what replicates do not go with.
+
+    Raises:
+        ConfigError: There is something of that.
+    """
+    if replicating.replicates is None:
+        remedy = "add --replicates 40"
+        raise ConfigError(
+            "--replicate-for, --replicate-files and --replicate-weights are about replicates", remedy=remedy
+        )
+    if linked != _Children():
+        raise ConfigError(
+            "linked tables have no replicates together",
+            remedy="draw those of each release without --children; the children's has their parents' columns too",
+        )
+    if drawing.where is not None or drawing.given is not None:
+        raise ConfigError(
+            "replicates are of all records: a part of them has no weights of its own",
+            remedy="leave --where and --given out, and take the part where you compute: subset() in R's survey",
+        )
+    if drawing.method is Method.INDEPENDENT or place.folder is not None:
+        raise ConfigError(
+            "replicates are drawn systematically, and not by Spark", remedy="leave --method out, and name a file"
+        )
+
+
+def _sample_replicates(
+    shown: Output,
+    release: Release,
+    place: RecordsPlace,
+    drawing: _Drawing,
+    replicating: _Replicating,
+    *,
+    inputs: list[Path],
+    force: bool,
+) -> None:
+    """Draw records with replicates."""
+    number = replicating.replicates or 0
+    with showing_steps(shown, "replicate", note=f"making {number} replicates") as update:
+        made = release.replicates(
+            number,
+            target=replicating.replicate_for.value,
+            files=replicating.replicate_files,
+            n=drawing.n,
+            seed=drawing.seed,
+            progress=update,
+        )
+    beside = {f"replicate {number}": Path(each) for number, each in enumerate(made.places(place.text)[1:], 1)}
+    check_outputs(beside, inputs=inputs, force=force)
+    with shown.busy("writing records"):
+        files = made.write(place.text)
+    also = f", and {len(files) - 1} replicate files beside it, {files[1]} to {files[-1]}" if len(files) > 1 else ""
+    shown.say(f"{len(made.records):,} synthetic records in {place.text}{also}{_keeping(release)}")
+    shown.tell(made.says)
+    shown.tell(f"Their design: scale = 1/{number}, rscales = 1, mse = TRUE. They know of errors in what was measured.")
+    shown.result({"n_records": len(made.records), "file": place.text, "files": files, "replicates": made.to_dict()})
 
 
 def _sample_linked(

@@ -1,0 +1,179 @@
+"""Replicates of a release: the same measurements with fresh noise, of the hypothesis or of tables drawn from it.
+
+The parametric bootstrap of `errors`, kept in a form that statisticians compute with. For the population, a table of as
+many records is drawn from the hypothesis, as the private one is taken to be drawn from its population; for the file,
+the hypothesis itself stands for the table. Its answers to what was measured get fresh noise of the same law, and the
+mechanism fits them again. So theta of the fit differs from theta of the hypothesis as that of the release differs from
+the truth. Selections are those of the release, unless the whole mechanism runs again. It reads no private record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+
+from hedgerow.algorithms.registry import made_by
+from hedgerow.algorithms.shared import Algorithm
+from hedgerow.arrays import Floats
+from hedgerow.errors import ConfigError
+from hedgerow.models import Model
+from hedgerow.privacy import SeededNoise
+from hedgerow.queries import Measurement, NoiseKind, answered
+from hedgerow.release import Release, Replicates, StoredModel, Target, model_to_dict
+from hedgerow.simulation.errors import StepCallback, drawn_table, run_again, uneven_blocks
+from hedgerow.simulation.uneven import Uneven
+from hedgerow.system import Seed, generator, in_slices, numbered, usable_cores
+
+REPLICATES = 40
+"""Replicates unless another number is asked for: an error is then known within a ninth."""
+
+
+def replicate(
+    release: Release,
+    number: int = REPLICATES,
+    *,
+    target: Target = "population",
+    files: bool | None = None,
+    n: int | None = None,
+    seed: Seed = None,
+    rerun: bool = False,
+    progress: StepCallback | None = None,
+) -> Replicates:
+    """Synthetic records with replicates; see `Release.replicates`, which has the same arguments.
+
+    Raises:
+        ConfigError: See `Release.replicates`; or the mechanism cannot be restored from the release.
+        ModelTooLargeError: A hypothesis does not fit into memory.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 2) for name in "ab")
+        >>> table = hedgerow.Table(domain, [np.arange(900) % 3, np.arange(900) // 300])
+        >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
+        >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> replicate(release, 5, seed=0).source
+        'each the same measurements (1) with fresh noise on a table drawn from the release, fitted again'
+    """
+    _check(release, number, target, n)
+    first = seed if isinstance(seed, int) else int(generator(seed).integers(2**62))
+    made = release.provenance
+    maker = _Maker.of(release, made_by(made.algorithm, made.parameters), target, first)
+    records = release.sample(n, numbered(first, 0))
+    done = count()
+
+    def tell() -> None:
+        if progress is not None:
+            over = next(done)
+            progress(over, number, f"replicate {over + 1}" if over < number else "")
+
+    tell()
+    one = None if rerun else maker.refitted(1)
+    make = maker.run if one is None else maker.refitted
+    runs = [maker.run(1) if one is None else one]
+    tell()
+
+    def slice_of(start: int, stop: int) -> list[Release]:
+        found = list[Release]()
+        for place in range(start, stop):
+            run = make(place + 2)
+            found += [] if run is None else [run]
+            tell()
+        return found
+
+    for part in in_slices(slice_of, number - 1, usable_cores()):
+        runs += part
+    about = "a table drawn from the release" if target == "population" else "the hypothesis of the release"
+    same = f"the same measurements ({len(release.measurements)}) with fresh noise on {about}, fitted again"
+    source = f"each {same}" if one is not None else f"each a whole run of the mechanism on {about}"
+    return Replicates.of(
+        release, records, runs, target=target, files=files, source=source, seed=int(numbered(first, 0).integers(2**62))
+    )
+
+
+def _check(release: Release, number: int, target: Target, n: int | None) -> None:
+    """Refuse what replicates cannot say.
+
+    Raises:
+        ConfigError: There are too few, or records are no random sample of a population.
+    """
+    if number < 2:
+        raise ConfigError(f"{number} replicates show no spread", remedy="give a number from 2 on, such as 40")
+    if n is not None and n < 1:
+        raise ConfigError(f"{n} records have no replicates", remedy="give a number of records from 1 on")
+    if target not in ("population", "file"):
+        raise ConfigError(f"replicates for {target!r}", remedy="give 'population' or 'file'")
+    persons = release.budget.neighbours.persons
+    if target == "population" and persons is not None and persons.records != 1:
+        how = "records have weights" if persons.weight is not None else "persons have several records"
+        raise ConfigError(
+            f"{how}, so the table is no simple random sample of a population, and the release does not tell its design",
+            remedy="ask for replicates of the file (target='file', --replicate-for file), and add the sampling "
+            "variance of the design to their squared errors",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Maker:
+    """What makes the runs of replicates.
+
+    Attributes:
+        release: The release.
+        algorithm: Its mechanism, as it was configured.
+        target: What the runs are about.
+        seed: Seed of all of them.
+        exact: Answers of the hypothesis to what was measured, for fits of the file; else empty.
+        uneven: The blocks inside which drawn records are uneven.
+    """
+
+    release: Release
+    algorithm: Algorithm
+    target: Target
+    seed: int
+    exact: list[Floats]
+    uneven: Uneven | None
+
+    @classmethod
+    def of(cls, release: Release, algorithm: Algorithm, target: Target, seed: int) -> _Maker:
+        targets = [measured.target for measured in release.measurements]
+        exact = answered(targets, release.model) if target == "file" else []
+        return cls(release, algorithm, target, seed, exact, uneven_blocks(release))
+
+    def refitted(self, number: int) -> Release | None:
+        """The release with fresh noise; None where the mechanism cannot fit other values of its measurements alone."""
+        release, rng = self.release, numbered(self.seed, 2 * number + 1)
+        exact, total = self.exact, release.total
+        if self.target == "population":
+            drawn = drawn_table(release, self.uneven, self.seed, number)
+            exact, total = answered([each.target for each in release.measurements], drawn.records), drawn.total()
+        noisy = [_again(each, values, rng) for each, values in zip(release.measurements, exact, strict=True)]
+        for noise in release.count_noises[-1:]:
+            total = max(1.0, total + float(_noise(noise.kind, noise.scale, 1, rng)[0]))
+        model = self.algorithm.refitted(release, noisy, total)
+        return None if model is None else self._stored(model, noisy)
+
+    def run(self, number: int) -> Release:
+        """A whole run: for the file on its records as the hypothesis has them."""
+        release, seed = self.release, self.seed
+        if self.target == "population":
+            drawn = drawn_table(release, self.uneven, seed, number)
+        else:
+            drawn = drawn_table(release, None, seed, 0, "systematic")
+        made = run_again(release, self.algorithm, drawn, SeededNoise(numbered(seed, 2 * number + 1)))
+        return self._stored(made.held, made.measurements)
+
+    def _stored(self, model: Model | StoredModel, measurements: Sequence[Measurement]) -> Release:
+        """The release with another hypothesis, as small as in a file."""
+        entry, arrays = model_to_dict(model)
+        stored = StoredModel(self.release.domain, model.total, entry, arrays)
+        return replace(self.release, model=stored, total=model.total, measurements=tuple(measurements))
+
+
+def _again(measured: Measurement, exact: Floats, rng: np.random.Generator) -> Measurement:
+    return replace(measured, values=exact + _noise(measured.noise, measured.scale, len(exact), rng))
+
+
+def _noise(kind: NoiseKind, scale: float, size: int, rng: np.random.Generator) -> Floats:
+    return rng.laplace(0.0, scale, size) if kind is NoiseKind.LAPLACE else rng.normal(0.0, scale, size)

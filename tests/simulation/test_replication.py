@@ -1,0 +1,257 @@
+"""Replicates: weights are ratios of hypotheses, fits are those of the run, and intervals from them hold the truth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+from hedgerow import (
+    MWEM,
+    Domain,
+    DualQuery,
+    IntegerRange,
+    Prior,
+    PureDP,
+    Release,
+    SeededNoise,
+    Table,
+    Workload,
+    impossible,
+)
+from hedgerow.algorithms.registry import made_by
+from hedgerow.errors import ConfigError
+from hedgerow.models import Empirical, Overlay
+from hedgerow.privacy import ZCDP
+from hedgerow.queries import Persons, PublicData, Weight
+from hedgerow.release import ReplicateEstimate, Target
+
+FREE = [IntegerRange(name, 0, size - 1) for name, size in zip("abcd", (2, 3, 2, 4), strict=True)]
+DOMAIN = Domain(FREE)
+RULED = Domain(FREE, constraints=[impossible(DOMAIN, "a = 0 and b = 2")])
+
+
+def table(n: int = 2000, seed: int = 0, domain: Domain = DOMAIN, persons: Persons | None = None) -> Table:
+    """Columns that depend on the first one."""
+    rng = np.random.default_rng(seed)
+    first = (rng.random(n) < 0.3).astype(np.int64)
+    second = np.minimum(first + rng.integers(0, 2, n), 2)
+    return Table(
+        domain,
+        [first, second, (rng.random(n) < 0.2 + 0.4 * first).astype(np.int64), rng.integers(0, 4, n)],
+        persons=persons,
+    )
+
+
+def made(config: MWEM | None = None, *, epsilon: float = 1.0, seed: int = 0, domain: Domain = DOMAIN) -> Release:
+    workload = Workload.marginals(domain, 2)
+    return (config or MWEM()).run(table(seed=seed, domain=domain), workload, PureDP(epsilon), noise=SeededNoise(seed))
+
+
+def shares(records: pa.Table, weights: np.ndarray) -> np.ndarray:
+    a, c = records["a"].to_numpy(), records["c"].to_numpy()
+    return np.array([np.average(a, weights=weights), np.average(c[a == 1], weights=weights[a == 1]), weights.sum()])
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, RULED])
+def test_weights_are_ratios_of_hypotheses_raked_to_what_was_measured(domain: Domain) -> None:
+    release = made(domain=domain)
+    found = release.replicates(4, seed=1)
+    assert found.weights is not None
+    scopes, codes = release.workload.scopes, found.records.codes
+    (cells,) = release.model.marginals([domain.names])
+    before, drawn = release.model.marginals(scopes), Empirical(domain, release.total, codes).marginals(scopes)
+    for run, weights in zip(found.runs, found.weights.T, strict=True):
+        (after,) = run.model.marginals([domain.names])
+        ratios = (after / np.maximum(cells, 1e-300))[tuple(codes.T)]
+        assert np.abs(weights / (run.total * ratios / ratios.sum()) - 1.0).mean() < 0.03
+        weighed = Empirical(domain, run.total, codes, np.log(np.maximum(weights, 1e-9))).marginals(scopes)
+        for table, drawn_table, one, other in zip(weighed, drawn, before, run.model.marginals(scopes), strict=True):
+            assert np.abs(table - drawn_table * other / np.maximum(one, 1e-9)).sum() < 0.01 * run.total
+
+
+def test_records_of_tables_over_a_tree_are_raked() -> None:
+    """No tree holds all pairs, so records have no probability in closed form."""
+    domain = Domain(IntegerRange(f"x{number}", 0, 1) for number in range(40))
+    rng = np.random.default_rng(0)
+    common = rng.integers(0, 2, 3000)
+    columns = [np.where(rng.random(3000) < 0.4, common, rng.integers(0, 2, 3000)) for _ in range(40)]
+    release = MWEM().run(Table(domain, columns), Workload.marginals(domain, 2), ZCDP(2.0), noise=SeededNoise(0))
+    assert isinstance(release.model, Overlay)
+    found = release.replicates(3, target="file", seed=0)
+    assert found.weights is not None
+    pairs = release.workload.scopes
+    before, codes = release.model.marginals(pairs), found.records.codes
+    drawn = Empirical(domain, release.total, codes).marginals(pairs)
+    for run, weights in zip(found.runs, found.weights.T, strict=True):
+        weighed = Empirical(domain, run.total, codes, np.log(weights)).marginals(pairs)
+        tables = list(zip(weighed, drawn, before, run.model.marginals(pairs), strict=True))
+        left = [np.abs(table - own * other / one).sum() for table, own, one, other in tables]
+        assert np.mean(left) < 0.1 * np.mean([np.abs(one - other).sum() for _, _, one, other in tables])
+
+
+@pytest.mark.parametrize(
+    "config",
+    [MWEM(), MWEM(rounds=3), MWEM(rounds="annealed"), MWEM(rounds="adaptive"), MWEM(initial="one-way")],
+    ids=lambda config: str(config.rounds) + str(config.initial),
+)
+def test_a_fit_of_the_measurements_as_they_were_is_the_hypothesis(config: MWEM) -> None:
+    """Those that the run fitted, and no others: small tables beside annealed rounds are not among them."""
+    release = made(config)
+    again = made_by("MWEM", release.provenance.parameters).refitted(
+        release, release.measurements, release.counted or release.total
+    )
+    assert again is not None
+    assert again.total == pytest.approx(release.total)
+    scopes = release.workload.scopes
+    for one, other in zip(release.model.marginals(scopes), again.marginals(scopes), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_fit_with_other_values_is_left_to_whole_runs_where_it_rests_on_more() -> None:
+    prior = Prior.of(PublicData(table(seed=5), 2000))
+    for config in (MWEM(rounds=2, output="average"), MWEM(initial="histogram"), MWEM(prior=prior), MWEM(refit=None)):
+        release = made(config)
+        assert config.refitted(release, release.measurements, release.total) is None
+
+
+def test_errors_for_the_population_hold_those_of_sampling() -> None:
+    """One share that was measured: its variance is that of noise, and p (1 - p) / n."""
+    release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), ZCDP(0.5), noise=SeededNoise(0))
+    targets: tuple[Target, Target] = ("file", "population")
+    file, population = (release.replicates(100, target=each, seed=2).estimate(shares).error[0] for each in targets)
+    assert file < 0.3 * population
+    assert population == pytest.approx((0.3 * 0.7 / 2000) ** 0.5, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("target", "releases"), [("file", 24), pytest.param("population", 100, marks=pytest.mark.slow)]
+)
+def test_intervals_hold_the_truth(target: Target, releases: int) -> None:
+    """Two statistics of each release: below .85 together once in 200 releases where each holds .95 of the time."""
+    held = []
+    for seed in range(releases):
+        release = made(epsilon=2.0, seed=seed)
+        found = release.replicates(15, target=target, seed=seed).estimate(shares)
+        own = table(seed=seed).columns
+        truth = (own[0].mean(), own[2][own[0] == 1].mean()) if target == "file" else (0.3, 0.6)
+        held += [low <= true <= high for low, true, high in zip(found.low, truth, found.high, strict=False)]
+    assert np.mean(held) >= 0.85
+
+
+def test_the_same_seed_gives_the_same_replicates_and_records_are_as_many_as_asked() -> None:
+    release = made()
+    one, other = (release.replicates(3, seed=7, n=500) for _ in "12")
+    assert one.weights is not None
+    assert other.weights is not None
+    np.testing.assert_array_equal(one.weights, other.weights)
+    np.testing.assert_array_equal(one.records.codes, other.records.codes)
+    assert one.weights.shape == (500, 3)
+    np.testing.assert_allclose(one.weights.sum(axis=0), [run.total for run in one.runs], rtol=1e-4)
+    fresh = release.replicates(3).weights
+    assert fresh is not None
+    assert not np.array_equal(fresh, release.replicates(3).weights)
+
+
+def test_files_hold_what_weights_do() -> None:
+    release = made(epsilon=3.0)
+    weights = release.replicates(30, seed=0)
+    files = release.replicates(30, seed=0, files=True)
+    assert (weights.form, files.form, len(list(files.files()))) == ("weights", "files", 30)
+    one, other = weights.estimate(shares), files.estimate(shares)
+    np.testing.assert_allclose(one.value, other.value, rtol=0.01)
+    np.testing.assert_allclose(one.error[:2], other.error[:2], rtol=0.25)
+
+
+def test_files_are_chosen_where_weights_would_rest_on_few_records() -> None:
+    domain = Domain([IntegerRange(f"x{number}", 0, 5) for number in range(30)])
+    columns = [np.random.default_rng(number).integers(0, 6, 300) ** 2 // 6 for number in range(30)]
+    workload = Workload.marginals(domain, 1)
+    release = MWEM().run(Table(domain, columns), workload, PureDP(2.0), noise=SeededNoise(0))
+    found = release.replicates(3, seed=0)
+    assert found.share is not None
+    assert (found.form, found.share < 0.25, "would rest on" in found.says) == ("files", True, True)
+    assert release.replicates(3, seed=0, files=False).form == "weights"
+
+
+def test_mechanisms_that_make_records_run_again_and_have_files() -> None:
+    workload = Workload.marginals(DOMAIN, 1)
+    release = DualQuery(rounds=5).run(table(300), workload, PureDP(5.0), noise=SeededNoise(0))
+    found = release.replicates(2, target="file", seed=0)
+    assert found.form == "files"
+    assert found.source == "each a whole run of the mechanism on the hypothesis of the release"
+    with pytest.raises(ConfigError, match=r"no replicate weights\n.*--replicate-files"):
+        release.replicates(2, seed=0, files=False)
+
+
+def test_whole_runs_choose_again() -> None:
+    release = made(MWEM(rounds=1), epsilon=0.01)
+    scopes = [
+        {tuple(measured.target.scope for measured in run.measurements) for run in found.runs}
+        for found in (release.replicates(8, seed=0, rerun=rerun) for rerun in (False, True))
+    ]
+    assert len(scopes[0]) == 1 < len(scopes[1])
+
+
+@pytest.mark.parametrize("persons", [Persons("id", 5), Persons(None, 1, Weight("w", 4))])
+def test_a_population_behind_persons_or_weights_is_refused(persons: Persons) -> None:
+    workload = Workload.marginals(DOMAIN, 1)
+    release = MWEM().run(table(persons=persons), workload, PureDP(3.0), noise=SeededNoise(0))
+    with pytest.raises(ConfigError, match=r"no simple random sample(.|\n)*target='file'"):
+        release.replicates(3)
+    assert release.replicates(3, target="file", seed=0).number == 3
+
+
+def test_nonsense_is_refused() -> None:
+    release = made()
+    with pytest.raises(ConfigError, match="1 replicates show no spread"):
+        release.replicates(1)
+    with pytest.raises(ConfigError, match="0 records"):
+        release.replicates(2, n=0)
+    with pytest.raises(ConfigError, match="'sample'"):
+        release.replicates(2, target="sample")  # type: ignore[arg-type]
+
+
+def test_files_say_what_memory_does(tmp_path: Path) -> None:
+    found = made().replicates(3, seed=0, n=200)
+    assert found.weights is not None
+    assert found.write(tmp_path / "a.csv") == [str(tmp_path / "a.csv")]
+    found.write(tmp_path / "a.parquet")
+    for read in (pyarrow.csv.read_csv(tmp_path / "a.csv"), pyarrow.parquet.read_table(tmp_path / "a.parquet")):
+        assert read.column_names == [*"abcd", "weight", "repweight_1", "repweight_2", "repweight_3"]
+        np.testing.assert_array_equal(np.column_stack(read.columns[5:]), found.weights)
+        assert set(read["weight"].to_pylist()) == {found.weight}
+    files = made().replicates(12, seed=0, n=200, files=True)
+    places = files.write(tmp_path / "b.parquet")
+    assert [Path(place).name for place in places[:2]] == ["b.parquet", "b_rep01.parquet"]
+    read = pyarrow.parquet.read_table(places[3])
+    assert read.column_names == [*"abcd", "weight"]
+    assert read["weight"][0].as_py() == pytest.approx(files.runs[2].total / 200, abs=1e-6)
+    with pytest.raises(ConfigError, match="no room for replicate files"):
+        files.write(f"duckdb:{tmp_path}/c.db#people")
+
+
+def test_a_column_called_weight_keeps_its_name() -> None:
+    domain = Domain([IntegerRange("weight", 0, 3)])
+    release = MWEM().run(
+        Table(domain, [np.arange(400) % 4]), Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0)
+    )
+    assert release.replicates(2, seed=0).weighted.schema.names == [
+        "weight",
+        "hedgerow_weight",
+        "hedgerow_repweight_1",
+        "hedgerow_repweight_2",
+    ]
+
+
+def test_estimates_without_correction_are_those_of_r() -> None:
+    raw, each = np.array([1.0, 2.0]), np.array([[1.5, 2.0], [1.0, 2.5], [2.0, 1.5]])
+    found = ReplicateEstimate.of(raw, each, corrected=False)
+    np.testing.assert_allclose(found.error**2, ((each - raw) ** 2).sum(axis=0) / 3)
+    corrected = ReplicateEstimate.of(raw, each)
+    np.testing.assert_allclose(corrected.value, 2.0 * raw - each.mean(axis=0))
+    np.testing.assert_allclose(corrected.high - corrected.value, 4.302653 * each.std(axis=0, ddof=1), rtol=1e-6)
