@@ -34,8 +34,8 @@ help:  ## Show this list
 	$(call install,requirements-dev.lock)
 	@touch .venv/.runtime
 
-demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, into demo-output/
-	@$(BIN)/python examples/demo.py
+demo: .venv/.runtime  ## Synthetic records of the shipped Adult census data, or of DATA=FILE, into demo-output/
+	@$(BIN)/python examples/demo.py --data "$(DATA)"
 
 warm: .venv/.runtime  ## Compile ahead what a first run would wait for
 	@$(BIN)/hedgerow warm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -74,6 +75,21 @@ def test_the_demo_runs_from_anywhere_and_over_its_former_output(tmp_path: Path) 
     assert program.returncode == 0, program.stderr
     assert "covers the true answer" in program.stdout
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"synthetic.csv", "adult.release", "report.html"}
+
+
+@pytest.mark.slow
+def test_the_demo_takes_a_file_of_ones_own(tmp_path: Path) -> None:
+    lines = "".join(f"{'KB'[row % 2]}öln;{1000 + row},{row % 10}0;{row % 28 + 1:02d}.03.2024\n" for row in range(400))
+    (tmp_path / "löhne.csv").write_bytes(f"Ort;Löhne;Tag\n{lines}".encode("cp1252"))
+    command = [sys.executable, ROOT / "examples" / "demo.py", "out", "--data", "löhne.csv"]
+    program = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert program.returncode == 0, program.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *("domain.yaml", "synthetic.csv", "data.release", "report.html")
+    }
+    head, *records = (tmp_path / "out" / "synthetic.csv").read_text(encoding="cp1252").splitlines()
+    assert head == "Ort;Löhne;Tag"
+    assert all(re.fullmatch(r"[KB]öln;\d+,\d\d;\d\d\.03\.2024", record) for record in records)
 
 
 def test_the_demo_is_a_module_that_does_nothing_when_it_is_imported() -> None:
