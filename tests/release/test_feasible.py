@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import scipy.optimize
 
 from hedgerow import MWEM, ZCDP, Domain, IntegerRange, SeededNoise, Table, Workload, parse_predicate
 from hedgerow.arrays import Ints
+from hedgerow.domain import impossible
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
 from hedgerow.release import Together
 
@@ -80,6 +82,27 @@ def test_a_condition_that_cuts_a_level_is_bounded_within_it() -> None:
     low, high = together(parse_predicate("a = 1 and age < 35", DOMAIN), measured, 2_000.0).ends(RISK)
     assert low == pytest.approx(tens[1, :3].sum() + max(0.0, tens[1, 3] - beside), abs=20.0)
     assert high == pytest.approx(tens[1, :3].sum() + min(tens[1, 3], cut), abs=20.0)
+
+
+@pytest.mark.parametrize("rule", ["a = 0 and c > 0", "a = 1 and age < 35", "b = 3 and age < 35"])
+def test_rules_make_intervals_narrower_and_hold(rule: str) -> None:
+    ruled, rng = Domain(DOMAIN, (), [impossible(DOMAIN, rule)]), np.random.default_rng(4)
+    rows = codes(rng, 4_000)
+    (constraint,) = ruled.constraints
+    kept = constraint.holds([rows[DOMAIN.names.index(name)] for name in constraint.scope])
+    table, n = Table(DOMAIN, [column[kept] for column in rows]), float(kept.sum())
+    free = [noisy(table, names, 3.0, rng) for names in ("a b", "b c", "b age")]
+    held = [replace(each, target=Marginal(ruled, each.target.scope)) for each in free]
+    narrower = 0
+    for condition in ("a = 1 and c = 2 and age < 35", "a = 1 and c = 0 and age >= 60", "a = 0 and c = 2"):
+        query = parse_predicate(condition, DOMAIN)
+        low, high = together(query, free, n).ends(RISK)
+        least, most = together(parse_predicate(condition, ruled), held, n).ends(RISK)
+        assert least <= query.on(table)[0] <= most
+        assert low <= least + 1e-4
+        assert most <= high + 1e-4
+        narrower += most - least < 0.9 * (high - low)
+    assert narrower >= 1
 
 
 def test_weights_are_bounded_as_conditions_are() -> None:

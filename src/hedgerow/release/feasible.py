@@ -8,7 +8,8 @@ the noise of every sum of cells is below a bound, so that the true counts meet
     |sum of cells - noisy sum| <= bound,    counts >= 0,    the number of records within its own bounds,
 
 and the least and the largest answer of the question under these constraints are the ends of an interval that holds the
-true answer. Blocks are brought together through S alone, which can make the interval wider, but never wrong.
+true answer. Cells that no record can be in, by the rules of the domain, are no unknowns. Blocks are brought together
+through S alone, which can make the interval wider, but never wrong.
 
 The k-th table that bears on the question gets ``6 / (pi k)^2`` of the risk, in the order in which tables were measured.
 When it is measured its noise is drawn afresh, so it does not matter by which noise the tables were chosen (see
@@ -30,8 +31,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain, spread_over
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique, Domain, possible_cells, spread_over
 from hedgerow.privacy import step_of
 from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurement
 from hedgerow.release.noise_sums import Noises
@@ -116,8 +117,10 @@ class Together:
         """An upper bound of the first block times values, in counts; unknowns are shares of the largest number."""
         from scipy.optimize import linprog  # scipy.optimize is slow to import
 
-        links, aim = self._links, np.zeros(self._starts[-1])
+        kept, aim = self._possible, np.zeros(self._starts[-1])
         aim[: values.size] = values.reshape(-1)
+        above, links, aim = above[:, kept], self._links[:, kept], aim[kept]
+        starts = [int(kept[:start].sum()) for start in self._starts]
         equal = np.zeros(links.shape[0])
         solved: Any = linprog(
             -aim, A_ub=above, b_ub=limits, A_eq=links, b_eq=equal, method="highs", options={"time_limit": _SECONDS}
@@ -126,7 +129,7 @@ class Together:
             return math.inf
         multipliers = np.maximum(-solved.ineqlin.marginals, 0.0)
         unpaid = aim - above.T @ multipliers + links.T @ solved.eqlin.marginals
-        slack = sum(max(0.0, float(unpaid[a:b].max())) for a, b in pairwise(self._starts))  # each block adds up to 1
+        slack = sum(max(0.0, float(unpaid[a:b].max())) for a, b in pairwise(starts))  # each block adds up to 1
         return self.most * (float(multipliers @ limits) + slack + _ROUNDING)
 
     @cached_property
@@ -152,6 +155,11 @@ class Together:
     def _starts(self) -> list[int]:
         """Where the unknowns of each block begin, and the number of all."""
         return [0, *np.cumsum([math.prod(shape) for shape in self._shapes]).tolist()]
+
+    @cached_property
+    def _possible(self) -> Bools:
+        """Whether a record can be in the cell of each unknown."""
+        return np.concatenate([self.question.possible(rest).reshape(-1) for rest in self._blocks])
 
     @cached_property
     def _links(self) -> Any:
@@ -247,6 +255,19 @@ class _Question:
             if len(sources) == 1 and sources[0] in self.classes and sources[0] not in found.values():
                 found[name] = sources[0]
         return found
+
+    def possible(self, rest: Clique) -> Bools:
+        """Whether the rules let any record be in each cell of classes and of the codes of other variables."""
+        names = [*self.classes, *rest]
+        clique = self.domain.clique(names)
+        small = self.domain.zeros and math.prod(self.domain.shape_of(clique)) <= _LARGEST
+        cells = possible_cells(self.domain, clique) if small else None
+        if cells is None:
+            return np.ones((*self.shape, *self.domain.shape_of(rest)), dtype=np.bool_)
+        numbers = np.transpose(cells, [clique.index(name) for name in names]).astype(np.int64)
+        for axis, name in enumerate(self.classes):
+            numbers = _summed(numbers, axis, self.classes[name], self.shape[axis])
+        return np.asarray(numbers > 0)
 
     def groups(self, name: str, attribute: str) -> tuple[Ints, Ints, int]:
         """The finest groups that are sets of classes and of codes of a variable: of each class, each code, how many."""
