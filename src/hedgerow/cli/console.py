@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from hedgerow.algorithms.shared import ProgressCallback, RoundReport
-    from hedgerow.comparison import Progress as RunsCallback, Step
+    from hedgerow.comparison import Progress as RunsCallback
 
 
 WIDE = 160
@@ -244,11 +244,7 @@ def expected_rounds(report: RoundReport) -> int:
 def showing_runs(output: Output) -> Iterator[RunsCallback | None]:
     """Give a callback that draws how many runs are over and what runs now, or None where no one looks."""
     with showing_steps(output, "run") as update:
-
-        def advance(step: Step) -> None:
-            update(step.done, step.runs, step.text)
-
-        yield advance if output.shows_progress else None
+        yield (lambda step: update(step.done, step.runs, step.text)) if output.shows_progress else None
 
 
 @contextmanager
@@ -282,11 +278,7 @@ def showing_records(output: Output) -> Iterator[Callable[[int, int], None] | Non
     from rich.progress import TimeRemainingColumn
 
     with _drawing(output, "record", TimeRemainingColumn(), note="drawing records") as update:
-
-        def advance(done: int, wanted: int) -> None:
-            update(completed=done, total=wanted)
-
-        yield advance if output.shows_progress else None
+        yield (lambda done, wanted: update(completed=done, total=wanted)) if output.shows_progress else None
 
 
 @contextmanager

@@ -200,8 +200,26 @@ class BudgetOptions(Options, panel="Budget"):
     neighbours: Relation | None = Relation.ADD_REMOVE
 
     def budget(self, between: Neighbours) -> Budget:
-        """The budget that the options describe; see `budget_of`."""
-        return budget_of(self.epsilon, self.delta, self.rho, between, self.mu)
+        """The budget that the options describe.
+
+        Raises:
+            typer.BadParameter: They describe none, or two.
+            ConfigError: An amount is out of its range.
+
+        Example:
+            >>> BudgetOptions(epsilon=1.0).budget(Neighbours.REPLACE).to_dict()
+            {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
+        """
+        from hedgerow.privacy import GDP
+
+        budget = _amount_of(self.epsilon, self.delta, self.rho, between, ("--epsilon", "--delta", "--rho"))
+        if self.mu is not None:
+            if budget is not None:
+                raise typer.BadParameter("give either --mu, --rho, or --epsilon with or without --delta")
+            return GDP(self.mu, between)
+        if budget is None:
+            raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, --rho, or --mu")
+        return budget
 
     def between(self, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
         """The neighbouring relation of `between`."""
@@ -227,8 +245,18 @@ class RegisterOptions(Options, panel="Budget"):
     limit_rho: Annotated[float | None, option(metavar="RHO")] = None
 
     def bound(self, between: Neighbours) -> Limit | None:
-        """The limit that the options describe; see `limit_of`."""
-        return limit_of(self.limit, self.limit_delta, self.limit_rho, between)
+        """The limit of a register that the options describe; None if they describe none.
+
+        Raises:
+            typer.BadParameter: They describe two, or a delta alone.
+            ConfigError: An amount is out of its range.
+
+        Example:
+            >>> RegisterOptions(limit=3.0, limit_delta=1e-9).bound(Neighbours.REPLACE).epsilon
+            3.0
+        """
+        named = "--limit", "--limit-delta", "--limit-rho"
+        return _amount_of(self.limit, self.limit_delta, self.limit_rho, between, named)
 
 
 @dataclass(frozen=True)
@@ -242,8 +270,25 @@ class LearningRegisterOptions(RegisterOptions):
     limit_thresholds: Annotated[float | None, option(metavar="DELTA")] = None
 
     def bound(self, between: Neighbours) -> Limit | None:
-        """The limit that the options describe; see `limit_of`."""
-        return limit_of(self.limit, self.limit_delta, self.limit_rho, between, self.limit_thresholds)
+        """The same, with the part of its delta for thresholds.
+
+        Raises:
+            typer.BadParameter: There is a part of a delta without one.
+
+        Example:
+            >>> LearningRegisterOptions(limit=3.0, limit_delta=1e-9, limit_thresholds=4e-10).bound(
+            ...     Neighbours.REPLACE
+            ... ).for_thresholds
+            4e-10
+        """
+        from hedgerow.privacy import ApproxDP
+
+        limit = super().bound(between)
+        if self.limit_thresholds is None:
+            return limit
+        if not isinstance(limit, ApproxDP):
+            raise typer.BadParameter("--limit-thresholds is a part of --limit-delta: name it, and --limit")
+        return replace(limit, thresholds=self.limit_thresholds)
 
 
 @dataclass(frozen=True)
@@ -533,60 +578,6 @@ def between(relation: Relation | None, persons: Persons | None, *, filtered: boo
     return neighbours.filtered if filtered else neighbours
 
 
-def budget_of(
-    epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours, mu: float | None = None
-) -> Budget:
-    """The budget that the options describe.
-
-    Raises:
-        typer.BadParameter: They describe none, or two.
-        ConfigError: An amount is out of its range.
-
-    Example:
-        >>> budget_of(1.0, None, None, Neighbours.REPLACE).to_dict()
-        {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
-    """
-    from hedgerow.privacy import GDP
-
-    budget = _amount_of(epsilon, delta, rho, neighbours, ("--epsilon", "--delta", "--rho"))
-    if mu is not None:
-        if budget is not None:
-            raise typer.BadParameter("give either --mu, --rho, or --epsilon with or without --delta")
-        return GDP(mu, neighbours)
-    if budget is None:
-        raise typer.BadParameter("a budget is needed: --epsilon, --epsilon with --delta, --rho, or --mu")
-    return budget
-
-
-def limit_of(
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    neighbours: Neighbours,
-    thresholds: float | None = None,
-) -> Limit | None:
-    """The limit of a register that the options describe; None if they describe none.
-
-    Raises:
-        typer.BadParameter: They describe two, a delta alone, or a part of a delta without one.
-        ConfigError: An amount is out of its range.
-
-    Example:
-        >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE).epsilon
-        3.0
-        >>> limit_of(3.0, 1e-9, None, Neighbours.REPLACE, 4e-10).for_thresholds
-        4e-10
-    """
-    from hedgerow.privacy import ApproxDP
-
-    limit = _amount_of(epsilon, delta, rho, neighbours, ("--limit", "--limit-delta", "--limit-rho"))
-    if thresholds is None:
-        return limit
-    if not isinstance(limit, ApproxDP):
-        raise typer.BadParameter("--limit-thresholds is a part of --limit-delta: name it, and --limit")
-    return replace(limit, thresholds=thresholds)
-
-
 def _amount_of(
     epsilon: float | None, delta: float | None, rho: float | None, neighbours: Neighbours, named: tuple[str, str, str]
 ) -> Limit | None:
@@ -637,7 +628,7 @@ def warn_of_budget(output: Output, budget: Budget, total: float) -> None:
         total: Number of records that is known in public: a guess, or a noisy value.
 
     Example:
-        >>> warn_of_budget(Output(), budget_of(1.0, 1e-9, None, Neighbours.REPLACE), 1000.0)
+        >>> warn_of_budget(Output(), BudgetOptions(epsilon=1.0, delta=1e-9).budget(Neighbours.REPLACE), 1000.0)
     """
     from hedgerow.privacy import weaknesses
 

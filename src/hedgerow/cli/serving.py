@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hedgerow.service.http import ConnectionLimits
     from hedgerow.service.sessions import SessionWorkers
     from hedgerow.service.settings import Settings
-    from hedgerow.service.store import Anchor, Store
+    from hedgerow.service.store import Store
 
 _NEEDED = ("alembic", "fastapi", "itsdangerous", "limits", "prometheus_client", "psycopg", "sqlalchemy", "uvicorn")
 _ANALYST = "analyst"
@@ -72,29 +72,24 @@ class StorePlace:
             StoreError: It cannot be opened, its audit log was changed, or it is older than its anchor says.
         """
         from hedgerow.service.running import with_password
-        from hedgerow.service.store import Anchor, Store
+        from hedgerow.service.store import Anchor, Store, hold_to
 
         if self.accept_older and self.anchor is None:
             raise ConfigError("--accept-store needs an anchor", remedy="give --anchor FILE too")
         anchor = None if self.anchor is None else Anchor(self.anchor)
         store = Store.open(with_password(self.address, self.password_file), anchor=anchor, quota=self.quota)
         try:
-            self._compare(output, store, anchor)
+            if anchor is None:
+                store.check_audit()
+            else:
+                if not anchor.path.exists() and store.people():
+                    output.warn(_BEGUN.format(anchor=anchor.path))
+                for sentence in hold_to(store, anchor, accept=self.accept_older).sentences():
+                    output.warn(_ACCEPTED.format(what=sentence))
         except BaseException:
             store.close()
             raise
         return store
-
-    def _compare(self, output: Output, store: Store, anchor: Anchor | None) -> None:
-        from hedgerow.service.store import hold_to
-
-        if anchor is None:
-            store.check_audit()
-            return
-        if not anchor.path.exists() and store.people():
-            output.warn(_BEGUN.format(anchor=anchor.path))
-        for sentence in hold_to(store, anchor, accept=self.accept_older).sentences():
-            output.warn(_ACCEPTED.format(what=sentence))
 
 
 @dataclass(frozen=True)

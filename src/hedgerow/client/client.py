@@ -22,7 +22,7 @@ from hedgerow.client.answers import AnswerTable, SeriesSum, ServerAnswer, Server
 from hedgerow.client.sending import Sending, token_from
 from hedgerow.domain import Domain, domain_from_mapping, domain_to_mapping
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
+from hedgerow.privacy import Budget
 
 _AT_ONCE = 1000
 """Most questions of a request."""
@@ -366,14 +366,9 @@ def _domain(domain: Domain | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _budget(budget: Budget) -> dict[str, Any]:
-    told: dict[str, Any] = {"neighbours": budget.neighbours.relation.value}
-    match budget:
-        case ApproxDP():
-            return {**told, "epsilon": budget.epsilon, "delta": budget.delta}
-        case PureDP():
-            return {**told, "epsilon": budget.epsilon}
-        case ZCDP():
-            return {**told, "rho": budget.rho}
-        case GDP():
-            return {**told, "mu": budget.mu}
-    raise ConfigError(f"a data set has no budget of the kind {type(budget).__name__}", remedy="give PureDP or ApproxDP")
+    told = budget.to_dict()
+    amounts: dict[str, Any] = {name: told[name] for name in ("epsilon", "delta", "rho", "mu") if name in told}
+    if not amounts:
+        message = f"a data set has no budget of the kind {type(budget).__name__}"
+        raise ConfigError(message, remedy="give PureDP or ApproxDP")
+    return {"neighbours": budget.neighbours.relation.value, **amounts}

@@ -28,20 +28,16 @@ def domain_warnings(domain: Domain) -> list[str]:
 
 def _warning(attribute: Attribute) -> str:
     if isinstance(attribute, Categorical):
-        return _alike(attribute)
+        first: dict[str, str] = {}
+        for text in map(value_text, attribute.values):
+            other = first.setdefault(_ALIKE.normal(text), text)
+            if other != text:
+                return (
+                    f"the labels {other!r} and {text!r} differ in case or blanks only; "
+                    "'case: fold' and 'trim: true' make them one"
+                )
+        return ""
     return _coarse(attribute) if isinstance(attribute, Binned) else ""
-
-
-def _alike(attribute: Categorical) -> str:
-    first: dict[str, str] = {}
-    for text in map(value_text, attribute.values):
-        other = first.setdefault(_ALIKE.normal(text), text)
-        if other != text:
-            return (
-                f"the labels {other!r} and {text!r} differ in case or blanks only; "
-                "'case: fold' and 'trim: true' make them one"
-            )
-    return ""
 
 
 def _coarse(attribute: Binned) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
 
@@ -580,16 +580,14 @@ class Domain:
         """
         kept = tuple(names)
         inside = {name for name in kept if name in self._positions}
-        return Domain(
-            [self[name] for name in kept],
-            [f.ordered(kept) for f in self.declared if f.name not in kept and set(f.sources) <= inside],
-            [constraint.ordered(kept) for constraint in self.constraints if set(constraint.scope) <= inside],
-            self.unleveled,
-            ignored=(name for name in self.ignored if name not in kept),
-            draft=self.draft,
-            trusted_types=self.trusted_types,
-            layout=self.layout,
-            spans=(span for span in self.spans if {span.length, span.start} <= inside),
+        declared = (f.ordered(kept) for f in self.declared if f.name not in kept and set(f.sources) <= inside)
+        return replace(
+            self,
+            attributes=tuple(self[name] for name in kept),
+            declared=tuple(declared),
+            constraints=tuple(rule.ordered(kept) for rule in self.constraints if set(rule.scope) <= inside),
+            ignored=tuple(name for name in self.ignored if name not in kept),
+            spans=tuple(span for span in self.spans if {span.length, span.start} <= inside),
         )
 
     def of_columns(self, names: Iterable[str]) -> Domain:

@@ -561,17 +561,12 @@ def _texts_of_times(values: pa.Array[Any]) -> pa.Array[Any]:
     """
     kind = values.type
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        return _without_zeros(values.cast(pa.string()))
+        shorter: Any = pc.replace_substring_regex(values.cast(pa.string()), r"(\.[0-9]*?)0+(Z|[+-][0-9]+|$)", r"\1\2")
+        shortest: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
+        return shortest
     if pa.types.is_duration(kind) or pa.types.is_interval(kind):
         return plain_durations(values).cast(pa.string())
     raise UnsupportedTypeError(str(kind))
-
-
-def _without_zeros(texts: pa.Array[Any]) -> pa.Array[Any]:
-    """Texts of times without zeros at the end of a fraction of a second, which a unit adds."""
-    shorter: Any = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+(Z|[+-][0-9]+|$)", r"\1\2")
-    shortest: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
-    return shortest
 
 
 def distinct_texts(column: pa.Array[Any]) -> list[str]:

@@ -7,7 +7,7 @@ them, which the children's domain states by declaring a parents' column again, i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from hedgerow.domain.attribute import IntegerRange
@@ -63,16 +63,8 @@ class Linked:
             raise DomainError(
                 f"there is a column {number!r} already", remedy="give the number of children another name"
             )
-        counted = Domain(
-            (*parents.attributes, IntegerRange(number, 0, at_most)),
-            parents.declared,
-            parents.constraints,
-            (*parents.unleveled, number),
-            ignored=parents.ignored,
-            draft=parents.draft,
-            layout=parents.layout,
-            spans=parents.spans,
-        )
+        attributes = (*parents.attributes, IntegerRange(number, 0, at_most))
+        counted = replace(parents, attributes=attributes, unleveled=(*parents.unleveled, number))
         joined = counted.merge(children)
         if len(joined) == len(counted):
             raise DomainError("the children have no column of their own", remedy="declare what is known of a child")

@@ -132,18 +132,13 @@ def measure_of(span: Span, start: Attribute, length: Attribute) -> Measure:
     other = None if length.other == missing else length.other
     exact = IntegerRange(span.start, low, high, scale=start.scale, missing=start.missing, other=start.other)
     first, last = low + min(least * steps, 0), high + most * steps
-    _check_calendar(span, start.scale, first, last)
-    return Measure(length, exact, IntegerRange(span.end, first, last, scale=start.scale, missing=missing, other=other))
-
-
-def _check_calendar(span: Span, scale: Scale | None, first: int, last: int) -> None:
-    """Refuse a duration that may end before the year 1, or after 9999."""
     day = SECONDS["d"]
-    days = (number * _seconds(scale) // day + EPOCH for number in (first, last))
+    days = (number * _seconds(start.scale) // day + EPOCH for number in (first, last))
     if not all(date.min.toordinal() <= day <= date.max.toordinal() for day in days):
         raise attribute_error(
             span.length, f"{span.end!r} may lie before the year 1 or after 9999", "give narrower bounds"
         )
+    return Measure(length, exact, IntegerRange(span.end, first, last, scale=start.scale, missing=missing, other=other))
 
 
 def written(domain: Domain) -> tuple[Attribute, ...]:

@@ -271,7 +271,13 @@ def _opened(
         chosen = wishes if opening is None else _anew(path, opening, wishes, reading)
         _start(kept, path, chosen, table, {**before, **reading.notes(), **charged})
         return True
-    _restore(kept, path, wishes, reading, table)
+    kept.restore(table, noise=wishes.noise)
+    changed = [_OPTIONS[name] for name, value in wishes.config.items() if value != getattr(kept.config, name)]
+    changed += wishes.changed(kept.budget)
+    changed += ["--warm"] if wishes.warm is not None else []
+    changed += reading.departs(kept.notes)
+    _refuse(path, changed)
+    kept.notes.update(reading.notes())
     return False
 
 
@@ -296,17 +302,6 @@ def _anew(path: Path, opening: Opening, wishes: _Wishes, reading: Reading) -> _W
         )
     _refuse(path, [*wishes.changed(opening.budget), *reading.departs(opening.notes)])
     return replace(wishes, budget=opening.budget, config={**opening.config.parameters(), **wishes.config})
-
-
-def _restore(kept: SessionFile, path: Path, wishes: _Wishes, reading: Reading, table: Table | ScannedTable) -> None:
-    """The session in the file, which keeps what it was started with."""
-    kept.restore(table, noise=wishes.noise)
-    changed = [_OPTIONS[name] for name, value in wishes.config.items() if value != getattr(kept.config, name)]
-    changed += wishes.changed(kept.budget)
-    changed += ["--warm"] if wishes.warm is not None else []
-    changed += reading.departs(kept.notes)
-    _refuse(path, changed)
-    kept.notes.update(reading.notes())
 
 
 def _refuse(path: Path, changed: Sequence[str]) -> None:

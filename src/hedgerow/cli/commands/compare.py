@@ -55,7 +55,7 @@ class _Budgets(Options, panel="Budget"):
         """
         neighbours = options.between(self.neighbours, persons)
         amounts = product(_amounts("--epsilon", self.epsilon), _amounts("--rho", self.rho), _amounts("--mu", self.mu))
-        return [options.budget_of(first, self.delta, second, neighbours, third) for first, second, third in amounts]
+        return [options.BudgetOptions(epsilon, self.delta, rho, mu).budget(neighbours) for epsilon, rho, mu in amounts]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import typer
 
 from hedgerow.cli.console import INTERRUPTED, Output
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.options import between, limit_of
+from hedgerow.cli.options import RegisterOptions, between
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Persons, Relation
 
@@ -93,7 +93,7 @@ class _Places(Options, panel="Places", environment=True):
 
 
 @dataclass(frozen=True)
-class _Register(Options, panel="Budget", environment=True):
+class _Register(RegisterOptions, environment=True):
     """The register of all data sets, and its limit.
 
     Attributes:
@@ -101,25 +101,19 @@ class _Register(Options, panel="Budget", environment=True):
             budget before its table is read. Made by the first start, which names the limit.
         limit: Limit on the sum of all data sets in the register: an epsilon, for pure budgets alone, or with
             --limit-delta, for all kinds.
-        limit_delta: The delta of --limit.
-        limit_rho: zCDP, instead of --limit.
         limit_neighbours: The change that one person can make in the tables of the register; its data sets must agree.
         limit_person: Column that tells persons apart in the tables of the register, where it is about persons with
             several records.
     """
 
-    register: Annotated[Path | None, option(metavar="FILE")] = None
-    limit: Annotated[float | None, option(metavar="EPSILON")] = None
-    limit_delta: Annotated[float | None, option(metavar="DELTA")] = None
-    limit_rho: Annotated[float | None, option(metavar="RHO")] = None
     limit_neighbours: Relation = Relation.ADD_REMOVE
     limit_person: Annotated[str | None, option(metavar="NAME")] = None
 
     @property
-    def bound(self) -> Limit | None:
-        """The limit that the options describe; see `limit_of`."""
+    def limited(self) -> Limit | None:
+        """The limit of the register; None if none is named."""
         persons = None if self.limit_person is None else Persons(self.limit_person)
-        return limit_of(self.limit, self.limit_delta, self.limit_rho, between(self.limit_neighbours, persons))
+        return self.bound(between(self.limit_neighbours, persons))
 
 
 @dataclass(frozen=True)
@@ -208,7 +202,7 @@ def serve(
     origin = ctx.get_parameter_source("store")
     if places.store is not None and origin is not None and origin.name == "COMMANDLINE":
         _warn_of_password(output, places.store)
-    table_limit = registering.bound
+    table_limit = registering.limited
     with ExitStack() as stack:
         here = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-demo-"))) if demo else Path()
         place = places.stored(here, limits.quota, demo=demo)

@@ -227,7 +227,7 @@ def _tell(
 
     paths = output.say_files(files)
     distinct = distinct_records(release)
-    copies = "" if distinct is None else _copies(distinct)
+    copies = "" if distinct is None else f" from {distinct:,} distinct {'ones' if distinct > 1 else 'one'}"
     output.say(f"drawn    {n_records:,} synthetic records{copies}{_stands_for(release, n_records)}")
     output.say(f"spent    {spent_of(release.spent, release.budget.limit, release.budget.unit)}")
     left = registered.tell()
@@ -267,7 +267,3 @@ def _stands_for(release: Release, n_records: int) -> str:
     persons = release.budget.neighbours.persons
     weighted = persons is not None and persons.weight is not None
     return f", each of which stands for {release.total / n_records:,.4g}" if weighted else ""
-
-
-def _copies(distinct: int) -> str:
-    return f" from {distinct:,} distinct {'ones' if distinct > 1 else 'one'}"

@@ -323,16 +323,12 @@ def spelled(file: str, name: str) -> Iterator[None]:
     try:
         yield
     except UnsupportedTypeError as error:
-        raise _unsupported(file, name) from error
+        raise ColumnError(
+            "its cells are neither texts nor numbers",
+            file=file,
+            column=name,
+            remedy="convert it, or leave it out",
+        ) from error
     except UnicodeDecodeError:
         remedy = "write the texts of the table as UTF-8"
         raise_alone(UnreadableTableError("text that is not UTF-8", file=file, column=name, remedy=remedy))
-
-
-def _unsupported(file: str, name: str) -> ColumnError:
-    return ColumnError(
-        "its cells are neither texts nor numbers",
-        file=file,
-        column=name,
-        remedy="convert it, or leave it out",
-    )

@@ -102,7 +102,14 @@ def select_columns(reader: Reader, domain: Domain, options: ReadOptions | None =
             raise ColumnError("it is there more than once", file=file, column=name, remedy="rename or delete one")
     for name in needed:
         if name not in names:
-            _refuse_missing(file, name, names)
+            near = difflib.get_close_matches(name, names, 1)
+            if near:
+                remedy = f"did you mean {near[0]!r}? Rename the column, or the attribute in the domain"
+            else:
+                remedy = (
+                    f"name it in the first row of the table, or select other columns; there are: {', '.join(names)}"
+                )
+            raise ColumnError("the table has no such column", file=file, column=name, remedy=remedy)
     extra = [name for name in names if name not in needed and name not in domain.ignored]
     if extra and columns is None and options.extra_columns == "error":
         _refuse_extra(file, extra, count_column)
@@ -159,15 +166,6 @@ def check_apart(where: str | None, count_column: str | None, file: str) -> None:
     if count_column.casefold() in map(str.casefold, filtered_by(where)):
         message = "it counts records, and the filter looks at it: one record could decide whether others pass"
         raise ColumnError(message, file=file, column=count_column, remedy=REMEDY)
-
-
-def _refuse_missing(file: str, name: str, names: Sequence[str]) -> NoReturn:
-    near = difflib.get_close_matches(name, names, 1)
-    if near:
-        remedy = f"did you mean {near[0]!r}? Rename the column, or the attribute in the domain"
-    else:
-        remedy = f"name it in the first row of the table, or select other columns; there are: {', '.join(names)}"
-    raise ColumnError("the table has no such column", file=file, column=name, remedy=remedy)
 
 
 def _refuse_extra(file: str, extra: Sequence[str], count_column: str | None) -> NoReturn:

@@ -209,10 +209,6 @@ class ScannedTable:
         """Have the answers to a workload counted in the next pass; nothing is read."""
         asked = Wanted(self.domain)
         workload.answers(asked)
-        self._want(asked)
-
-    def _want(self, asked: Wanted) -> None:
-        """Note what is not known yet."""
         self._wanted.cliques |= {clique: None for clique in asked.cliques if self._holding(clique) is None}
         self._wanted.queries |= {query: None for query in asked.queries if not self._knows(query)}
         self._wanted.scopes |= {scope: None for scope in asked.scopes if scope not in self._parities}

@@ -6,6 +6,7 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
@@ -183,69 +184,58 @@ def address_of(scope: Scope) -> str:
     return str(address)
 
 
+@dataclass(eq=False)
 class Guard(ABC):
     """A part of the application that every HTTP request passes.
 
-    Args:
+    Attributes:
         app: The application behind it.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        """Stand before an application."""
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on whatever comes; HTTP requests are guarded."""
-        await (self._guarded if scope["type"] == "http" else self._app)(scope, receive, send)
+        await (self._guarded if scope["type"] == "http" else self.app)(scope, receive, send)
 
     @abstractmethod
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer an HTTP request, or pass it on."""
 
 
+@dataclass(eq=False)
 class Forwarded(Guard):
     """Replaces the address of a request by the one that a named proxy reports; others are not believed.
 
-    Args:
-        app: The application behind it.
+    Attributes:
         proxies: The proxies that are believed.
     """
 
-    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
-        """Stand before an application."""
-        super().__init__(app)
-        self._proxies = proxies
-        self._has_warned = False
+    proxies: Proxies
+    _has_warned: bool = field(default=False, init=False)
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = scope.get("client")
         forwarded = Headers(scope=scope).getlist(_FORWARDED)
         if client and forwarded:
-            if client[0] in self._proxies:
-                scope["client"] = (self._proxies.origin(client[0], forwarded), 0)
-            else:
-                self._warn(client[0])
-        await self._app(scope, receive, send)
-
-    def _warn(self, peer: str) -> None:
-        """Warn once: a proxy that was not named would share one address among all its clients."""
-        if not self._has_warned:
-            self._has_warned = True
-            _LOG.warning("%s sends X-Forwarded-For and is not believed; if it is your proxy, name it: --proxies", peer)
+            if client[0] in self.proxies:
+                scope["client"] = (self.proxies.origin(client[0], forwarded), 0)
+            elif not self._has_warned:
+                self._has_warned = True
+                told = "%s sends X-Forwarded-For and is not believed; if it is your proxy, name it: --proxies"
+                _LOG.warning(told, client[0])
+        await self.app(scope, receive, send)
 
 
+@dataclass(eq=False)
 class Counted(Guard):
     """Counts the requests that pass.
 
-    Args:
-        app: The application behind it.
+    Attributes:
         metrics: The counters.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        """Stand before an application."""
-        super().__init__(app)
-        self._metrics = metrics
+    metrics: Metrics
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         status, start = _HUNG_UP, time.perf_counter()
@@ -257,10 +247,10 @@ class Counted(Guard):
             await send(message)
 
         try:
-            await self._app(scope, receive, seen)
+            await self.app(scope, receive, seen)
         finally:
             template = getattr(scope.get("route"), "path", None)
-            self._metrics.count(template or _OTHER, scope["method"], status, time.perf_counter() - start)
+            self.metrics.count(template or _OTHER, scope["method"], status, time.perf_counter() - start)
 
 
 class SecurityHeaders(Guard):
@@ -276,7 +266,7 @@ class SecurityHeaders(Guard):
                     headers["Cache-Control"] = "no-store"
             await send(message)
 
-        await self._app(scope, receive, headed)
+        await self.app(scope, receive, headed)
 
 
 class Shield(Guard):
@@ -291,7 +281,7 @@ class Shield(Guard):
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await self.app(scope, receive, told)
         except ClientDisconnect:  # no one is left to answer
             return
         except Exception as error:  # noqa: BLE001 - nothing of it may reach the client
@@ -301,22 +291,19 @@ class Shield(Guard):
                 await problem_of(error)(scope, receive, send)
 
 
+@dataclass(eq=False)
 class BodyLimit(Guard):
     """Refuses bodies that are too large, whether or not they announce their size.
 
-    Args:
-        app: The application behind it.
+    Attributes:
         settings: The limits.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        """Stand before an application."""
-        super().__init__(app)
-        self._settings = settings
+    settings: Settings
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_upload = scope["method"] == "PUT" and _UPLOADS.fullmatch(scope["path"]) is not None
-        most = self._settings.largest_upload if is_upload else self._settings.largest_body
+        most = self.settings.largest_upload if is_upload else self.settings.largest_body
         announced = Headers(scope=scope).get("content-length", "")
         if announced.isdecimal() and (len(announced) > 18 or int(announced) > most):
             await problem_of(_too_large(most))(scope, receive, send)
@@ -331,7 +318,7 @@ class BodyLimit(Guard):
                 raise _too_large(most)
             return message
 
-        await self._app(scope, counted, send)
+        await self.app(scope, counted, send)
 
 
 def _too_large(most: int) -> TooMuchError:

@@ -166,9 +166,18 @@ class GuardedProtocol(H11Protocol):
         if mode != self._mode:
             self._enter(mode)
         elif mode == "waiting" and now - self._since >= self._limits.head_seconds:
-            self._give_up_waiting()
+            if self._moved:
+                self._refuse(problems.TIME_OUT, "no whole request came in time", "send all of it at once")
+            else:
+                self.transport.close()
         elif mode in ("body", "sending") and now - self._since >= self._limits.stall_seconds:
-            self._check_progress(mode)
+            moved = self._moved if mode == "body" else self._unsent - self.transport.get_write_buffer_size()
+            if moved >= self._limits.bytes_per_second * self._limits.stall_seconds:
+                self._enter(mode)
+            elif mode == "body":
+                self._refuse(problems.TIME_OUT, "the body does not come", "send it without a break")
+            else:
+                self.transport.abort()
 
     # Inside
 
@@ -181,26 +190,11 @@ class GuardedProtocol(H11Protocol):
         held_up = self.flow.read_paused or self.cycle.waiting_for_100_continue
         return "body" if owed and not held_up else "working"
 
-    def _give_up_waiting(self) -> None:
-        if self._moved:
-            self._refuse(problems.TIME_OUT, "no whole request came in time", "send all of it at once")
-        else:
-            self.transport.close()
-
     def _enter(self, mode: _Mode) -> None:
         self._mode = mode
         self._since = self.loop.time()
         self._moved = 0
         self._unsent = 0 if self.transport is None else self.transport.get_write_buffer_size()
-
-    def _check_progress(self, mode: _Mode) -> None:
-        moved = self._moved if mode == "body" else self._unsent - self.transport.get_write_buffer_size()
-        if moved >= self._limits.bytes_per_second * self._limits.stall_seconds:
-            self._enter(mode)
-        elif mode == "body":
-            self._refuse(problems.TIME_OUT, "the body does not come", "send it without a break")
-        else:
-            self.transport.abort()
 
     def _refuse(self, kind: Kind, detail: str, remedy: str) -> None:
         """Say why, where it can still be said, and close."""

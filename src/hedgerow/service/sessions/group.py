@@ -145,102 +145,101 @@ def _lines(waiting: Sequence[PendingRequest]) -> list[tuple[PendingRequest, int]
     return listed[:MOST_TOGETHER]
 
 
+@dataclass
 class _Group:
     """One group while it is answered."""
 
-    def __init__(
-        self, repository: SessionRepository, session: OnlineSession, lines: Sequence[tuple[PendingRequest, int]]
-    ) -> None:
-        self._repository = repository
-        self._session = session
-        self._lines = lines
-        self._grants: dict[int, Grant] = {}
-        self._held = False
-        self._answers: list[tuple[PendingRequest, GivenAnswer]] = []
-        self._failures: dict[PendingRequest, HedgerowError] = {}
+    repository: SessionRepository
+    session: OnlineSession
+    lines: Sequence[tuple[PendingRequest, int]]
+    grants: dict[int, Grant] = field(default_factory=dict)
+    held: bool = False
+    answers: list[tuple[PendingRequest, GivenAnswer]] = field(default_factory=list)
+    failures: dict[PendingRequest, HedgerowError] = field(default_factory=dict)
 
     def run(self) -> bool:
         self._hold()
-        for request, at in self._lines:
+        for request, at in self.lines:
             if not self._answer(request, at):
                 break
-        if self._held:
-            self._repository.reached("looked")
-        if self._held or self._answers:
-            kept = self._repository.keep(self._session, [answer for _, answer in self._answers])
-            for (request, _), answer in zip(self._answers, kept, strict=True):
+        if self.held:
+            self.repository.reached("looked")
+        if self.held or self.answers:
+            kept = self.repository.keep(self.session, [answer for _, answer in self.answers])
+            for (request, _), answer in zip(self.answers, kept, strict=True):
                 request.given[answer.position] = answer
-        for request, failure in self._failures.items():
+        for request, failure in self.failures.items():
             request.failure = request.failure or failure
-        return self._held
+        return self.held
 
     def _hold(self) -> None:
         """Find the first question that looks at the data, and commit what that can cost."""
         before: Counter[int] = Counter()
         stored: Counter[int] = Counter()
         full: set[PendingRequest] = set()
-        for request, at in self._lines:
+        for request, at in self.lines:
             person, size = request.person, request.size(at)
             if request in full or not self._has_room(person, stored[person] + size):
                 full.add(request)
                 continue
-            if self._may_ask(person, before[person]) and self._would_look(request, at):
+            try:
+                looks = (
+                    self._may_ask(person, before[person]) and self._reason_against(request.question(at), person) is None
+                )
+            except QuestionTooLargeError:
+                looks = False
+            if looks:
                 self._take_hold(person)
                 return
             before[person] += 1
             stored[person] += size
 
-    def _would_look(self, request: PendingRequest, at: int) -> bool:
-        try:
-            return self._reason_against(request.question(at), request.person) is None
-        except QuestionTooLargeError:
-            return False
-
     def _reason_against(self, question: Question, person: int) -> str | None:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
-        if self._repository.is_closed:
+        if self.repository.is_closed:
             return _CLOSED
-        if not self._session.looks(question):
+        if not self.session.looks(question):
             return ""
-        if not self._may_remember(question):
+        held = held_with(question)  # decided by what was asked alone
+        if held and self.session.remembered + held > MOST_REMEMBERED:
             return _FULL
         return None if self._pays(person) else _USED_UP
 
     def _take_hold(self, person: int) -> None:
-        session, marked = self._session, self._repository.mark
+        session, marked = self.session, self.repository.mark
         opens = session.epoch_charge > 0.0
         if session.prepare():  # if not, nothing is left for a look, for good, and the group commits that
             step = step_since(session, marked) if opens else None
-            self._repository.hold(session.rules.answer_charge, person, step)
-            self._held = True
+            self.repository.hold(session.rules.answer_charge, person, step)
+            self.held = True
 
     def _answer(self, request: PendingRequest, at: int) -> bool:
         """Answer one question, and tell whether the next one may follow."""
-        if request in self._failures:
+        if request in self.failures:
             return True
-        tested = self._session.tested
+        tested = self.session.tested
         try:
             self._check_number(request)
             self._check_room(request.person, request.size(at))
             found = self._asked(request.question(at), request)
         except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
-            if self._session.tested != tested:
+            if self.session.tested != tested:
                 raise  # in the middle of a test or of a correction
-            self._failures[request] = failure
+            self.failures[request] = failure
             return True
         if found is None:
             return False
-        charged = self._session.price if found.source == "data" else 0.0
-        self._answers.append((request, _given(request, at, found, charged)))
+        charged = self.session.price if found.source == "data" else 0.0
+        self.answers.append((request, _given(request, at, found, charged)))
         grant = self._grant(request.person)
         asked, spent, stored = grant.asked + 1, grant.spent + charged, grant.stored + request.size(at)
-        self._grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
+        self.grants[request.person] = replace(grant, asked=asked, spent=spent, stored=stored)
         return found.source != "data"
 
     def _asked(self, question: Question, request: PendingRequest) -> OnlineAnswer | OnlineGroups | None:
         """The answer; None if it needs a look at the data and nothing is held: the next group begins with it."""
-        session, because = self._session, self._reason_against(question, request.person)
-        if not (because or self._held or because is not None):
+        session, because = self.session, self._reason_against(question, request.person)
+        if not (because or self.held or because is not None):
             return None
         if isinstance(question, LinearQuery):
             if because:
@@ -250,22 +249,17 @@ class _Group:
             return session.peek_groups(question, request.confidence, because=because)
         return session.ask_groups(question, request.confidence)
 
-    def _may_remember(self, question: Question) -> bool:
-        """Whether there is room for one more; decided by what was asked alone."""
-        held = held_with(question)
-        return held == 0 or self._session.remembered + held <= MOST_REMEMBERED
-
     # Limits of people
 
     def _grant(self, person: int) -> Grant:
-        if person not in self._grants:
-            self._grants[person] = self._repository.store.grant(self._repository.data_set, person)
-        return self._grants[person]
+        if person not in self.grants:
+            self.grants[person] = self.repository.store.grant(self.repository.data_set, person)
+        return self.grants[person]
 
     def _pays(self, person: int) -> bool:
         """Whether a person's share of the budget covers one more correction."""
         grant = self._grant(person)
-        return grant.budget is None or grant.spent + self._session.price <= grant.budget
+        return grant.budget is None or grant.spent + self.session.price <= grant.budget
 
     def _may_ask(self, person: int, before: int = 0) -> bool:
         grant = self._grant(person)
@@ -273,7 +267,7 @@ class _Group:
 
     def _check_number(self, request: PendingRequest) -> None:
         if not self._may_ask(request.person):
-            before = len(request.given) + sum(each is request for each, _ in self._answers)
+            before = len(request.given) + sum(each is request for each, _ in self.answers)
             allowed = self._grant(request.person).queries
             told = f"you have asked all {allowed:,} questions that you may ask of this data set"
             if before:
@@ -284,12 +278,12 @@ class _Group:
             )
 
     def _has_room(self, person: int, size: int) -> bool:
-        return size <= self._repository.store.room(self._grant(person))
+        return size <= self.repository.store.room(self._grant(person))
 
     def _check_room(self, person: int, size: int) -> None:
         if not self._has_room(person, size):
             grant = self._grant(person)
-            raise QuotaError(stored=grant.stored, room=self._repository.store.room(grant), needed=size)
+            raise QuotaError(stored=grant.stored, room=self.repository.store.room(grant), needed=size)
 
 
 def _given(request: PendingRequest, at: int, found: OnlineAnswer | OnlineGroups, charged: float) -> GivenAnswer:

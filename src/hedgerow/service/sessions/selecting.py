@@ -1,5 +1,7 @@
 """Statements: the questions that they lead to, each of them one of the person's questions."""
 
+from dataclasses import KW_ONLY, dataclass, field
+
 import numpy as np
 
 from hedgerow.queries import Groups, LinearQuery
@@ -9,30 +11,29 @@ from hedgerow.service.sessions.worker import SessionWorker
 from hedgerow.service.store import GivenAnswer
 
 
+@dataclass
 class StatementAnswers:
     """A person's way to a worker, as one who answers counting questions.
 
     The questions follow from the statement and from earlier answers alone, so that a request that is sent again asks
     the same ones, in the same order, and gets the answers that it was given.
 
-    Args:
+    Attributes:
         worker: The worker.
         statement: The statement.
         person: Number of the person.
         request: Number of the request with an idempotency key, or None.
-
-    Attributes:
+        asked: Number of questions so far.
         charged: Cost to the person's share of the budget so far.
     """
 
-    def __init__(self, worker: SessionWorker, statement: str, *, person: int, request: int | None) -> None:
-        """Ask nothing yet."""
-        self._worker = worker
-        self._statement = statement
-        self._person = person
-        self._request = request
-        self._asked = 0
-        self.charged = 0.0
+    worker: SessionWorker
+    statement: str
+    _: KW_ONLY
+    person: int
+    request: int | None
+    asked: int = field(default=0, init=False)
+    charged: float = field(default=0.0, init=False)
 
     def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
         """The answer of one query, and its source."""
@@ -41,7 +42,7 @@ class StatementAnswers:
 
     def guess(self, query: LinearQuery) -> float:
         """The hypothesis' own answer."""
-        return self._worker.look_at(lambda session: session.guess(query))
+        return self.worker.look_at(lambda session: session.guess(query))
 
     def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
         """The counts of all groups, and their source."""
@@ -51,14 +52,14 @@ class StatementAnswers:
         return estimates(np.zeros(0) if value is None else value, low, high)[: groups.size], found.source
 
     def _answer(self, question: Question, confidence: float) -> GivenAnswer:
-        (found,) = self._worker.ask(
+        (found,) = self.worker.ask(
             [question],
-            person=self._person,
-            request=self._request,
+            person=self.person,
+            request=self.request,
             confidence=confidence,
-            first=self._asked,
-            statement=self._statement,
+            first=self.asked,
+            statement=self.statement,
         )
-        self._asked += 1
+        self.asked += 1
         self.charged += found.charged
         return found

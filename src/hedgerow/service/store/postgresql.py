@@ -112,7 +112,7 @@ class PostgreSQLDatabase(Database):
     def _lock(self, connection: Connection, number: int, wait: float) -> None:
         if connection.scalar(select(func.pg_try_advisory_lock(_LOCKS, number))):
             return
-        connection.execute(_set("lock_timeout", f"{max(1, round(1000 * wait))}ms"))
+        connection.execute(select(func.set_config("lock_timeout", f"{max(1, round(1000 * wait))}ms", False)))
         try:
             connection.execute(select(func.pg_advisory_lock(_LOCKS, number)))
         except OperationalError as error:
@@ -126,10 +126,6 @@ def _unlock(connection: Connection, number: int) -> bool:
         return bool(connection.scalar(select(func.pg_advisory_unlock(_LOCKS, number))))
     except SQLAlchemyError:
         return False
-
-
-def _set(name: str, value: str) -> Any:
-    return select(func.set_config(name, value, False))
 
 
 def _prepared(wait: float) -> Any:
