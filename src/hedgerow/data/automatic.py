@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -85,21 +86,21 @@ def automatic_domain(
         raise ConfigError(
             f"the table has no column {unknown[0]!r} that is read", remedy=f"its columns are: {', '.join(kinds)}"
         )
-    makers: dict[str, Maker | None] = {}
+    makers: dict[str, _Kind | None] = {}
     if declared or trust_types:
-        makers = {name: _maker(kinds[name]) for name in chosen}
+        makers = {name: _kind_of(kinds[name]) for name in chosen}
     makers |= {name: _said(name, said[name]) for name in chosen if name in said}
     entries: dict[str, Any] = {}
     ignored: list[str] = []
     lacking: dict[str, str] = {}
     for name in chosen:
-        make = makers.get(name, _of_text)
-        if make is None:
+        kind = makers.get(name, _UNTYPED)
+        if kind is None:
             ignored.append(name)
-        elif (example := _EXAMPLES.get(_plainest(make))) is not None and name not in given:
-            lacking[name] = example
+        elif kind.example and name not in given:
+            lacking[name] = kind.example
         else:
-            entries[name] = make(name, given.pop(name, None))
+            entries[name] = kind.make(name, given.pop(name, None))
     if lacking:
         wanted = " ".join(f"--bounds {_quoted(name)}={example}" for name, example in lacking.items())
         raise ConfigError(
@@ -134,40 +135,43 @@ def _types_of(source: Any) -> tuple[dict[str, pa.DataType], bool]:
 Maker = Callable[[str, "Bounds | None"], dict[str, Any]]
 
 
-def _said(name: str, text: str) -> Maker:
-    """The function that makes the entry of a column of a type that somebody wrote.
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of columns.
+
+    Attributes:
+        make: Makes the entry of a column.
+        example: Bounds that it must have, for messages; empty where it needs none.
+        options: Options that a person may write behind it.
+    """
+
+    make: Maker
+    example: str = ""
+    options: tuple[str, ...] = ()
+
+
+def _said(name: str, text: str) -> _Kind:
+    """The kind of a column of a type that somebody wrote.
 
     Raises:
         ConfigError: There is no such type, or it has no step or form.
     """
-    kind, _, rest = text.partition(":")
-    if kind not in _NAMED:
-        raise ConfigError(f"the type {kind!r} of {name!r} is unknown", remedy=f"give one of {', '.join(_NAMED)}")
+    word, _, rest = text.partition(":")
+    if word not in _NAMED:
+        raise ConfigError(f"the type {word!r} of {name!r} is unknown", remedy=f"give one of {', '.join(_NAMED)}")
+    kind = _NAMED[word]
     step, _, form = ("", "", rest) if rest.startswith("%") else rest.partition(":")
     options = {option: value for option, value in (("step", step), ("format", form)) if value}
-    make = _NAMED[kind]
-    if not options:
-        return make
-    if make is _of_numbers and not form:
-        return partial(_of_decimals, step=step)
-    if make not in _STEPPED or (make is _of_dates and step):
+    if not options.keys() <= set(kind.options):
         what = "form" if form else "step"
-        raise ConfigError(f"the type {text!r} of {name!r}: {kind} has no {what}", remedy=f"write {name}={kind}")
-    return partial(make, **options)
+        raise ConfigError(f"the type {text!r} of {name!r}: {word} has no {what}", remedy=f"write {name}={word}")
+    return replace(kind, make=partial(kind.make, **options)) if options else kind
 
 
-def _maker(kind: pa.DataType) -> Maker | None:
-    """The function that makes the entry of a column of a type; None for types that cannot be read."""
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    for fits, make in _MAKERS:
-        if fits(inner):
-            return make
-    return None
-
-
-def _plainest(make: Maker) -> Any:
-    """The function without options."""
-    return make.func if isinstance(make, partial) else make
+def _kind_of(arrow: pa.DataType) -> _Kind | None:
+    """The kind of a column of a type; None for types that cannot be read."""
+    inner = arrow.value_type if pa.types.is_dictionary(arrow) else arrow
+    return next((kind for fits, kind in _TYPED if fits(inner)), None)
 
 
 def _of_labels(name: str, bounds: Bounds | None) -> dict[str, Any]:
@@ -203,23 +207,13 @@ def _of_whole(name: str, bounds: Bounds | None) -> dict[str, Any]:
     return entry | {"whole": True, "bins": {"learn": BINS}, "points": sorted({0, high} if low <= 0 <= high else {high})}
 
 
-def _of_numbers(name: str, bounds: Bounds | None) -> dict[str, Any]:
+def _of_numbers(name: str, bounds: Bounds | None, step: str = "") -> dict[str, Any]:
     low, high = _numbers(name, bounds, float)
-    return {"min": low, "max": high, "missing": True, "bins": {"learn": BINS}}
-
-
-def _of_decimals(name: str, bounds: Bounds | None, step: str) -> dict[str, Any]:
-    low, high = _numbers(name, bounds, float)
+    entry = {"min": low, "max": high, "missing": True}
+    if not step:
+        return entry | {"bins": {"learn": BINS}}
     (width,) = _numbers(name, (step,), float)
-    return _learning(name, {"min": low, "max": high, "missing": True, "step": width})
-
-
-def _of_dates(name: str, bounds: Bounds | None, **options: str) -> dict[str, Any]:
-    return _on_a_scale(name, bounds, **options)
-
-
-def _of_lengths(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
-    return _on_a_scale(name, bounds, step=step, **options)
+    return _learning(name, entry | {"step": width})
 
 
 def _of_times(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:
@@ -263,38 +257,28 @@ def _numbers(name: str, bounds: Iterable[str] | None, number: Callable[[str], An
         ) from None
 
 
-_NAMED: dict[str, Maker] = {
-    "int": _of_whole,
-    "number": _of_numbers,
-    "text": _of_labels,
-    "bool": _of_flags,
-    "date": _of_dates,
-    "time": _of_clocks,
-    "datetime": _of_times,
-    "duration": _of_lengths,
+_NUMBERS, _DAYS = "LOW..HIGH", "YYYY-MM-DD..YYYY-MM-DD"
+_NAMED: dict[str, _Kind] = {
+    "int": _Kind(_of_whole, _NUMBERS),
+    "number": _Kind(_of_numbers, _NUMBERS, ("step",)),
+    "text": _Kind(_of_labels),
+    "bool": _Kind(_of_flags),
+    "date": _Kind(_on_a_scale, _DAYS, ("format",)),
+    "time": _Kind(_of_clocks, "", ("step", "format")),
+    "datetime": _Kind(_of_times, _DAYS, ("step", "format")),
+    "duration": _Kind(partial(_on_a_scale, step=_STEP), "PT0H..P30D", ("step", "format")),
 }
 """Types that a person may write."""
-_STEPPED: tuple[Maker, ...] = (_of_dates, _of_clocks, _of_times, _of_lengths)
-"""Those that have a form, and all but the first a step."""
-_MAKERS: tuple[tuple[Callable[[pa.DataType], bool], Maker], ...] = (
-    (pa.types.is_boolean, _of_flags),
-    (pa.types.is_integer, _of_whole),
-    (pa.types.is_floating, _of_numbers),
-    (pa.types.is_decimal, _of_numbers),
-    (pa.types.is_date, _of_dates),
-    (pa.types.is_timestamp, _of_times),
-    (pa.types.is_duration, _of_lengths),
-    (pa.types.is_time, _of_clocks),
-    (pa.types.is_string, _of_text),
-    (pa.types.is_large_string, _of_text),
-    (pa.types.is_string_view, _of_text),
-    (pa.types.is_null, _of_text),
+_UNTYPED = _Kind(_of_text)
+_TYPED: tuple[tuple[Callable[[pa.DataType], bool], _Kind], ...] = (
+    (pa.types.is_boolean, _NAMED["bool"]),
+    (pa.types.is_integer, _NAMED["int"]),
+    (pa.types.is_floating, _NAMED["number"]),
+    (pa.types.is_decimal, _NAMED["number"]),
+    (pa.types.is_date, _NAMED["date"]),
+    (pa.types.is_timestamp, _NAMED["datetime"]),
+    (pa.types.is_duration, _NAMED["duration"]),
+    (pa.types.is_time, _NAMED["time"]),
+    *((fits, _UNTYPED) for fits in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)),
+    (pa.types.is_null, _UNTYPED),
 )
-_EXAMPLES: dict[Any, str] = {
-    _of_whole: "LOW..HIGH",
-    _of_numbers: "LOW..HIGH",
-    _of_decimals: "LOW..HIGH",
-    _of_dates: "YYYY-MM-DD..YYYY-MM-DD",
-    _of_times: "YYYY-MM-DD..YYYY-MM-DD",
-    _of_lengths: "PT0H..P30D",
-}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +42,7 @@ class LabelSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Labels:
     """Labels and their counts in a table; only the curator may look at them.
 
@@ -51,10 +53,8 @@ class Labels:
         Labels(of job)
     """
 
-    def __init__(self, table: Table | ScannedTable, names: tuple[str, ...]) -> None:
-        """Keep a table whose domain lists all labels."""
-        self._table = table
-        self._names = names
+    _table: Table | ScannedTable
+    _names: tuple[str, ...]
 
     @property
     def filtered(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,10 +43,9 @@ def cells_of(cells: Any) -> pa.Array[Any]:
     kinds = [None if cell is None else _kind(cell) for cell in objects]
     distinct = list(dict.fromkeys(kind for kind in kinds if kind is not None))
     places = np.array([distinct.index(kind) if kind is not None else 0 for kind in kinds], dtype=np.int8)
-    parts = [
-        pa.array([None if cell is None else _READ[kind](cell) for cell in objects[places == place]], _TYPES[kind])
-        for place, kind in enumerate(distinct)
-    ]
+    parts = []
+    for place, (_, read, arrow) in enumerate(_KINDS[kind] for kind in distinct):
+        parts.append(pa.array([None if cell is None else read(cell) for cell in objects[places == place]], arrow))
     if len(parts) == 1:
         return parts[0]
     within: Any = np.zeros(len(objects), dtype=np.int32)
@@ -57,7 +56,7 @@ def cells_of(cells: Any) -> pa.Array[Any]:
 
 def _kind(cell: Any) -> str:
     """The kind of a cell that is not empty."""
-    for kind, types in _KINDS.items():
+    for kind, (types, *_) in _KINDS.items():
         if isinstance(cell, types):
             zoned = kind == "datetime" and cell.tzinfo is not None
             return "moment" if zoned else "float" if kind == "int" and abs(int(cell)) >= 2**63 else kind
@@ -91,41 +90,24 @@ def _length(cell: Any) -> timedelta:
     return length
 
 
-_KINDS: dict[str, Any] = {
-    "text": str,
-    "bool": (bool, np.bool_),
-    "int": (int, np.integer),
-    "float": (float, np.floating),
-    "decimal": Decimal,
-    "datetime": datetime,  # which is a date too
-    "date": date,
-    "time": time,
-    "length": timedelta,
-    "bytes": bytes,
-}
-_READ: dict[str, Callable[[Any], Any]] = {
-    "text": str,
-    "bool": bool,
-    "int": int,
-    "float": _double,
-    "decimal": _decimal,
-    "datetime": _moment,
-    "moment": _moment,
-    "date": lambda cell: cell,
-    "time": lambda cell: cell,
-    "length": _length,
-    "bytes": lambda cell: cell,
-}
-_TYPES: dict[str, pa.DataType] = {
-    "text": pa.string(),
-    "bool": pa.bool_(),
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "decimal": pa.string(),
-    "datetime": pa.timestamp("us"),
-    "moment": pa.timestamp("us", "UTC"),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "length": pa.duration("us"),
-    "bytes": pa.binary(),
+class _Kind(NamedTuple):
+    """Types of cells of a kind, how one is read, and the type that Arrow has for them."""
+
+    types: Any
+    read: Callable[[Any], Any]
+    arrow: pa.DataType
+
+
+_KINDS: dict[str, _Kind] = {
+    "text": _Kind(str, str, pa.string()),
+    "bool": _Kind((bool, np.bool_), bool, pa.bool_()),
+    "int": _Kind((int, np.integer), int, pa.int64()),
+    "float": _Kind((float, np.floating), _double, pa.float64()),
+    "decimal": _Kind(Decimal, _decimal, pa.string()),
+    "datetime": _Kind(datetime, _moment, pa.timestamp("us")),  # which is a date too
+    "moment": _Kind((), _moment, pa.timestamp("us", "UTC")),  # one with a zone
+    "date": _Kind(date, lambda cell: cell, pa.date32()),
+    "time": _Kind(time, lambda cell: cell, pa.time64("us")),
+    "length": _Kind(timedelta, _length, pa.duration("us")),
+    "bytes": _Kind(bytes, lambda cell: cell, pa.binary()),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -54,8 +54,14 @@ class Faulty:
         self.n_with_blanks += other.n_with_blanks
 
 
+@dataclass
 class FaultLog:
     """Faults by column and kind, in the order in which they were met.
+
+    Attributes:
+        file: Name of the table in messages.
+        show_values: Whether messages may hold values of the table.
+        found: The faults.
 
     Example:
         >>> from hedgerow.domain import encoder
@@ -69,16 +75,10 @@ class FaultLog:
         hedgerow.errors.OutOfRangeError: t.csv, column 'age', 1 row (first: 2): a number outside the declared range ...
     """
 
-    def __init__(self, file: str, *, show_values: bool) -> None:
-        """Start empty.
-
-        Args:
-            file: Name of the table in messages.
-            show_values: Whether messages may hold values of the table.
-        """
-        self._file = file
-        self._show_values = show_values
-        self._found: dict[tuple[str, Fault], Faulty] = {}
+    file: str
+    _: KW_ONLY
+    show_values: bool
+    found: dict[tuple[str, Fault], Faulty] = field(default_factory=dict, init=False)
 
     def check(
         self,
@@ -102,7 +102,7 @@ class FaultLog:
         for fault in Fault:
             rows = np.flatnonzero(codes == fault)
             if rows.size:
-                faulty = self._found.setdefault((name, fault), Faulty())
+                faulty = self.found.setdefault((name, fault), Faulty())
                 faulty.note(rows, first_row)
                 cells = (
                     column.cast(pa.string()) if column.type == pa.string_view() else column
@@ -111,7 +111,7 @@ class FaultLog:
 
     def _look(self, faulty: Faulty, cells: pa.Array[Any], recode: Callable[[pa.Array[Any]], Ints]) -> None:
         texts = [str(value) for value in _shown(cells)]
-        if self._show_values:
+        if self.show_values:
             faulty.values |= dict.fromkeys(texts[: 10 * SHOWN_ROWS])
         blank = [text.strip() for text in texts if text != text.strip()]
         if blank:
@@ -119,16 +119,16 @@ class FaultLog:
 
     def add(self, other: FaultLog) -> None:
         """Add what was found in another part of the table, whose rows have no numbers in the whole."""
-        for key, there in other._found.items():
-            self._found.setdefault(key, Faulty()).add(there)
+        for key, there in other.found.items():
+            self.found.setdefault(key, Faulty()).add(there)
 
     def of(self, name: str, fault: Fault) -> Faulty | None:
         """One kind of fault in one column; None if it was not met."""
-        return self._found.get((name, fault))
+        return self.found.get((name, fault))
 
     def __bool__(self) -> bool:
         """Whether a cell fitted no code so far."""
-        return bool(self._found)
+        return bool(self.found)
 
     def raise_any(self, attributes: dict[str, Attribute]) -> None:
         """Raise the first fault, if there is one.
@@ -138,23 +138,23 @@ class FaultLog:
             OutOfRangeError: A number is out of range or not whole.
             UnknownValueError: A value is not listed or not a number.
         """
-        if not self._found:
+        if not self.found:
             return
-        (name, fault), faulty = min(self._found.items(), key=lambda item: list(attributes).index(item[0][0]))
+        (name, fault), faulty = min(self.found.items(), key=lambda item: list(attributes).index(item[0][0]))
         self._raise(attributes[name], fault, faulty)
 
     def _raise(self, attribute: Attribute, fault: Fault, faulty: Faulty) -> NoReturn:
         kind, message, remedy = _words(attribute, fault)
-        if self._show_values and fault is not Fault.MISSING:
+        if self.show_values and fault is not Fault.MISSING:
             message += f": {', '.join(repr(value) for value in list(faulty.values)[:SHOWN_ROWS])}"
         if faulty.n_with_blanks:
             remedy = f"remove the blanks around the values ({faulty.n_with_blanks} rows fit without them), or {remedy}"
-        others = sorted({name for name, _ in self._found} - {attribute.name})
+        others = sorted({name for name, _ in self.found} - {attribute.name})
         if others:
             remedy += f"; see also column{'s' if len(others) > 1 else ''} {', '.join(map(repr, others))}"
         raise kind(
             message,
-            file=self._file,
+            file=self.file,
             column=attribute.name,
             rows=faulty.rows,
             n_rows=faulty.n_rows,

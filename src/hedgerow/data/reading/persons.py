@@ -10,6 +10,7 @@ is needed, and a table gives the same records wherever it lies and however its r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
@@ -33,8 +34,15 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
+@dataclass
 class Identities:
     """Reads who records belong to, batch by batch.
+
+    Attributes:
+        file: Name of the table in messages.
+        column: The column.
+        missing: Rows that name nobody.
+        padded: Rows with blanks around a name.
 
     Example:
         >>> identities = Identities("t.csv", "id")
@@ -44,11 +52,10 @@ class Identities:
         >>> identities.finish()
     """
 
-    def __init__(self, file: str, column: str) -> None:
-        """Start with no rows."""
-        self._file = file
-        self.column = column
-        self._missing, self._padded = Faulty(), Faulty()
+    file: str
+    column: str
+    missing: Faulty = field(default_factory=Faulty, init=False)
+    padded: Faulty = field(default_factory=Faulty, init=False)
 
     def read(self, column: pa.Array[Any], first_row: int | None) -> Keys:
         """Read whom the rows of a batch belong to; rows that do not say it are noted.
@@ -67,7 +74,7 @@ class Identities:
         if cells is None:
             raise ColumnError(
                 "it does not tell persons apart: its cells are neither whole numbers nor texts",
-                file=self._file,
+                file=self.file,
                 column=self.column,
                 remedy="give whole numbers or texts: convert the column, in a view where the table is in a database",
             )
@@ -79,20 +86,20 @@ class Identities:
         digests = [blake2b(value, digest_size=16, person=_PURPOSE).digest() for value in values]
         keys = np.frombuffer(b"".join([*digests, bytes(16)]), dtype="<u8").reshape(-1, 2).astype(np.uint64)
         places = words.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
-        self._missing.note(np.flatnonzero(empty[places]), first_row)
-        self._padded.note(np.flatnonzero(padded[places]), first_row)
+        self.missing.note(np.flatnonzero(empty[places]), first_row)
+        self.padded.note(np.flatnonzero(padded[places]), first_row)
         keys_read: Keys = keys[places]
         return keys_read
 
     def add(self, other: Identities) -> None:
         """Add what was read of another part of the table, whose rows have no numbers in the whole."""
-        self._missing.add(other._missing)
-        self._padded.add(other._padded)
+        self.missing.add(other.missing)
+        self.padded.add(other.padded)
 
     @property
     def is_faulty(self) -> bool:
         """Whether a row did not say who it belongs to so far."""
-        return bool(self._missing.n_rows or self._padded.n_rows)
+        return bool(self.missing.n_rows or self.padded.n_rows)
 
     def finish(self) -> None:
         """Look at all batches.
@@ -100,22 +107,22 @@ class Identities:
         Raises:
             PersonColumnError: A cell is empty, or has blanks around the name of a person.
         """
-        if self._missing.n_rows:
+        if self.missing.n_rows:
             self._refuse(
-                self._missing,
+                self.missing,
                 "an empty cell where a person is to be named",
                 "fill the cells in, or leave these rows out by a filter ('... is not null')",
             )
-        if self._padded.n_rows:
+        if self.padded.n_rows:
             self._refuse(
-                self._padded,
+                self.padded,
                 "blanks around the name of a person, who would be two without them",
                 "remove the blanks: in a view, where the table is in a database",
             )
 
     def _refuse(self, faulty: Faulty, message: str, remedy: str) -> None:
         raise PersonColumnError(
-            message, file=self._file, column=self.column, rows=faulty.rows, n_rows=faulty.n_rows, remedy=remedy
+            message, file=self.file, column=self.column, rows=faulty.rows, n_rows=faulty.n_rows, remedy=remedy
         )
 
 

@@ -6,7 +6,7 @@ A rule is about one row. So to leave out the rows that break one is a filter of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -95,8 +95,16 @@ def keeping(rules: Iterable[Rule], codes: Mapping[str, Codes]) -> Bools:
     return kept
 
 
+@dataclass
 class RuleLog:
     """Rows that break rules, by rule.
+
+    Attributes:
+        file: Name of the table in messages.
+        domain: The domain, whose rules are checked.
+        show_values: Whether messages may hold values of the table.
+        found: The rows that break each rule.
+        any: The rows that break one.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -108,19 +116,12 @@ class RuleLog:
         hedgerow.errors.BrokenRuleError: t.csv, 1 row (first: 2): a record breaks the rule: age determines half...
     """
 
-    def __init__(self, file: str, domain: Domain, *, show_values: bool) -> None:
-        """Start empty.
-
-        Args:
-            file: Name of the table in messages.
-            domain: The domain, whose rules are checked.
-            show_values: Whether messages may hold values of the table.
-        """
-        self._file = file
-        self._domain = domain
-        self._show_values = show_values
-        self._found: dict[Rule, Faulty] = {}
-        self._any = Faulty()
+    file: str
+    domain: Domain
+    _: KW_ONLY
+    show_values: bool
+    found: dict[Rule, Faulty] = field(default_factory=dict, init=False)
+    any: Faulty = field(default_factory=Faulty, init=False)
 
     def check(self, codes: Mapping[str, Codes], first_row: int | None) -> None:
         """Note the rows of a batch that break a rule.
@@ -130,29 +131,29 @@ class RuleLog:
             first_row: 1-based number of the first row of the batch; None where rows have no numbers.
         """
         bad = np.zeros(len(next(iter(codes.values()))), dtype=np.bool_)
-        for rule in rules_of(self._domain):
+        for rule in rules_of(self.domain):
             broken = ~rule.holds(codes)
             if broken.any():
                 bad |= broken
-                faulty = self._found.setdefault(rule, Faulty())
+                faulty = self.found.setdefault(rule, Faulty())
                 rows = faulty.note(np.flatnonzero(broken), first_row)
-                if self._show_values:
+                if self.show_values:
                     faulty.values |= dict.fromkeys(self._values(rule.columns, codes, row) for row in rows)
-        self._any.note(np.flatnonzero(bad), first_row)
+        self.any.note(np.flatnonzero(bad), first_row)
 
     def _values(self, columns: Sequence[str], codes: Mapping[str, Codes], row: int) -> str:
-        shown = [name for name in columns if name in self._domain]
-        return ", ".join(f"{name} = {self._domain[name].label(int(codes[name][row]))!r}" for name in shown)
+        shown = [name for name in columns if name in self.domain]
+        return ", ".join(f"{name} = {self.domain[name].label(int(codes[name][row]))!r}" for name in shown)
 
     def add(self, other: RuleLog) -> None:
         """Add what was found in another part of the table, whose rows have no numbers in the whole."""
-        self._any.add(other._any)
-        for rule, there in other._found.items():
-            self._found.setdefault(rule, Faulty()).add(there)
+        self.any.add(other.any)
+        for rule, there in other.found.items():
+            self.found.setdefault(rule, Faulty()).add(there)
 
     def __bool__(self) -> bool:
         """Whether a row broke a rule so far."""
-        return bool(self._found)
+        return bool(self.found)
 
     def raise_any(self) -> None:
         """Tell which rules were broken, in how many rows, if there are such.
@@ -160,16 +161,16 @@ class RuleLog:
         Raises:
             BrokenRuleError: A row broke a rule.
         """
-        if not self._found:
+        if not self.found:
             return
-        broken = [(rule, self._found[rule]) for rule in rules_of(self._domain) if rule in self._found]
+        broken = [(rule, self.found[rule]) for rule in rules_of(self.domain) if rule in self.found]
         sentences = [self._told(rule, faulty, alone=len(broken) == 1) for rule, faulty in broken]
-        subject = "a record breaks" if self._any.n_rows == 1 else "records break"
+        subject = "a record breaks" if self.any.n_rows == 1 else "records break"
         raise BrokenRuleError(
             f"{subject} {'the rule' if len(broken) == 1 else 'rules of the domain'}: {'; '.join(sentences)}",
-            file=self._file,
-            rows=self._any.rows,
-            n_rows=self._any.n_rows,
+            file=self.file,
+            rows=self.any.rows,
+            n_rows=self.any.n_rows,
             broken={rule.text: faulty.n_rows for rule, faulty in broken},
             remedy=BROKEN_REMEDY,
         )
@@ -180,6 +181,6 @@ class RuleLog:
         if not alone:
             first = f", first: {', '.join(map(str, faulty.rows))}" if faulty.rows else ""
             sentence += f" ({faulty.n_rows} row{'s' if faulty.n_rows != 1 else ''}{first})"
-        if self._show_values:
+        if self.show_values:
             sentence += f", with {'; '.join(list(faulty.values)[:SHOWN_ROWS])}"
         return sentence
