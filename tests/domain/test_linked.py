@@ -53,9 +53,10 @@ def test_rules_by_which_a_parent_can_have_no_child_are_refused() -> None:
 
 
 def test_what_is_said_of_the_files_is_kept() -> None:
-    homes = Domain(HOMES.attributes, ignored=["owner"], draft=True)
+    homes = Domain(HOMES.attributes, ignored=["owner"], draft=True, trusted_types=True)
     found = linked(homes)
     assert (found.counted.draft, found.joined.draft) == (True, True)
+    assert (found.counted.trusted_types, found.joined.trusted_types) == (True, True)
     assert found.counted.ignored == found.joined.ignored == ("owner",)
     assert linked(children=Domain(PEOPLE.attributes, draft=True)).joined.draft
 
