@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from hedgerow.algorithms.independent import fourier, independent_noise as baselines
 from hedgerow.algorithms.registry import names, parse
@@ -21,9 +21,6 @@ from hedgerow.comparison.result import Comparison
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import ApproxDP, Budget, Regime, SeededNoise, Subsampled, budget_for
 from hedgerow.queries import Workload
-
-if TYPE_CHECKING:
-    pass
 
 _NOISY_ANSWERS = {"IndependentNoise": baselines.noisy_answers, "FourierMeasurement": fourier.noisy_answers}
 """Sources of the noisy answers to a whole workload, by the algorithm of a release."""

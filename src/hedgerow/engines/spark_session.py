@@ -40,18 +40,14 @@ def running_session() -> SparkSession:
             if running is not None:
                 return running
             builder = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")  # we show our own
-            return _silenced(builder.getOrCreate())
+            session = builder.getOrCreate()
+            if (context := getattr(session, "_sc", None)) is not None:  # a remote session logs elsewhere
+                context.setLogLevel("OFF")
+            return session
     except PySparkException as error:
         first = str(error).partition("\n")[0]
         remedy = "install a Java runtime that this Spark works with, or start a session yourself"
         raise MissingExtraError(f"Spark does not start: {first}", remedy=remedy) from error
-
-
-def _silenced(session: SparkSession) -> SparkSession:
-    context = getattr(session, "_sc", None)
-    if context is not None:  # a remote session logs elsewhere
-        context.setLogLevel("OFF")
-    return session
 
 
 def run_job(session: SparkSession, job: Callable[[], T]) -> T:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Codes, Domain
+from hedgerow.models import runs_within
 from hedgerow.privacy import exact_marginals
 from hedgerow.system import numbered
 
@@ -114,20 +115,12 @@ def pieces_of(domain: Domain, cliques: Sequence[Clique]) -> Iterator[list[int]]:
         >>> from hedgerow import IntegerRange
         >>> domain = Domain([IntegerRange("a", 0, 999), IntegerRange("b", 0, 1999), IntegerRange("c", 0, 1)])
         >>> list(pieces_of(domain, [("a", "c"), ("a", "b"), ("b", "c")]))
-        [[1], [0, 2]]
+        [[0, 2], [1]]
     """
-    piece, cells = list[int](), 0
-    for place, clique in enumerate(cliques):
-        size = prod(domain.shape_of(clique))
-        if size > _DENSE_CELLS:
-            yield [place]
-            continue
-        if piece and cells + size > _HELD_CELLS:
-            yield piece
-            piece, cells = [], 0
-        piece, cells = [*piece, place], cells + size
-    if piece:
-        yield piece
+    sizes = [prod(domain.shape_of(clique)) for clique in cliques]
+    order = sorted(range(len(sizes)), key=sizes.__getitem__)
+    held = (sizes[place] if sizes[place] <= _DENSE_CELLS else _HELD_CELLS + 1 for place in order)
+    return (order[run] for run in runs_within(held, _HELD_CELLS))
 
 
 def _sparse(domain: Domain, real: Sequence[Codes], other: Sequence[Codes], clique: Clique) -> float:

@@ -22,7 +22,6 @@ KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
 LARGEST_TABLE = 1 << 20
 """Cells of the largest table that is kept; conditions on more are summed over the hypothesis itself."""
-_FEW_ONES = np.ones(1 << 8)
 _DIRECT = 1 << 10
 """Conditions that select more cells of a table go to its prefix sums."""
 
@@ -116,14 +115,12 @@ class Answering:
         Args:
             query: A query over the domain of the hypothesis.
         """
-        if not isinstance(query, Conjunction):
-            return float(query.of_table(self._table_of(query.scope))[0])
-        table = self._tables.get(query.scope)
-        if table is None:
-            if not self._is_kept(query.scope):
-                return float(self._model.conjunctions([query])[0])
-            table = self._kept(query.scope)
-        return float(self._sums(table, (query.codes,))[0])
+        if not self._is_kept(query.scope):
+            return float(query.on(self._model)[0])
+        table = self._kept(query.scope)
+        if isinstance(query, Conjunction):
+            return float(self._sums(table, (query.codes,))[0])
+        return float(query.of_table(table.cells.reshape(table.shape))[0])
 
     def values(self, queries: Sequence[LinearQuery]) -> Floats:
         """The answers to many queries, in counts, shape ``(len(queries),)``.
@@ -175,12 +172,6 @@ class Answering:
         table = self._tables.get(scope)
         return self._keep(scope, self._model.marginals([scope])[0]) if table is None else table
 
-    def _table_of(self, scope: Clique) -> Floats:
-        if self._is_kept(scope):
-            kept = self._kept(scope)
-            return kept.cells.reshape(kept.shape)
-        return self._model.marginals([scope])[0]
-
     def _sums(self, table: _Table, queries: Sequence[tuple[CodeSet, ...]]) -> Floats:
         """Sums over one table of conditions that each hold one set of codes per axis."""
         if not table.shape:
@@ -216,12 +207,8 @@ def _corners(
                 for run in chosen.runs[1:] if len(cuts) > 2 else ():
                     places.extend(range(run.start * stride, run.stop * stride, stride))
             ends.append(len(places))
-    weights = np.array(signs, dtype=np.float64) if runs else _ones(len(places))
+    weights = np.array(signs, dtype=np.float64) if runs else np.ones(len(places))
     return np.array(places, dtype=np.int64), weights, np.array(ends, dtype=np.int64)
-
-
-def _ones(count: int) -> Floats:
-    return _FEW_ONES[:count] if count <= _FEW_ONES.size else np.ones(count)
 
 
 def _run_corners(codes: CodeSet) -> list[tuple[int, float]]:

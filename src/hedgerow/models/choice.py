@@ -220,10 +220,7 @@ def wants_classes(workload: Workload) -> bool:
 
 
 def over_tables(
-    domain: Domain,
-    targets: Iterable[Measurable],
-    largest_tree: int = LARGEST_TREE,
-    trees: Sequence[JunctionTree] = (),
+    domain: Domain, targets: Iterable[Measurable], largest_tree: int = LARGEST_TREE, trees: Sequence[JunctionTree] = ()
 ) -> bool:
     """Whether what was measured is held as consistent tables over a tree: no tree of the size holds it all.
 
@@ -258,11 +255,8 @@ def _tables_over_tree(domain: Domain, held: tuple[Clique, ...], others: tuple[Cl
     trees = cheaper_trees(domain, [*held, *others])
     if not held or trees is None or trees.cells <= largest_tree or table_cells(domain, held) > LARGEST_OVERLAY:
         return False
-    return trees_of(domain, [*others, *{(name,) for scope in held for name in scope}]).cells <= _below(largest_tree)
-
-
-def _below(largest_tree: int) -> int:
-    return min(largest_tree, LARGEST_BELOW)
+    below = trees_of(domain, [*others, *{(name,) for scope in held for name in scope}])
+    return below.cells <= min(largest_tree, LARGEST_BELOW)
 
 
 def domain_of_classes(workload: Workload, classes: Mapping[str, int], measured: int = 1) -> Domain:
@@ -410,7 +404,7 @@ class Footprint:
                 (cliques if whole and can_hold_table(domain, scope) else others)[scope] = None
         if wants_classes(workload) or not _tables_over_tree(domain, tuple(cliques), tuple(others), largest_tree):
             return cls.of_workload(workload)
-        tables, below = table_cells(domain, cliques), _below(largest_tree)
+        tables, below = table_cells(domain, cliques), min(largest_tree, LARGEST_BELOW)
         return cls(domain.size, below, cells_bytes(below) + overlay_bytes(tables), tables)
 
     @classmethod

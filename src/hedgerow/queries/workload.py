@@ -89,19 +89,15 @@ class Workload:
         """The domain of all families."""
         return self.families[0].domain
 
-    @property
+    @cached_property
     def n_queries(self) -> int:
         """Number of answers."""
-        return self._query_starts[-1]
+        return sum(family.n_queries for family in self.families)
 
     @property
     def n_candidates(self) -> int:
         """Number of candidates."""
         return self._candidate_starts[-1]
-
-    @cached_property
-    def _query_starts(self) -> list[int]:
-        return [0, *accumulate(family.n_queries for family in self.families)]
 
     @cached_property
     def _candidate_starts(self) -> list[int]:

@@ -129,12 +129,7 @@ class Panel:
 
 
 def curves_plot(
-    panels: Sequence[Panel],
-    *,
-    along: str,
-    runs: str,
-    purpose: Literal["file", "page"] = "file",
-    stamp: str = STAMP,
+    panels: Sequence[Panel], *, along: str, runs: str, purpose: Literal["file", "page"] = "file", stamp: str = STAMP
 ) -> str:
     """Draw curves as SVG.
 

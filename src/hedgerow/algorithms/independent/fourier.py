@@ -23,11 +23,7 @@ from itertools import combinations
 
 import numpy as np
 
-from hedgerow.algorithms.independent.independent_noise import (
-    IndependentNoise,
-    plan_equal_shares,
-    run_equal_shares,
-)
+from hedgerow.algorithms.independent.independent_noise import IndependentNoise, plan_equal_shares, run_steps
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise
 from hedgerow.algorithms.shared.algorithm import check_made_by
 from hedgerow.algorithms.strategies import with_least_noise
@@ -113,9 +109,7 @@ class FourierMeasurement(Algorithm):
         measured = coefficients(workload)
         config = self._independent(measured)
         config.check(workload, curator.regime)
-        return run_equal_shares(
-            config, curator, measured, workload, algorithm=self, fitted=as_marginals, progress=progress
-        )
+        return run_steps(config, self, curator, measured, workload, fitted=as_marginals, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing.

@@ -124,12 +124,12 @@ class IndependentNoise(Algorithm):
         self.check(workload, curator.regime)
         measured = self.measured(workload)
         if self.shares == "equal":
-            return run_equal_shares(self, curator, measured, workload, algorithm=self, progress=progress)
+            return run_steps(self, self, curator, measured, workload, progress=progress)
         charges = self.charges(curator.ledger.remaining, curator.neighbours)
         best = self.best(workload, curator.budget, charges.rounds)
         self.footprint(best.tables).check()
         steps = list(best.steps_without_total)
-        return run_steps(self, curator, best.tables, workload, steps, algorithm=self, progress=progress)
+        return run_steps(self, self, curator, best.tables, workload, steps=steps, progress=progress)
 
     def plan(self, workload: Workload, budget: Budget, total: float) -> Outline:
         """Plan a run: memory, charges and promise. Reads nothing and spends nothing.
@@ -225,24 +225,26 @@ def noisy_answers(release: Release) -> Floats:
     return np.concatenate([measured.values for measured in release.measurements])
 
 
-def run_equal_shares(
+def run_steps(
     config: IndependentNoise,
+    algorithm: Algorithm,
     curator: Curator,
     measured: Workload,
     workload: Workload,
     *,
-    algorithm: Algorithm,
+    steps: Sequence[tuple[Measurable, float]] | None = None,
     fitted: Retelling | None = None,
     progress: ProgressCallback | None = None,
 ) -> Release:
-    """Measure every candidate of a workload with an equal share, fit a hypothesis, and make the release.
+    """Measure what has been planned, fit a hypothesis, and make the release.
 
     Args:
         config: Noise, fit and shares.
-        curator: Curator whose whole remaining budget is spent.
-        measured: Workload whose candidates are measured.
-        workload: Queries that the release should answer well.
         algorithm: Configuration that the release names.
+        curator: Curator whose whole remaining budget is spent.
+        measured: Workload that the hypothesis has room for.
+        workload: Queries that the release should answer well.
+        steps: Targets, with the charge of each; all candidates of ``measured`` with equal charges unless given.
         fitted: Function of the domain, the measurements and the number of records that gives what the hypothesis is
             fitted to; the measurements themselves unless given.
         progress: Callback, called after every measurement.
@@ -251,52 +253,20 @@ def run_equal_shares(
         QueryError: A query depends on no record; nothing was spent.
     """
     charges = config.charges(curator.ledger.remaining, curator.neighbours)
-    each = charges.rounds / measured.n_candidates
-    steps = [(measured.candidate(index), each) for index in range(measured.n_candidates)]
-    return run_steps(config, curator, measured, workload, steps, algorithm=algorithm, fitted=fitted, progress=progress)
-
-
-def run_steps(
-    config: IndependentNoise,
-    curator: Curator,
-    measured: Workload,
-    workload: Workload,
-    steps: Sequence[tuple[Measurable, float]],
-    *,
-    algorithm: Algorithm,
-    fitted: Retelling | None = None,
-    progress: ProgressCallback | None = None,
-) -> Release:
-    """Measure what has been planned, fit a hypothesis, and make the release.
-
-    Args:
-        config: Noise, fit and shares.
-        curator: Curator whose whole remaining budget is spent.
-        measured: Workload that the hypothesis has room for.
-        workload: Queries that the release should answer well.
-        steps: Targets, with the charge of each.
-        algorithm: Configuration that the release names.
-        fitted: See `run_equal_shares`.
-        progress: Callback, called after every measurement.
-
-    Raises:
-        QueryError: A query depends on no record; nothing was spent.
-    """
-    charges = config.charges(curator.ledger.remaining, curator.neighbours)
+    if steps is None:
+        each = charges.rounds / measured.n_candidates
+        steps = [(measured.candidate(index), each) for index in range(measured.n_candidates)]
     for target, charge in steps:  # all that could be refused is refused before anything is spent
         curator.noise_for(target, charge, config.noise)
     total = number_of_records(curator, charges.total)
-    footprint = config.footprint(measured)
-    unfitted = config.fit is None or footprint.table_cells
-    uniform = hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total)
-    learner = Learner(uniform)
-    learner.measurements.extend(measured_together(steps, curator, config.noise, uniform, progress))
-    model: Model = uniform
+    over_tables = config.footprint(measured).table_cells > 0
+    unfitted = config.fit is None or over_tables
+    learner = Learner(hypothesis(workload.domain, total) if unfitted else hypothesis_for(measured, total))
+    model: Model = learner.model
+    learner.measurements.extend(measured_together(steps, curator, config.noise, model, progress))
     if config.fit is not None:
-        overlay = (
-            None if fitted is None or footprint.table_cells else fitted(workload.domain, learner.measurements, total)
-        )
-        model = concluded(learner, config.fit, overlay)
+        retold = None if fitted is None or over_tables else fitted(workload.domain, learner.measurements, total)
+        model = concluded(learner, config.fit, retold)
     return make_release(
         curator,
         workload,
@@ -311,7 +281,7 @@ def run_steps(
 def plan_equal_shares(
     config: IndependentNoise, measured: Workload, budget: Budget, total: float, *, cells: bool = False
 ) -> Outline:
-    """The plan of `run_equal_shares`.
+    """The plan of `run_steps` with equal charges.
 
     Args:
         config: Noise, fit and shares.

@@ -27,7 +27,6 @@ from hedgerow.algorithms.mwem.strategy_choice import accounted, expected_error, 
 from hedgerow.algorithms.shared import (
     Algorithm,
     Learner,
-    Prior,
     ProgressCallback,
     check_domain,
     check_noise,
@@ -156,12 +155,10 @@ class MWEM(MWEMSettings, Algorithm):
             )
         check_noise(self.noise, regime)
         if self.prior is not None:
-            self._check_prior(self.prior, workload)
-
-    def _check_prior(self, prior: Prior, workload: Workload) -> None:
-        prior.check(workload.domain)
-        if wants_classes(workload):
-            raise ConfigError("a prior is about values, not about classes of very many", remedy="leave the prior out")
+            self.prior.check(workload.domain)
+            if wants_classes(workload):
+                message = "a prior is about values, not about classes of very many"
+                raise ConfigError(message, remedy="leave the prior out")
 
     def check_budget(self, workload: Workload, budget: Budget) -> None:
         """Refuse what `check` does, and budgets that are too small for the noise of a run to be drawn."""

@@ -122,7 +122,7 @@ class MWEMRun:
         else:
             self.learner = Learner(hypothesis(domain, self.total, classes=self.limit.in_classes))
         if self.config.initial == "one-way":
-            self._measure_one_way(self._names, self.charges.initial / len(self._names))
+            self._measure_one_way(self._names, [self.charges.initial / len(self._names)] * len(self._names))
 
     @property
     def model(self) -> Hypothesis:
@@ -155,9 +155,9 @@ class MWEMRun:
         shares = cells / max(cells.sum(), 1.0)
         return np.asarray(self.total * ((1.0 - gamma) * shares + flat)).reshape(self.workload.domain.shape)
 
-    def _measure_one_way(self, names: Clique, charge: float) -> None:
-        """Measure attributes one by one, each with the given charge."""
-        for name in names:
+    def _measure_one_way(self, names: Clique, charges: Sequence[float]) -> None:
+        """Measure attributes one by one."""
+        for name, charge in zip(names, charges, strict=True):
             self._learn(Marginal(self.workload.domain, (name,)), charge, lazy=name != names[-1])
 
     def run_rounds(self) -> None:
@@ -169,7 +169,12 @@ class MWEMRun:
             self._run_steps(schedule.steps)
         elif self.rounds is not None:
             self._choose_from(candidates_of(self.config, self.workload, self.rounds))
-            self._run_equal(self.rounds, round_charge(self.config, self.candidates, self.charges.rounds, self.rounds))
+            charge = round_charge(self.config, self.candidates, self.charges.rounds, self.rounds)
+            for index in range(self.rounds):
+                if charge.selection > 0.0:
+                    self._round(charge, self._eligible(charge))
+                else:  # every candidate is measured, in the order of the workload
+                    self._look(index, charge)
         elif self.config.rounds == "adaptive":
             amount = self.charges.rounds / first_rounds(self.workload, annealed=False)
             self._run_doubling(self.charges.rounds, amount, self.config.selecting())
@@ -201,13 +206,6 @@ class MWEMRun:
         least = min_block_count * self.curator.noise_for(target, charge, self.config.noise).expected_abs
         return cut_where_counts_are(target, before, self.total, least)
 
-    def _run_equal(self, rounds: int, charge: RoundCharge) -> None:
-        for index in range(rounds):
-            if charge.selection > 0.0:
-                self._round(charge, self._eligible(charge))
-            else:  # every candidate is measured, in the order of the workload
-                self._look(index, charge)
-
     def _run_annealed(self, left: float) -> None:
         """Measure single attributes first, then tables of the workload and tables below these (`closure`).
 
@@ -227,8 +225,7 @@ class MWEMRun:
         if self.candidates is not workload:
             each = (1.0 - share) * amount
             first = first_charges(workload, budget, self._narrow, left, each=each, total=self.total, kind=config.noise)
-            for name, charge in zip(self._narrow, first.tolist(), strict=True):
-                self._learn(Marginal(workload.domain, (name,)), charge, lazy=name != self._narrow[-1])
+            self._measure_one_way(self._narrow, first.tolist())
             left -= float(first.sum())
             left -= self._measure_small(left)
         self._run_doubling(left, amount, share, least)

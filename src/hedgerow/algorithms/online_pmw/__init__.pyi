@@ -9,7 +9,7 @@ from .journal import (
     finding_about as finding_about,
     step_since as step_since,
 )
-from .online_pmw import OnlinePMW as OnlinePMW, config_from_dict as config_from_dict
+from .online_pmw import OnlinePMW as OnlinePMW
 from .parameters import (
     best_two_sided_rules as best_two_sided_rules,
     sparse_error as sparse_error,

@@ -218,7 +218,9 @@ class Basis:
 
     def answer(self, known: Known, confidence: float) -> Interval:
         """Answer a query, or a group of counts, from what was found out about it."""
-        total, source = self.known_total(), _source_of(known)
+        total, source = self.known_total(), "a noisy test that found the hypothesis close"
+        if known.threshold is None:
+            source = "a fresh noisy answer"
         if isinstance(known.query, LinearQuery):
             value = float(known.values[0])
             piece = Evidence(value, self.radius(known), source)
@@ -276,10 +278,6 @@ class Basis:
 
 def _interval(answer: Answer) -> Interval:
     return answer.value, answer.low, answer.high, answer.covers
-
-
-def _source_of(known: Known) -> str:
-    return "a fresh noisy answer" if known.threshold is None else "a noisy test that found the hypothesis close"
 
 
 class Questions:

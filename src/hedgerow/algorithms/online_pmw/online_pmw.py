@@ -191,20 +191,6 @@ class OnlinePMW(OnlineSettings):
         return begin(self, curator, warm, hold)
 
 
-def config_from_dict(parameters: Mapping[str, Any]) -> OnlinePMW:
-    """Read what `OnlinePMW.parameters` gave.
-
-    Raises:
-        ConfigError: A number is out of its range.
-        KeyError, TypeError: It was something else.
-
-    Example:
-        >>> config_from_dict(OnlinePMW(updates=12).parameters()).updates
-        12
-    """
-    return OnlinePMW.from_dict(parameters)
-
-
 def _widths(basis: Basis, domain: Domain) -> tuple[float, float]:
     """Half of the intervals of the first query: if its test stays quiet, and if it fires."""
     query = _largest_query(domain, basis.config.bounds)

@@ -184,14 +184,7 @@ class OnlineSettings:
         return Footprint.up_to(domain, largest, _WARM_COPIES if warm else _COPIES)
 
     def stream(
-        self,
-        budget: Budget,
-        domain: Domain,
-        total: float,
-        noise: AdditiveNoise | None,
-        *,
-        warm: bool,
-        cliques: int = 0,
+        self, budget: Budget, domain: Domain, total: float, noise: AdditiveNoise | None, *, warm: bool, cliques: int = 0
     ) -> Stream:
         """The public quantities that fix the rules of a session.
 

@@ -71,12 +71,7 @@ class History:
 
     def counters(self) -> dict[str, Any]:
         """All but the findings, as values that JSON can hold."""
-        return {
-            "tests": self.tests,
-            "epochs": self.epochs,
-            "closed": self.closed,
-            "sources": dict(self.sources),
-        }
+        return {"tests": self.tests, "epochs": self.epochs, "closed": self.closed, "sources": dict(self.sources)}
 
     @classmethod
     def of(cls, counters: Mapping[str, Any], known: dict[Hashable, Known], measurements: list[Measurement]) -> History:

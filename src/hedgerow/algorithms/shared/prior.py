@@ -138,8 +138,15 @@ class Prior:
             known = {below for each in kept for below in _below(each.target.scope)}
             gains = [gain - cost * _parameters(domain, scope, known) for gain, scope in zip(gains, scopes, strict=True)]
             best = [place for place in np.argsort(gains)[::-1].tolist() if gains[place] > 0.0]
-            room = _Room(domain, [each.target.scope for each in kept], largest_cells)
-            kept += [self._measured(domain, scopes[i], tables[i]) for i in best if room.takes(scopes[i])]
+            refused = 0  # one after the other
+            for place in best:
+                held = [*(each.target.scope for each in kept), scopes[place]]
+                fits = refused < _REFUSED and JunctionTree.of(domain, held).cells <= largest_cells
+                if domain.size <= largest_cells or fits:
+                    kept.append(self._measured(domain, scopes[place], tables[place]))
+                    refused = 0
+                else:
+                    refused += 1
         return dict(self._fitted(domain, kept).potentials().tables)
 
     def _shared(self, domain: Domain) -> list[str]:
@@ -210,24 +217,3 @@ def _parameters(domain: Domain, scope: Clique, held: Collection[Clique]) -> int:
     """
     new = (each for each in _below(scope) if each not in held)
     return sum(math.prod(size - 1 for size in domain.shape_of(each)) for each in new)
-
-
-class _Room:
-    """Room for factors in junction trees, or in a histogram of all cells where that is small."""
-
-    def __init__(self, domain: Domain, held: Sequence[Clique], largest_cells: int) -> None:
-        self._domain, self._held, self._largest = domain, list(held), largest_cells
-        self._refused = 0
-
-    def takes(self, scope: Clique) -> bool:
-        """Make room for one more, if there is; none after many were too large one after the other."""
-        if self._domain.size > self._largest and self._is_too_large(scope):
-            self._refused += 1
-            return False
-        self._held.append(scope)
-        self._refused = 0
-        return True
-
-    def _is_too_large(self, scope: Clique) -> bool:
-        over = self._refused >= _REFUSED
-        return over or JunctionTree.of(self._domain, [*self._held, scope]).cells > self._largest

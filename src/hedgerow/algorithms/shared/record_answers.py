@@ -4,13 +4,13 @@ The tables of a hypothesis with a single record would hold a million zeros for a
 """
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Derived, Domain
+from hedgerow.domain import Clique, Domain
 from hedgerow.models import Empirical
 from hedgerow.queries import Boxes, Cells, Conjunctions, ExplicitMatrix, Family, Marginals, Parities, Workload
 
@@ -38,10 +38,9 @@ class RecordAnswers:
 
     def __init__(self, workload: Workload) -> None:
         """Look at the scopes of all families."""
-        domain = workload.domain
-        self._derived = _derived_of(
-            domain, {name for family in workload.families for scope in family.scopes for name in scope}
-        )
+        domain, names = workload.domain, {name for scope in workload.scopes for name in scope}
+        functions = [each for name in names if (each := domain.function(name)) is not None]
+        self._derived = [(domain.index(each.name), each, list(domain.axes(each.sources))) for each in functions]
         self._length = max((place + 1 for place, _, _ in self._derived), default=len(domain))
         ends = np.cumsum([family.n_queries for family in workload.families]).tolist()
         self._adders = [_adder(family) for family in workload.families]
@@ -60,12 +59,6 @@ class RecordAnswers:
             codes[place] = function.at([codes[source] for source in sources])
         for adder, part in zip(self._adders, self._slices, strict=True):
             adder(sums[part], codes)
-
-
-def _derived_of(domain: Domain, names: Collection[str]) -> list[tuple[int, Derived, list[int]]]:
-    """The derived attributes among some names: their places among the variables, and those of their sources."""
-    functions = [each for name in names if (each := domain.function(name)) is not None]
-    return [(domain.index(function.name), function, list(domain.axes(function.sources))) for function in functions]
 
 
 def _adder(family: Family) -> Adder:

@@ -216,15 +216,11 @@ class Limit:
         """
         return not self.binds or self._cells_with(held) <= self.largest_tree
 
-    @property
+    @cached_property
     def largest_cells(self) -> int:
         """Cells that the junction trees can come to have; an upper bound for very many candidates."""
         few = len(self.workload.scope_axes) <= MOST_BELOW
-        return min(self.largest_tree, self._all_cells) if few else self.largest_tree
-
-    @cached_property
-    def _all_cells(self) -> int:
-        return self._cells_with(())
+        return min(self.largest_tree, self._cells_with(())) if few else self.largest_tree
 
     def _cells_with(self, held: Iterable[Clique]) -> int:
         """Cells of the trees over everything that may be measured, and what is held."""

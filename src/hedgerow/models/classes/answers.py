@@ -72,13 +72,6 @@ class ClassAnswers:
             answers[[index for index, _ in numbered]] = self._sums(scope, [asked for _, asked in numbered])
         return answers
 
-    def _classes_of(self, name: str) -> Classes:
-        """The classes of an attribute that is told apart; every code of a level is one."""
-        if name in self.coarsening.classes:
-            return self.coarsening.classes[name]
-        codes = np.arange(self.coarsening.fine[name].size)
-        return Classes(codes.size, codes, codes)
-
     def _sums(self, scope: Clique, queries: Sequence[Conjunction]) -> Floats:
         """Answers to conditions on the same attributes and levels that are told."""
         clique = self.coarsening.told_by(scope)
@@ -89,7 +82,8 @@ class ClassAnswers:
             if name not in clique
         ]
         free = np.prod(shares, axis=0, initial=1.0)
-        classes, asked = [self._classes_of(name) for name in clique], [sets[name] for name in clique]
+        known, asked = self.coarsening.classes, [sets[name] for name in clique]
+        classes = [known.get(name) or Classes.apart(self.coarsening.fine[name].size) for name in clique]
         if math.prod(len(value_class.low) for value_class in classes) > _GRID_CELLS:
             return np.asarray(free * self._one_by_one(clique, queries))
         (table,) = self.inner.marginals([clique])

@@ -265,8 +265,10 @@ class Histogram(Factored):
     # Answers
 
     def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        if len(cliques) == 1 and cliques[0] == self.domain.names:
-            return [self._every_cell()]
+        if list(cliques) == [self.domain.names]:
+            self._flush()
+            cells = self._cells.layout.in_domain_order(self._cells.weights)
+            return [np.multiply(cells, self._scale, out=np.empty(self.domain.shape))]
         if len(cliques) == 1:
             (clique,) = cliques
             flushed = self._flush(clique)
@@ -275,11 +277,6 @@ class Histogram(Factored):
             self._flush()
             tables = self._cells.marginals(cliques)
         return [np.multiply(table, self._scale, out=table) for table in tables]
-
-    def _every_cell(self) -> Floats:
-        self._flush()
-        cells = np.empty(self.domain.shape)
-        return np.multiply(self._cells.layout.in_domain_order(self._cells.weights), self._scale, out=cells)
 
     def add_to(self, table: Floats) -> None:
         """Add all cells, in counts, to an array; makes no other array of that size.

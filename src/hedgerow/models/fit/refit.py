@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import accumulate, chain, groupby
-from typing import cast
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Kind, Model, Potentials
 from hedgerow.models.core.steps import Run, can_be, explicit, implicit, is_known, joint, runs
-from hedgerow.models.core.terms import Key, components
+from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.alone import fitted_alone
 from hedgerow.models.fit.chains import nested
@@ -132,21 +131,11 @@ def resume(model: Model, measurements: Sequence[Measurement]) -> bool:
         resume(inner, over_classes)
         model.take_over(inner)
         return True
-
-    state = model.updates if isinstance(model, Markov) else cast("Histogram", model).potentials
-
-    def steps() -> dict[Key, float]:
-        return {(query.scope, query.codes): step for query, step in state().steps.items()}
-
-    def take(some: Sequence[Measurement], rule: Rule) -> None:
-        if isinstance(model, Markov):
-            _refit_trees(model, some, rule)
-        else:
-            _take_steps(model, some, rule)
-
     if isinstance(model, Markov):
         model.cover(measured.target.scope for measured in measurements)
-    go_on(model, measurements, steps, take)
+        go_on(model, measurements, partial(_refit_trees, model))
+    else:
+        go_on(model, measurements, partial(_take_steps, model))
     return True
 
 

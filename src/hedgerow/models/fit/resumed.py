@@ -17,15 +17,17 @@ Everything is a function of noisy answers, so it costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.models.answering import Answering
 from hedgerow.models.core import Model
-from hedgerow.models.core.terms import Key
+from hedgerow.models.dense import Histogram
 from hedgerow.models.fit.rules import Resumed
+from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, Measurement
 
 SHORTEST = 2.0
@@ -47,17 +49,13 @@ def can_resume(measurements: Sequence[Measurement]) -> bool:
 
 
 def go_on(
-    model: Model,
-    measurements: Sequence[Measurement],
-    steps: Callable[[], Mapping[Key, float]],
-    take: Callable[[Sequence[Measurement], Resumed], None],
+    model: Model, measurements: Sequence[Measurement], take: Callable[[Sequence[Measurement], Resumed], None]
 ) -> None:
     """Go on to the fit to all measurements, from that to all but the last.
 
     Args:
         model: The hypothesis, changed in place.
         measurements: Counts that ``can_resume``.
-        steps: The log-factors of all steps that the model took.
         take: Takes the steps of a rule towards some measurements.
     """
     counts = [measurement.target for measurement in measurements if isinstance(measurement.target, Conjunction)]
@@ -65,7 +63,8 @@ def go_on(
     sigmas = np.array([measurement.std for measurement in measurements]) / model.total
     moved = np.zeros(len(counts), dtype=np.bool_)
     for _ in range(ROUNDS):
-        known = steps()
+        state = model.updates() if isinstance(model, Markov) else cast("Histogram", model).potentials()
+        known = {(query.scope, query.codes): step for query, step in state.steps.items()}
         taken = np.array([known.get((count.scope, count.codes), 0.0) for count in counts])
         lengths: Floats = np.maximum(SHORTEST, np.abs(taken) / FARTHEST) / sigmas
         goals = values - taken / lengths

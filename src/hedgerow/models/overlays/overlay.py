@@ -93,14 +93,6 @@ class Overlay(Model):
         super().rescale(total)
         self.tree.rescale(total)
 
-    def answers_from_tables(self, scope: Clique) -> bool:
-        """Whether questions about these attributes are answered from the tables.
-
-        Args:
-            scope: Attributes in domain order.
-        """
-        return self.parts.holds(scope)
-
     # Answers
 
     def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:

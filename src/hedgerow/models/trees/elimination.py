@@ -173,11 +173,7 @@ def where(clique: Clique, shape: Sequence[int], allowed: Mapping[str, Allowed]) 
 
 
 def _ordered_children(
-    tree: JunctionTree,
-    keep: Clique,
-    kept: set[str],
-    left: dict[int, tuple[set[str], Clique]],
-    domain: Domain | None,
+    tree: JunctionTree, keep: Clique, kept: set[str], left: dict[int, tuple[set[str], Clique]], domain: Domain | None
 ) -> Iterator[tuple[int, Clique]]:
     """Children with what each shares, such that the product with the next one has few cells (greedy)."""
     names = set(keep)

@@ -139,7 +139,8 @@ class Growth:
         forest = self._forest(held, trees)
         grown = np.full(len(self._scopes), float(forest.cells.sum()))
         new = np.flatnonzero(~forest.holds(self._scopes))
-        used = self._used(held)
+        places = {place for scope in held for place in self._domain.axes(scope)}
+        used = np.union1d(self._named, np.array(sorted(places), dtype=np.int64))
         if used.max(initial=-1) >= len(self._domain):
             grown[new] = self._with_levels(held, new, enough)
             return grown
@@ -148,7 +149,8 @@ class Growth:
             grown[new] += self._bounds(forest, self._scopes[new])
             new = new[grown[new] > enough]
         if few:
-            grown[new] = self._triangulated(held, used, self._scopes[new])
+            graph = Graph.of(self._domain, [*held, *((self._domain.attributes[place].name,) for place in used)])
+            grown[new] = _each_triangulated(graph, self._forest(held, None), self._scopes[new])
         return grown
 
     def within(self, limit: float, held: Sequence[Clique], trees: Sequence[JunctionTree] | None = None) -> Bools:
@@ -172,14 +174,6 @@ class Growth:
     def _forest(self, held: Sequence[Clique], trees: Sequence[JunctionTree] | None) -> Forest:
         forest = Forest.of(self._domain, [JunctionTree.of(self._domain, held)] if trees is None else trees)
         return forest if len(forest.sizes) >= len(self._sizes) else replace(forest, sizes=self._sizes)
-
-    def _used(self, held: Sequence[Clique]) -> Ints:
-        places = {place for scope in held for place in self._domain.axes(scope)}
-        return np.union1d(self._named, np.array(sorted(places), dtype=np.int64))
-
-    def _triangulated(self, held: Sequence[Clique], used: Ints, scopes: Places) -> Floats:
-        alone = [(self._domain.attributes[place].name,) for place in used]
-        return _each_triangulated(Graph.of(self._domain, [*held, *alone]), self._forest(held, None), scopes)
 
     def _with_levels(self, held: Sequence[Clique], new: Ints, enough: float) -> Floats:
         """Cells once each of some candidates was added to what is held."""

@@ -129,8 +129,8 @@ class Placing:
         group = self._group(clique, node)
         if group is not None and self._cost(group, clique)[0] > _LONG:
             nearest = np.flatnonzero(distance == distance[node]).tolist()
-            groups = (self._group(clique, each) for each in nearest)
-            orders = (order for group in groups if group is not None for order in _orders(group))
+            groups = [each for node in nearest if (each := self._group(clique, node)) is not None]
+            orders = (replace(each, edges=edges) for each in groups for edges in permutations(each.edges))
             group = min(orders, key=lambda order: self._cost(order, clique))
         return group
 
@@ -251,7 +251,3 @@ class Placing:
                 inside, level, here = inside | {here}, shared, ahead[0]
             self._levels[name] = inside, level
         return self._levels[name]
-
-
-def _orders(group: Group) -> Iterator[Group]:
-    return (replace(group, edges=edges) for edges in permutations(group.edges))

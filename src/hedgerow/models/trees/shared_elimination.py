@@ -246,7 +246,9 @@ class SharedElimination:
         }
         ahead = sorted(left, key=lambda name: name not in shared)
         cells = math.prod(left.values())
-        for columns in _chunks(conditionals, cells):
+        listed = list(conditionals)
+        for run in runs_within([cells * conditionals[name].shape[-1] for name in listed], _ROOM):
+            columns = listed[run]
             for name in columns:
                 self._check((*ahead, name), cells * conditionals[name].shape[-1])
             flat = self._columns.of(conditionals, columns, shared, order)
@@ -361,9 +363,3 @@ class _Columns:
             self._cells += made.size
             self._kept[key] = made
         return self._kept[key]
-
-
-def _chunks(conditionals: Mapping[str, Floats], rows: int) -> Iterator[list[str]]:
-    """Few enough columns at once."""
-    names = list(conditionals)
-    return (names[run] for run in runs_within([rows * c.shape[-1] for c in conditionals.values()], _ROOM))

@@ -140,7 +140,9 @@ def _propagate(tree: JunctionTree, cells: list[Bools | None]) -> dict[Edge, Bool
     Returns:
         The cells of separators that are left, from one side; both sides agree. Separators with all cells are left out.
     """
-    outwards = _outwards(tree)
+    place = {i: order for order, i in enumerate(tree.ordered)}
+    edges = ((i, j) if place[i] < place[j] else (j, i) for i, j in tree.edges)
+    outwards = sorted(edges, key=lambda edge: place[edge[1]])  # each after all on the way to it
     for i, j in reversed(outwards):
         _forbid(tree, cells, (j, i))
     return {edge: seen for edge in outwards if (seen := _forbid(tree, cells, edge)) is not None}
@@ -150,15 +152,7 @@ def _forbid(tree: JunctionTree, cells: list[Bools | None], edge: Edge) -> Bools 
     """Forbid the cells of the second clique that no cell of the first belongs to; what the separator has left."""
     seen, (_, j) = _seen(tree, cells, edge), edge
     if seen is not None:
-        left = _both(
-            cells[j], spread_over(tree.domain, seen, tree.stored_separator(*edge), tree.stored[j]), tree.shapes[j]
-        )
+        spread = spread_over(tree.domain, seen, tree.stored_separator(*edge), tree.stored[j])
+        left = _both(cells[j], spread, tree.shapes[j])
         cells[j] = None if cells[j] is None and left.all() else left
     return seen
-
-
-def _outwards(tree: JunctionTree) -> list[Edge]:
-    """The edges, each from the clique nearer to the root, after all on the way to it."""
-    place = {i: order for order, i in enumerate(tree.ordered)}
-    edges = [(i, j) if place[i] < place[j] else (j, i) for i, j in tree.edges]
-    return sorted(edges, key=lambda edge: place[edge[1]])

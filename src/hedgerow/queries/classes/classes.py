@@ -48,6 +48,11 @@ class Classes:
         """All codes in one class."""
         return cls(size, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
+    @classmethod
+    def apart(cls, size: int) -> Classes:
+        """A class for each code."""
+        return cls(size, np.arange(size), np.arange(size))
+
     @property
     def count(self) -> int:
         """Number of classes."""

@@ -183,8 +183,7 @@ class StatementReader:
         """
         word = (unsupported(self._tokens[self._place]) or names.get(self.kind())) if self.kind() else ""
         raise QueryError(
-            f"{word} is not supported" if word else f"the statement is not understood: {otherwise}",
-            remedy=self._remedy,
+            f"{word} is not supported" if word else f"the statement is not understood: {otherwise}", remedy=self._remedy
         )
 
 

@@ -17,13 +17,7 @@ from hedgerow.queries.core import query_scope
 
 Kind = Literal["count", "sum", "mean", "quantile"]
 
-_KINDS: dict[str, Kind] = {
-    "COUNT": "count",
-    "SUM": "sum",
-    "AVG": "mean",
-    "MEDIAN": "quantile",
-    "QUANTILE": "quantile",
-}
+_KINDS: dict[str, Kind] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEDIAN": "quantile", "QUANTILE": "quantile"}
 _STATEMENT = re.compile(r"\s*select\s.*\bfrom\b", re.IGNORECASE | re.DOTALL)
 _DECIMAL = re.compile(r"\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
 MOST_COLUMNS = 20

@@ -45,6 +45,11 @@ class Family(ABC):
     conjunctive: ClassVar[bool] = False
     ordered: ClassVar[bool] = False
 
+    def _set(self, **values: object) -> None:
+        """Set fields where a frozen family is made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     @classmethod
     def from_text(cls, text: str, domain: Domain) -> Family:
         """Read the family from its text, as `spec` writes it; families from outside the package override it.

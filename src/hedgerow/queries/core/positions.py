@@ -60,8 +60,7 @@ class Positions(Measurable):
             raise QueryError(f"{self.column!r} is no column of numbers whose positions are measured")
         if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
             raise QueryError(
-                f"{wrong[0]!r} is no column to group positions by",
-                remedy="name columns without bins, and no levels",
+                f"{wrong[0]!r} is no column to group positions by", remedy="name columns without bins, and no levels"
             )
         if math.prod(counted.shape_of(self.scope)) > _MOST_CELLS:
             raise QueryError(

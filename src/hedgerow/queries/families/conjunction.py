@@ -53,8 +53,7 @@ class Conjunctions(Family):
         Raises:
             QueryError: There is no query, or one is over another domain.
         """
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "queries", tuple(queries))
+        self._set(domain=domain, queries=tuple(queries))
         if not self.queries:
             raise QueryError("a family of conditions needs at least one", remedy="as in \"where: sex = 'Male'\"")
         for query in self.queries:
@@ -168,11 +167,7 @@ class Boxes(Family):
                 remedy=f"give 0 <= low <= high < {', '.join(map(str, limits.tolist()))}",
             )
         low.flags.writeable = high.flags.writeable = False
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "clique", scope)
-        object.__setattr__(self, "lows", low)
-        object.__setattr__(self, "highs", high)
-        object.__setattr__(self, "origin", origin)
+        self._set(domain=domain, clique=scope, lows=low, highs=high, origin=origin)
 
     @classmethod
     def prefixes(cls, domain: Domain, name: str) -> Boxes:

@@ -83,10 +83,7 @@ class ExplicitMatrix(Family):
         called = tuple(names) if names is not None else tuple(f"explicit {i}" for i in range(len(rounded)))
         if len(called) != len(rounded):
             raise QueryError(f"there are {len(rounded)} queries and {len(called)} names")
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "scope", kept)
-        object.__setattr__(self, "matrix", rounded)
-        object.__setattr__(self, "names", called)
+        self._set(domain=domain, scope=kept, matrix=rounded, names=called)
 
     def __eq__(self, other: object) -> bool:
         """Whether scope, values and names are the same."""

@@ -107,12 +107,11 @@ class Parities(Family):
             QueryError: An attribute is not binary, a set is empty or there twice, there is none, or there are too many.
             DomainError: A name is not an attribute.
         """
-        object.__setattr__(self, "domain", domain)
         if not isinstance(cliques, np.ndarray):
             cliques = filled_axes(domain.axes(clique) for clique in distinct_cliques(domain, cliques))
             for place in np.unique(cliques[cliques >= len(domain)]).tolist():
                 Parity(domain, (domain.variables[place].name,))  # which is refused: it is derived
-        object.__setattr__(self, "axes", _checked(domain, cliques))
+        self._set(domain=domain, axes=_checked(domain, cliques))
         for name in self._union:
             Parity(domain, (name,))
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hedgerow.algorithms.online_pmw import check_start, config_from_dict, with_learnt
+from hedgerow.algorithms.online_pmw import OnlinePMW, check_start, with_learnt
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.models import may_be_dense
@@ -72,7 +72,7 @@ def check_registration(new: Registration, folder: Path) -> tuple[Domain, Budget]
     """
     domain, budget = domain_of(new.domain, new.source), budget_from_dict(new.budget)
     warm = earlier_release(new.source, folder)
-    check_start(config_from_dict(new.config), domain, budget, warm)
+    check_start(OnlinePMW.from_dict(new.config), domain, budget, warm)
     if warm is not None and may_be_dense(domain) and domain.size > MOST_WARM_CELLS:
         raise ConfigError(
             f"a start from a release over {domain.size:,} cells would be rewritten with each correction",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
 from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript, step_since
-from hedgerow.algorithms.online_pmw.online_pmw import config_from_dict
+from hedgerow.algorithms.online_pmw.online_pmw import OnlinePMW
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.domain import Domain
@@ -66,7 +66,7 @@ class SessionRepository:
         self._promised_too_much = data_set.registration.promised_too_much
         self._domain = domain
         self._budget = budget_from_dict(data_set.registration.budget)
-        self._config = config_from_dict(data_set.registration.config)
+        self._config = OnlinePMW.from_dict(data_set.registration.config)
         self.store = store
         self._read = read
         self._warm = warm

@@ -97,10 +97,7 @@ class TabuSearch:
     def __post_init__(self) -> None:
         """Refuse numbers below 1."""
         if min(self.restarts, self.patience, self.tenure) < 1:
-            raise ConfigError(
-                "restarts, patience and tenure must be at least 1",
-                remedy="leave them at their defaults",
-            )
+            raise ConfigError("restarts, patience and tenure must be at least 1", remedy="leave them at their defaults")
 
     def best(self, problem: BestResponseProblem, seed: Seed = None) -> Response:
         """Find a good record: the best one that was met."""
