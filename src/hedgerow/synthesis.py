@@ -156,6 +156,17 @@ def budget_between(
     return PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
 
 
+def noise_of(seed: int | None) -> NoiseSource | None:
+    """Noise that can be drawn again from a seed; None, which stands for the secure one, without a seed.
+
+    Args:
+        seed: The seed.
+    """
+    from hedgerow.privacy import SeededNoise
+
+    return None if seed is None else SeededNoise(seed)
+
+
 Reading = Callable[["Domain", "Workload", "Callable[[], object] | None"], "Table | ScannedTable"]
 """Reads the private table: its domain, the queries that will be asked, and what is called before the first row."""
 
@@ -472,26 +483,17 @@ def synthesize(
         weight=weight,
         largest_weight=largest_weight,
     )
-    persons = options.persons
     if records is not None and records < 1:
         raise ConfigError(f"{records} records", remedy="give a number from 1 on, or leave it out")
     if budget is None:
-        budget = budget_between(epsilon, delta, neighbours, persons)
+        budget = budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
     algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), _noise_of(seed), share, tuple(needs))
+    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), noise_of(seed), share, tuple(needs))
     release = _released(data, spec, options, register, name)
-    assumptions = _assumptions(
-        release,
-        {
-            "workload": workload is None,
-            "mechanism": mechanism == "mwem",
-            "persons": persons is None,
-            "register": register is None,
-            "records": records is None,
-        },
-    )
+    given = {"persons": options.persons, "workload": workload, "register": register, "records": records}
+    assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
 
 
@@ -515,12 +517,6 @@ def _readable(data: Any, where: str | None) -> Any:
         message = f"a condition on the rows of a {type(data).__name__}, which no database reads"
         raise ConfigError(message, remedy="write the table to a Parquet file, and give its path with where=")
     return data.read_all() if isinstance(data, pa.RecordBatchReader) else data
-
-
-def _noise_of(seed: int | None) -> NoiseSource | None:
-    from hedgerow.privacy import SeededNoise
-
-    return None if seed is None else SeededNoise(seed)
 
 
 def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register | None, name: str) -> Release:
@@ -722,7 +718,7 @@ def _domain_of(
     return declared if columns is None else declared.of_columns(columns)
 
 
-def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str, ...]:
+def _assumptions(release: Release, given: Mapping[str, object]) -> tuple[str, ...]:
     """Sentences about what was not given, each with the argument that says otherwise."""
     parameters = release.provenance.parameters
     rounds = parameters.get("rounds")
@@ -735,7 +731,7 @@ def _assumptions(release: Release, by_default: Mapping[str, bool]) -> tuple[str,
         "register": "No register adds this release to others of the same table (register=).",
         "records": f"There are {release.n_records:,} records, by a number that is public or noisy (records=).",
     }
-    chosen = [sentence for argument, sentence in declared.items() if by_default[argument]]
+    chosen = [sentence for argument, sentence in declared.items() if given[argument] is None]
     if release.domain.draft:
         chosen.append("The domain is a draft that was read off the data, which the guarantee does not cover (domain=).")
     ignored = ignored_in_words(release.domain)

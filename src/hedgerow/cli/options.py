@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from hedgerow.data import ReadOptions
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
+    from hedgerow.synthesis import RunSpec
 
 Force = Annotated[bool, option(panel="Output", help="Overwrite existing output files.")]
 
@@ -57,25 +59,6 @@ WorkloadText = Annotated[
         "marginals:2 @levels (at every mix of levels), marginals:age.10*sex (age at its level of tens), means:pay by "
         "sex*region, correlations:age,pay; several joined by ;",
         show_default="marginals:2; marginals:1 for one column",
-    ),
-]
-Needs = Annotated[
-    Path | None,
-    option(
-        panel="Algorithm",
-        metavar="FILE",
-        help="A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT "
-        "statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is "
-        "measured by itself; 'hedgerow plan' tells what that costs.",
-    ),
-]
-Means = Annotated[
-    list[str] | None,
-    option(
-        panel="Algorithm",
-        metavar="TEXT",
-        help="Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload. "
-        "All together cost a twentieth of the budget.",
     ),
 ]
 PriorFile = Annotated[
@@ -400,6 +383,56 @@ def _known(name: str) -> str:
 
 
 @dataclass(frozen=True)
+class QuestionOptions(Options, panel="Algorithm"):
+    """What a run should answer well.
+
+    Attributes:
+        means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload. All
+            together cost a twentieth of the budget.
+        needs: A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT
+            statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is
+            measured by itself; 'hedgerow plan' tells what that costs.
+    """
+
+    workload: WorkloadText = None
+    means: Annotated[list[str] | None, option(metavar="TEXT")] = None
+    needs: Annotated[Path | None, option(metavar="FILE")] = None
+
+    @property
+    def text(self) -> str | None:
+        """The workload, with the means; None for all pairs of columns."""
+        from hedgerow.synthesis import workload_with
+
+        return workload_with(self.workload, self.means or ())
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The questions that must have an interval."""
+        return tuple(listed_lines("--needs", self.needs))
+
+    def spec(
+        self,
+        wanted: Domain | OpenDomain,
+        algorithm: Algorithm,
+        budget: Budget,
+        how: ReadOptions,
+        noise: NoiseSource | None = None,
+    ) -> RunSpec:
+        """The run that answers them; see `RunSpec`.
+
+        Args:
+            wanted: The domain.
+            algorithm: The mechanism.
+            budget: Budget of the whole run.
+            how: How the table is read.
+            noise: Source of the noise; None for the secure one.
+        """
+        from hedgerow.synthesis import RunSpec, share_of_positions
+
+        return RunSpec(wanted, algorithm, budget, self.text, noise, share_of_positions(wanted, how), self.lines)
+
+
+@dataclass(frozen=True)
 class MechanismOptions(Options, panel="Algorithm"):
     """A mechanism and its settings.
 
@@ -593,13 +626,6 @@ def _amount_of(
             raise typer.BadParameter(f"{named[1]} goes with {named[0]}")
         return None
     return PureDP(epsilon, neighbours) if delta is None else ApproxDP(epsilon, delta, neighbours)
-
-
-def noise_of(seed: int | None) -> NoiseSource | None:
-    """The repeatable noise of ``--seed``; None, for that of the system, without one."""
-    from hedgerow.privacy import SeededNoise
-
-    return None if seed is None else SeededNoise(seed)
 
 
 def warn_of_domain(output: Output, domain: Domain) -> None:

@@ -193,8 +193,7 @@ def evaluate(
         learners.require_extra()
     if most_tables < 1 or bins < 2:
         raise ConfigError(f"{most_tables} tables and {bins} bins", remedy="give at least 1 table and 2 bins")
-    named = _named(synthetic)
-    tell = step or (lambda _: None)
+    named, tell = _named(synthetic), step or (lambda _: None)
     tell("reading")
     title = os.path.basename(os.fspath(real)) if isinstance(real, str | os.PathLike) else "the real table"
     if isinstance(domain, str | os.PathLike):
@@ -202,11 +201,9 @@ def evaluate(
     layout = domain.fine.layout if isinstance(domain, OpenDomain) else AS_DECLARED if domain is None else domain.layout
     records = [exact_records(table, layout=layout) for table in (real, *named.values())]
     declared = _closed(domain, records) if isinstance(domain, OpenDomain) else domain
-    names, notes = _shared([title, *named], records, declared, columns)
     targets = None if targets is None else list(targets)
-    for name in (*([] if by is None else [by]), *(targets or [])):
-        if name not in names:
-            raise ColumnError("it is not among the columns that are compared", column=name, remedy=_these(names))
+    used = [*([] if by is None else [by]), *(targets or [])]
+    names, notes = _shared([title, *named], records, declared, columns, used)
     records = [table.select(names) for table in records]
     attributes = {} if declared is None else {column.name: column for column in declared.columns}
     cells = (joined(name, [table.column(name) for table in records], attributes.get(name), bins) for name in names)
@@ -268,9 +265,13 @@ def _named(synthetic: object) -> dict[str, object]:
 
 
 def _shared(
-    titles: Sequence[str], tables: Sequence[pa.Table], domain: Domain | None, columns: Iterable[str] | None
+    titles: Sequence[str],
+    tables: Sequence[pa.Table],
+    domain: Domain | None,
+    columns: Iterable[str] | None,
+    used: Iterable[str],
 ) -> tuple[list[str], list[str]]:
-    """Columns that are compared, and notes on those that are not."""
+    """Columns that are compared, those that are used in another way among them, and notes on those that are not."""
     there = [set(table.column_names) for table in tables]
     if columns is not None:
         wanted = list(dict.fromkeys(columns))
@@ -288,6 +289,9 @@ def _shared(
     if not shared:
         remedy = "name columns of the synthetic file as the real table does"
         raise ColumnError("no column is in all of the tables", file=titles[0], column=None, remedy=remedy)
+    for name in used:
+        if name not in shared:
+            raise ColumnError("it is not among the columns that are compared", column=name, remedy=_these(shared))
     notes = []
     for title, names in zip(titles, there, strict=True):
         lacking = [name for name in wanted if name not in names]

@@ -47,7 +47,9 @@ class _Wishes:
 
     @property
     def noise(self) -> NoiseSource | None:
-        return options.noise_of(self.seed)
+        from hedgerow.synthesis import noise_of
+
+        return noise_of(self.seed)
 
     @property
     def algorithm(self) -> OnlinePMW:

@@ -173,7 +173,7 @@ def synth_linked(
     """
     from hedgerow.algorithms.shared import budgets_of
     from hedgerow.release import LinkedRelease
-    from hedgerow.synthesis import Opened
+    from hedgerow.synthesis import Opened, noise_of
 
     between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)
@@ -195,7 +195,7 @@ def synth_linked(
     registered = Registered(
         shown, kept, budget, "release", written.output.name, (*linked.counted.names, *linked.children.names)
     )
-    noise = options.noise_of(seed)
+    noise = noise_of(seed)
     with registered.staying():
         with shown.busy("reading both tables"):
             homes, people = tables.read(linked, registered.charge)

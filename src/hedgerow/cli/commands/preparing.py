@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -27,8 +27,11 @@ from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
+    from hedgerow.algorithms.shared import Line
+    from hedgerow.algorithms.strategies import Strategy
     from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
+    from hedgerow.synthesis import RunSpec
 
 _LISTED = 8
 """Values that a line of a check names."""
@@ -325,9 +328,7 @@ def plan(
     domain: options.DomainFile,
     counted: _Records,
     budgeted: options.BudgetOptions,
-    workload: options.WorkloadText = None,
-    means: options.Means = None,
-    needs: options.Needs = None,
+    questions: options.QuestionOptions,
     configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
     target: TargetOptions,
@@ -350,23 +351,22 @@ def plan(
           --total 50000 --like last-year.release
     """
     from hedgerow.algorithms.learning import workload_before
-    from hedgerow.algorithms.strategies import predicted, prediction_lines
-    from hedgerow.domain import caveats_in_words, feasible_records
-    from hedgerow.synthesis import RunSpec, share_of_positions, workload_over, workload_with
+    from hedgerow.algorithms.strategies import predicted
+    from hedgerow.domain import caveats_in_words
+    from hedgerow.synthesis import workload_over
 
     data, total = counted.data, counted.total
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
     algorithm = configured.algorithm()
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
-    how, text = chosen.reading(), workload_with(workload, means or ())
-    questions = tuple(options.listed_lines("--needs", needs))
-    asked = workload_before(wanted, partial(workload_over, text=text))
+    how = chosen.reading()
+    asked = workload_before(wanted, partial(workload_over, text=questions.text))
     reading = Reading(asked.domain, how)
     relation = budgeted.between(how.persons, filtered=reading.filtered)
 
     def spec_of(budget: Budget) -> RunSpec:
-        return RunSpec(wanted, algorithm, budget, text, None, share_of_positions(wanted, how), questions)
+        return questions.spec(wanted, algorithm, budget, how)
 
     def budget_of(described: options.BudgetOptions) -> Budget:
         return spec_of(described.budget(relation)).budget
@@ -394,17 +394,26 @@ def plan(
     promise = budget.statement() + caveats_in_words(asked.domain)
     shown.tell(promise)
     shown.say()
-    fixed = predicted(asked, budget_left)
-    told = [*(solved.lines() if solved else []), *planned.lines(n), *prediction_lines(fixed, max(1.0, n))]
-    for word, sentence in [*_about(asked), *lines, *told]:
+    lines += [*(solved.lines() if solved else []), *planned.lines(n)]
+    told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
+    found = {"target": solved.to_dict()} if solved else {}
+    shown.result({**planned.to_dict(), **told, **found, "guarantee": promise, "total": round(n)})
+
+
+def _tell_plan(
+    shown: Output, asked: Workload, lines: Sequence[Line], fixed: Sequence[Strategy], total: float
+) -> dict[str, Any]:
+    """Say what a plan tells beside its guarantee, and hand back what of it programs are told."""
+    from hedgerow.algorithms.strategies import prediction_lines
+    from hedgerow.domain import feasible_records
+
+    for word, sentence in [*_about(asked), *lines, *prediction_lines(fixed, max(1.0, total))]:
         shown.say(f"{word:8} {sentence}")
-    known = {
+    return {
         "feasible": feasible_records(asked.domain),
         "constraints": [rule.text for rule in asked.domain.constraints],
         "fixed": [each.to_dict() for each in fixed],
-        **({"target": solved.to_dict()} if solved else {}),
     }
-    shown.result({**planned.to_dict(), **known, "guarantee": promise, "total": round(n)})
 
 
 def _public_total(shown: Output, reading: Reading, data: str, relation: Neighbours) -> float:

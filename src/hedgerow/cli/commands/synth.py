@@ -92,9 +92,7 @@ def synth(
     facts: options.PublicFacts,
     budgeted: options.BudgetOptions,
     registering: options.LearningRegisterOptions,
-    workload: options.WorkloadText = None,
-    means: options.Means = None,
-    needs: options.Needs = None,
+    questions: options.QuestionOptions,
     configured: options.AnyMechanismOptions,
     prior: options.PriorFile = None,
     chosen: options.TableOptions,
@@ -134,14 +132,14 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.synthesis import RunSpec, share_of_positions, workload_with
+    from hedgerow.synthesis import noise_of
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
         offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
     between = budgeted.between(how.persons)
     options.check_public(prior, inputs_of(data))
-    beside = (described.domain, registering.register, prior, needs)
+    beside = (described.domain, registering.register, prior, questions.needs)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)
     wanted = described.wanted(data, chosen.columns, how.apart, facts)
@@ -150,9 +148,8 @@ def synth(
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
     algorithm = configured.algorithm(options.prior_of(prior, outline, how))
-    budget, noise = budgeted.budget(between), options.noise_of(testing.seed)
-    text, share = workload_with(workload, means or ()), share_of_positions(wanted, how)
-    spec = RunSpec(wanted, algorithm, budget, text, noise, share, tuple(options.listed_lines("--needs", needs)))
+    budget, noise = budgeted.budget(between), noise_of(testing.seed)
+    spec = questions.spec(wanted, algorithm, budget, how, noise)
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
     if registering.register is not None and (testing.evaluate or testing.seed is not None):
         raise typer.BadParameter("a register adds up guarantees, and a run with --evaluate or --seed has none")
