@@ -96,18 +96,19 @@ def workload_over(domain: Domain, text: str | None = None) -> Workload:
     return Workload.marginals(domain, min(2, len(domain))) if text is None else Workload.parse(text, domain)
 
 
-def workload_with(text: str | None, means: Iterable[str] = ()) -> str | None:
-    """A workload text that asks for means too.
+def workload_with(text: str | None, means: Iterable[str] = (), families: Iterable[str] = ()) -> str | None:
+    """A workload text that asks for more.
 
     Args:
         text: The workload, as for `Workload.parse`; None for all pairs of columns.
         means: What stands behind ``means:`` there.
+        families: Texts of others.
 
     Example:
         >>> workload_with(None, ["pay by sex", "age by sex"])
         'marginals:2; means:pay by sex; means:age by sex'
     """
-    wanted = [f"means:{each}" for each in means]
+    wanted = [*(f"means:{each}" for each in means), *families]
     return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
 
 
@@ -291,7 +292,7 @@ class RunSpec:
     @cached_property
     def text(self) -> str | None:
         """The workload, with the sums of questions that must have an interval."""
-        return workload_with(self.workload, (each for need in self.needed(self._outline) for each in need.sums))
+        return workload_with(self.workload, (), (each for need in self.needed(self._outline) for each in need.sums))
 
     def needed(self, domain: Domain) -> list[Need]:
         """The questions that must have an interval, over a domain that is closed."""

@@ -238,7 +238,8 @@ class Run:
         table = read(known)
         second = Curator(table, budget_for_table(budget, table), noise=noise, events=first.ledger.events)
         found = list[Any]()
-        asked = "; ".join(f"means:{known.names[0]} by {name}" for name in _apart(known)[: self.asks_means])
+        form = "moments" if self.number % 2 else "means"
+        asked = "; ".join(f"{form}:{known.names[0]} by {name}" for name in _apart(known)[: self.asks_means])
         targets = PositionTargets.of(known, second.budget, asked or None)
         if targets.counted is not None and not self.leaves_out:
             inside = read(targets.counted)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms import PositionTargets
+from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, with_bin_cells
 from hedgerow.errors import BudgetExceededError, QueryError
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
@@ -16,8 +17,8 @@ from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import privacy_loss, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of
 
-DOMAIN = Domain([Binned("x", [0, 2, 5], whole=True)])
-TARGET = Positions(DOMAIN, ("x",))
+DOMAIN = Domain([Binned("x", [0, 2, 4], whole=True)])
+TARGET, SQUARES = Positions(DOMAIN, ("x",)), Positions(DOMAIN, ("x",), squares=True)
 CELLS = with_bin_cells(DOMAIN)
 assert CELLS is not None
 TWO = Persons("id", 2)
@@ -33,42 +34,54 @@ CHARGE = 0.5
 
 def tables(relation: Neighbours) -> Iterator[DenseCounts]:
     assert CELLS is not None
-    for counts in [*(each for n in range(3) for each in histograms(CELLS.size, n)), (9, 0, 4, 0, 0, 30)]:
+    for counts in [*(each for n in range(3) for each in histograms(CELLS.size, n)), (9, 0, 4, 0, 30)]:
         table = DenseCounts(CELLS, counts, relation.persons)
         table.filtered = relation is Neighbours.REPLACE_FILTERED
         yield table
 
 
-def neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours) -> None:
-    largest = TARGET.sensitivity(relation)
+def neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours, target: Positions = TARGET) -> None:
+    largest = target.sensitivity(relation)
     for table in tables(relation):
-        sums = TARGET.sums(table.histogram) / 2**20
+        sums = target.sums(table.histogram) / 2**20
         for neighbour in neighbours_of(table, relation):
-            moved = TARGET.sums(neighbour.histogram) / 2**20 - sums
+            moved = target.sums(neighbour.histogram) / 2**20 - sums
             assert np.abs(moved).sum() <= largest.l1 + 1e-12
             assert np.linalg.norm(moved) <= largest.l2 + 1e-12
 
 
+TARGETS = pytest.mark.parametrize("target", [TARGET, SQUARES], ids=["positions", "squares"])
+
+
+@TARGETS
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
-def test_neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours) -> None:
-    neighbours_move_sums_by_at_most_the_sensitivity(relation)
+def test_neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours, target: Positions) -> None:
+    neighbours_move_sums_by_at_most_the_sensitivity(relation, target)
 
 
+@TARGETS
 @pytest.mark.parametrize("relation", RELATIONS[:3], ids=str)
-def test_some_neighbours_move_sums_by_as_much(relation: Neighbours) -> None:
+def test_some_neighbours_move_sums_by_as_much(relation: Neighbours, target: Positions) -> None:
     moved = [
-        np.linalg.norm(TARGET.sums(other.histogram) - TARGET.sums(table.histogram)) / 2**20
+        np.linalg.norm(target.sums(other.histogram) - target.sums(table.histogram)) / 2**20
         for table in tables(relation)
         for other in neighbours_of(table, relation)
     ]
-    assert max(moved) == pytest.approx(TARGET.sensitivity(relation).l2)
+    assert max(moved) == pytest.approx(target.sensitivity(relation).l2)
 
 
-def transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
+def test_squares_are_those_of_positions() -> None:
+    histogram = np.array([3.0, 1.0, 2.0, 5.0, 1.0])
+    positions = TARGET.cells.positions
+    wanted = np.bincount(TARGET.cells.bins, (positions**2 - 0.125) * histogram)
+    assert np.allclose(SQUARES.sums(histogram) / 2**20, wanted, atol=1e-5)
+
+
+def transcripts_lose_at_most_their_charge(relation: Neighbours, target: Positions = TARGET) -> None:
     def run(source: DenseCounts, noise: NoiseSource) -> float:
         source.filtered = relation is Neighbours.REPLACE_FILTERED
         curator = Curator(source, PureDP(1.0, relation.unfiltered), noise=noise)
-        curator.measure(TARGET, CHARGE)
+        curator.measure(target, CHARGE)
         return curator.ledger.spent
 
     for table in tables(relation):
@@ -77,9 +90,10 @@ def transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
             assert abs(privacy_loss(run, table, neighbour, transcript)) <= run(table, SeededNoise(0)) + 1e-9
 
 
+@TARGETS
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
-def test_transcripts_lose_at_most_their_charge(relation: Neighbours) -> None:
-    transcripts_lose_at_most_their_charge(relation)
+def test_transcripts_lose_at_most_their_charge(relation: Neighbours, target: Positions) -> None:
+    transcripts_lose_at_most_their_charge(relation, target)
 
 
 def test_gaussian_noise_has_the_rho_of_its_charge() -> None:
@@ -174,6 +188,14 @@ def positions_from_minus_one_to_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Positions, "sums", lambda self, counts: 2 * SUMS(self, counts))
 
 
+def squares_from_zero_to_a_quarter(patch: pytest.MonkeyPatch) -> None:
+    def sums(self: Positions, counts: Floats) -> Ints:
+        by_bin = np.bincount(self.cells.bins, np.ravel(counts)[: len(self.cells.bins)])
+        return SUMS(self, counts) + (2**17 * by_bin).astype(np.int64)
+
+    patch.setattr(Positions, "sums", sums)
+
+
 SENSITIVITY, SUMS = Positions.sensitivity, Positions.sums
 MUTANTS = (
     Mutant(
@@ -195,6 +217,11 @@ MUTANTS = (
         "positions from -1 to 1 charged as halves",
         positions_from_minus_one_to_one,
         lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE),
+    ),
+    Mutant(
+        "squares from 0 to 1/4 charged as from -1/8 to 1/8",
+        squares_from_zero_to_a_quarter,
+        lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE, SQUARES),
     ),
 )
 

@@ -382,7 +382,7 @@ class Workload:
             ranges:age,hours:2000:7           2000 random boxes in age and hours, drawn with seed 7
             where: sex = 'Male' and age < 30  a condition (several: joined by commas)
             means: income by sex*race, age    the tables that these means, or sums (``sums:``), follow from
-            moments: age, hours               those of single columns
+            moments: income by sex, age       the same for variances
             correlations: age, hours, income  those of all their pairs
 
         A name that holds blanks or one of ``" ' * , : ; @ +``, or that is a number or reads ``3<=100``, stands in

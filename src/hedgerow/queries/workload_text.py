@@ -43,8 +43,8 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
     return families, weights
 
 
-def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
-    """The columns whose sums a workload text asks for, each with those by whose values they are wanted.
+def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str], bool]]:
+    """The columns whose sums a workload text asks for, those by whose values they are wanted, and whether of squares.
 
     Args:
         text: The text.
@@ -56,14 +56,17 @@ def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
     Example:
         >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain([Categorical("sex", ("F", "M")), IntegerRange("age", 0, 99), IntegerRange("pay", 0, 99)])
-        >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex", domain)
-        [('pay', ['sex']), ('age', [])]
+        >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex; moments: age", domain)
+        [('pay', ['sex'], False), ('age', [], False), ('age', [], True)]
     """
-    found = list[tuple[str, list[str]]]()
-    for entry, _ in _entries(text, domain):
-        if entry.form in ("means", "sums", "moments"):
-            found += [each for each in _summed(entry) if each not in found]
-    return found
+    powers = {"means": (False,), "sums": (False,), "moments": (False, True)}
+    wanted = [
+        (name, by, squares)
+        for entry, _ in _entries(text, domain)
+        for name, by in (_summed(entry) if entry.form in powers else ())
+        for squares in powers[entry.form]
+    ]
+    return [each for number, each in enumerate(wanted) if each not in wanted[:number]]
 
 
 def _entries(text: str, domain: Domain) -> Iterator[tuple[_FamilyText, float]]:
@@ -215,7 +218,7 @@ def _summed(entry: _FamilyText) -> list[tuple[str, list[str]]]:
             raise entry.error(f"{name!r} has no numbers", tokens[start].place, "name a numeric column")
         by, rest = list[str](), tokens[start + 1 : end]
         if rest:
-            wanted = "by" if entry.form in ("means", "sums") else ","
+            wanted = "," if entry.form == "correlations" else "by"
             if rest[0].word != wanted:
                 raise entry.error(f"{wanted!r} is expected, not {rest[0].word!r}", rest[0].place)
             (by,) = _names(entry, rest[1:], "*")

@@ -5,6 +5,7 @@ or a quantile lets every member lie anywhere between the ends of its bin, and a 
 members where synthetic records have their mean.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +38,11 @@ class Estimate:
     def halved(self) -> float | None:
         """Half the width of the interval."""
         return None if self.low is None or self.high is None else round((self.high - self.low) / 2.0, 12)
+
+    def root(self) -> "Estimate":
+        """The square roots of the number and its interval, all of which are not negative."""
+        ends = (None if end is None else math.sqrt(end) for end in (self.low, self.high))
+        return Estimate(math.sqrt(self.value), *ends)
 
     def over(self, unit: float) -> "Estimate":
         """The number and its interval in another unit.

@@ -176,13 +176,13 @@ class Release:
         """
         from hedgerow.domain.tilts import positions_of
 
-        measured = {each.target.scope[0]: each for each in self.positions if len(each.target.scope) == 1}
         tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
         means = {}
         for column, counts in zip(self._binned, tables, strict=True):
             means[column.name] = positions_of(column, counts)
-            if column.name in measured:
-                sums, held = measured[column.name], np.maximum(counts[: column.ordinary], 1e-9)
+            sums = self.positions_of(column.name)
+            if sums is not None:
+                held = np.maximum(counts[: column.ordinary], 1e-9)
                 precision = np.square(_GUESSED * held / max(sums.std, 1e-9))
                 averaged = (means[column.name] + precision * sums.values / held) / (1.0 + precision)
                 means[column.name] = np.clip(averaged, -0.5, 0.5)
@@ -563,15 +563,19 @@ class Release:
         low, high, _ = agreed(pieces, risk)
         return min(low, high), max(low, high)
 
-    def positions_of(self, name: str, by: Collection[str] = ()) -> Measurement | None:
+    def positions_of(self, name: str, by: Collection[str] = (), *, squares: bool = False) -> Measurement | None:
         """The noisy sums of where in their bins the records of a column lie; None if they were not measured.
 
         Args:
             name: Name of the column.
             by: Columns by whose values the sums are.
+            squares: Whether the sums are of squares.
         """
-        targets = ((each, each.target) for each in self.positions if set(each.target.scope) == {name, *by})
-        return next((each for each, target in targets if isinstance(target, Positions) and target.column == name), None)
+        for each in self.positions:
+            target, wanted = each.target, (name, squares, {name, *by})
+            if isinstance(target, Positions) and (target.column, target.squares, set(target.scope)) == wanted:
+                return each
+        return None
 
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""

@@ -12,6 +12,8 @@ of them by at most 1:
 - **Mean.** ``c + (b - a) Q / N``, Q with c in place of a; the ends are those of the ratio, likewise. A session has to
   ask with weights that are the same each time, so c is a. Answers of a release are free: c is the mean of its own
   hypothesis, so that the error of N hardly matters, and N may miss with a twentieth of the risk.
+- **Variance.** ``(b - a)^2 (R / N - (Q / N)^2)``, R being the sum of ``((x - c) / (b - a))^2``: Q may miss with a
+  quarter of the risk that N leaves, R with the rest. The deviation is its root.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
@@ -29,6 +31,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -65,6 +68,9 @@ _SHARE_OF_COUNT = 0.05
 """Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
 _SHARE_OF_CELLS = 0.02
 """Share of the risk of a sum that goes to how far numbers are from the middles of the cells of their bins."""
+_SHARE_OF_MEAN = 0.25
+"""Share of the risk of a variance that goes to the mean, whose error hardly matters."""
+_SPREADS = ("variance", "deviation")
 _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of a query."""
 _ROUNDING = 1e-12
@@ -182,7 +188,7 @@ def _questions(domain: Domain, column: Aggregate) -> int:
     missing = int(attribute.size > attribute.ordinary)
     if column.kind == "quantile" or not isinstance(attribute, Ordered):
         return missing + 3 * _steps(attribute.ordinary)
-    return missing + 1 + Numbers.of(attribute).wide
+    return missing + (1 + Numbers.of(attribute).wide) * (2 if column.kind in _SPREADS else 1)
 
 
 def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Selected:
@@ -219,9 +225,15 @@ def _answered(
     )
 
 
-def _positions(release: Release, groups: Groups, name: str) -> Measurement | None:
-    """The positions of a column by groups, where no condition leaves records out."""
-    return None if groups.where.scope else release.positions_of(name, groups.names)
+def _positions(release: Release, groups: Groups, name: str, power: int) -> list[Measurement]:
+    """The positions of a column by groups, and for a power of 2 their squares; none if there is a condition."""
+    wanted = () if groups.where.scope else (False, True)[:power]
+    found = [release.positions_of(name, groups.names, squares=squares) for squares in wanted]
+    return [each for each in found if each is not None] if all(found) else []
+
+
+def _power(column: Aggregate) -> int:
+    return 2 if column.kind in _SPREADS else 1
 
 
 def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held: str, release: Release | None) -> str:
@@ -233,15 +245,15 @@ def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held:
     said = [f"the number of the private table as it was counted, with {held}"]
     if outside := [each.name for each in attributes if each.other_code is not None]:
         said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
-    measured = {
+    loose = {
         column.name
         for column in selection.columns
-        if release is not None and column.kind != "quantile"
-        if _positions(release, selection.groups, column.name) is not None
+        if release is None
+        or column.kind == "quantile"
+        or (column.name and not _positions(release, selection.groups, column.name, _power(column)))
     }
-    quantiles = {column.name for column in selection.columns if column.kind == "quantile"}
     of_bins = [each for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]
-    if wide := [each.name for each in of_bins if each.name not in measured or each.name in quantiles]:
+    if wide := [each.name for each in of_bins if each.name in loose]:
         said.append(
             f"of {', '.join(wide)} bins are known, and no places in them: the intervals hold wherever in the bins the "
             "values lie. Narrower bins where most records are would make them narrower"
@@ -321,6 +333,8 @@ class _Selecting:
         number = _Column(self, row, column.name, attribute)
         if column.kind == "quantile":
             return number.quantile(column.share)
+        if column.kind in _SPREADS:
+            return number.variance(root=column.kind == "deviation")
         return number.mean() if column.kind == "mean" else number.sum()
 
     def _count(self, row: int) -> Estimate:
@@ -463,57 +477,120 @@ class _Column:
         return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
     def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None]:
-        """N, with a share of the risk, and the ends of Q, with the rest: members of bins lie anywhere in them."""
+        """N, with a share of the risk, and the ends of Q, with the rest."""
         records = self.of.holding(self.row, self.name, self.attribute, share)
-        measured = self._measured(centre, (1.0 - share) * self.of.risk)
-        if measured is not None and records.high is not None:
-            slack = _LATTICE * records.high
-            return records, measured[0] - slack, measured[1] + slack
-        low = self._moved(self.numbers.low, centre, "the lower end of " if self.numbers.wide else "")
-        high = self._moved(self.numbers.high, centre, "the upper end of ")
-        risk = (1.0 - share) * self.of.risk
-        if self.numbers.wide:
-            lower, upper = self.of.weighted(low, risk / 2.0), self.of.weighted(high, risk / 2.0)
-        else:
-            lower = upper = self.of.weighted(low, risk)
-        if lower.low is None or upper.high is None or records.high is None:
-            return records, None, None
-        slack = _LATTICE * records.high
-        return records, lower.low - slack, upper.high + slack
+        return records, *self._ends(1, centre, records, (1.0 - share) * self.of.risk)
 
-    def _measured(self, centre: float, risk: float) -> tuple[float, float] | None:
-        """The ends of Q by the middles of the bins and the measured positions in them.
+    def _ends(self, power: int, centre: float, records: Estimate, risk: float) -> tuple[float | None, float | None]:
+        """The ends of the sum of a power of what numbers are away from a centre; members of bins lie anywhere.
+
+        Tables tell it too where numbers are told one by one, and bound squares well. Then each way may miss with half
+        the risk.
+        """
+        wide = self.numbers.wide
+        both = power == 2 or not wide
+        measured = self._measured(power, centre, risk / 2.0 if both else risk)
+        bounds = [] if measured is None else [measured]
+        if measured is None or both:
+            share = (risk if measured is None else risk / 2.0) / (2.0 if wide else 1.0)
+            low, high = (self.numbers.low - centre) / self._scale, (self.numbers.high - centre) / self._scale
+            if power == 2:
+                near = np.maximum(np.maximum(low, -high), 0.0)
+                low, high = np.square(near), np.square(np.maximum(-low, high))
+            of = ("the lower end of ", "the upper end of ") if wide else ("", "")
+            first, last = (self._sum_of(*each, centre, power) for each in zip((low, high), of, strict=True))
+            lower = self.of.weighted(first, share)
+            upper = self.of.weighted(last, share) if wide else lower
+            bounds += [] if lower.low is None or upper.high is None else [(lower.low, upper.high)]
+        if not bounds or records.high is None:
+            return None, None
+        slack = power * _LATTICE * records.high
+        ends = max(low for low, _ in bounds) - slack, min(high for _, high in bounds) + slack
+        return min(ends), max(ends)
+
+    def _measured(self, power: int, centre: float, risk: float) -> tuple[float, float] | None:
+        """The ends of the same by the middles of the bins, and the measured positions in them and their squares.
+
+        With d what the middle of a bin of width w is away from the centre, ``d + w u`` is a number with the position u,
+        and its square is ``d^2 + w^2 / 8 + 2 d w u + w^2 (u^2 - 1/8)``.
 
         None where positions were not measured for these groups, or a condition leaves records out, whose positions are
         not told apart. Positions count from the middles of cells: how far records may be from these is a sum over the
         bins that has a small part of the risk.
         """
         release, groups = self.of.release, self.of.groups
-        found = None if release is None else _positions(release, groups, self.name)
-        if release is None or found is None or not isinstance(found.target, Positions):
+        found = [] if release is None else _positions(release, groups, self.name, power)
+        targets = [each.target for each in found if isinstance(each.target, Positions)]
+        if release is None or not targets:
             return None
-        cell = groups.cell(self.row)
-        codes = dict(zip(cell.scope, cell.codes, strict=True)) if isinstance(cell, Conjunction) else {}
-        row = tuple(slice(None) if name == self.name else codes[name].cuts[0] for name in found.target.scope)
-        sums = found.values.reshape(found.target.shape)[row]
         low, high = self.numbers.low, self.numbers.high
-        if found.target.whole:
+        if targets[0].whole:
             low, high = np.full_like(low, self.first), np.full_like(high, self.last)
-        widths = (high - low)[: len(found.target.cells.half)] / (self.span or 1.0)
-        noises = Noises.of(found.noise, found.scale, widths, step=step_of(found.target))
-        place = Evidence.of_noises(float(widths @ sums), noises, f"measurement of {found.target.text}")
-        half = found.target.cells.half * self.numbers.unit / (self.span or 1.0)
-        middles = self._moved((low + high) / 2.0, centre, "the middle of the bin of ")
+        away, widths = ((low + high) / 2.0 - centre) / self._scale, (high - low) / self._scale
+        bins = slice(len(targets[0].cells.half))
+        half = targets[0].cells.half * self.numbers.unit / self._scale
+        weights = [widths[bins]] if power == 1 else [2.0 * away[bins] * widths[bins], np.square(widths[bins])]
+        places = [self._place_of_bins(*each) for each in zip(found, targets, weights, strict=True)]
+        counted = away if power == 1 else np.square(away) + np.square(widths) / 8.0
         apart = 0.0
         if half.any():
-            query = self.of.groups.sum(self.row, self.name, _padded(half, self.attribute), f"cells of {self.name}")
+            most = half if power == 1 else half * (2.0 * np.abs(away[bins]) + widths[bins])
+            query = self._sum_of(most, "cells of ", centre, power)
             apart, risk = _high(self.of.weighted(query, _SHARE_OF_CELLS * risk)), (1.0 - _SHARE_OF_CELLS) * risk
-        ends = release.bound_with(middles, place, risk)
+        middles = self._sum_of(counted, "the middle of the bin of ", centre, power)
+        ends = release.bound_with(middles, reduce(Evidence.plus, places), risk)
         return None if ends is None else (ends[0] - apart, ends[1] + apart)
+
+    def _place_of_bins(self, found: Measurement, target: Positions, weights: Floats) -> Evidence:
+        """The sum over the bins of a group of their measured sums times weights."""
+        cell = self.of.groups.cell(self.row)
+        codes = dict(zip(cell.scope, cell.codes, strict=True)) if isinstance(cell, Conjunction) else {}
+        row = tuple(slice(None) if name == self.name else codes[name].cuts[0] for name in target.scope)
+        noises = Noises.of(found.noise, found.scale, weights, step=step_of(target))
+        value = float(weights @ found.values.reshape(target.shape)[row])
+        return Evidence.of_noises(value, noises, f"measurement of {target.text}")
+
+    @property
+    def _scale(self) -> float:
+        return self.span or 1.0
+
+    def variance(self, *, root: bool) -> Later:
+        """The variance of the records, or its root; see the head of this module."""
+        free = self.of.release is not None
+        centre = self._value() if free else self.first
+        share = _SHARE_OF_COUNT if free else 0.5
+        records = self.of.holding(self.row, self.name, self.attribute, share)
+        risk = (1.0 - share) * self.of.risk
+        least, most = self._ends(1, centre, records, _SHARE_OF_MEAN * risk)
+        smallest, largest = self._ends(2, centre, records, (1.0 - _SHARE_OF_MEAN) * risk)
+
+        def told() -> Estimate:
+            value = self._spread()
+            found = Estimate(value, None, None)
+            ends = (records.low, records.high, least, most, smallest, largest)
+            if None not in ends:
+                fewest, many, low, high, small, large = (float(end or 0.0) for end in ends)
+                furthest = _ratio(max(-low, high, 0.0), fewest) ** 2
+                nearest = _ratio(max(low, -high, 0.0), max(many, 1.0)) ** 2
+                lower = _ratio(max(small, 0.0), max(many, 1.0)) - furthest
+                upper = min(_ratio(max(large, 0.0), fewest) - nearest, 0.25)  # of numbers in an interval of length 1
+                found = _within(value, self.span**2 * max(lower, 0.0), self.span**2 * max(upper, 0.0))
+            return found.root() if root else found
+
+        return told
+
+    def _spread(self) -> float:
+        """The hypothesis' own variance."""
+        away = (self.numbers.at - self.first) / self._scale
+        inside = np.square((self.numbers.high - self.numbers.low) / self._scale) / 12.0
+        squares = self.of.asked.guess(self._sum_of(np.square(away) + inside, "", self.first, 2))
+        mean = (self._value() - self.first) / self._scale
+        return self.span**2 * max(0.0, squares / max(self._all(), 1e-300) - mean**2)
 
     def _value(self) -> float:
         """The hypothesis' own mean."""
-        moved = self.of.asked.guess(self._moved(self.numbers.at, self.first))
+        away = (self.numbers.at - self.first) / self._scale
+        moved = self.of.asked.guess(self._sum_of(away, "", self.first))
         return self.first + self.span * min(max(moved / max(self._all(), 1e-300), 0.0), 1.0)
 
     def _all(self) -> float:
@@ -521,11 +598,10 @@ class _Column:
         text = f"{self.name} is a number"
         return self.of.asked.guess(self.of.groups.sum(self.row, self.name, _all_of(self.attribute), text))
 
-    def _moved(self, numbers: Floats, centre: float, of: str = "") -> LinearQuery:
-        """The sum of what numbers are away from a centre, in spans of the column."""
-        weights = _padded((numbers - centre) / self.span if self.span > 0.0 else 0.0 * numbers, self.attribute)
-        text = f"sum of ({of}{self.name} - {centre:g}) / {self.span:g}"
-        return self.of.groups.sum(self.row, self.name, weights, text)
+    def _sum_of(self, weights: Floats, of: str, centre: float, power: int = 1) -> LinearQuery:
+        """The sum of weights of numbers, which are powers of what these are away from a centre, in spans."""
+        text = f"sum of ({of}{self.name} - {centre:g}) / {self.span:g}{' squared' if power == 2 else ''}"
+        return self.of.groups.sum(self.row, self.name, _padded(weights, self.attribute), text)
 
     def _at_most(self, code: int) -> LinearQuery:
         text = f"{self.name} is at most {self.numbers.high[code]:g}"

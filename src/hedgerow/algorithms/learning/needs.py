@@ -31,6 +31,7 @@ _MOST_CELLS = 4_096
 """Cells of the largest table that is measured for one of its cells: each has as little noise as the cell alone."""
 _RISK = 0.05 * (1.0 - TOTAL_SHARE) * FIRST_SHARE
 """Risk of the first piece of evidence of a 95 % interval."""
+_FORMS = {"sum": "means", "mean": "means", "variance": "moments", "deviation": "moments"}
 _LINE = re.compile(r"\s*(?P<question>.+?)(?:\s+within\s+(?P<width>[0-9.eE+]+))?\s*;?\s*", re.DOTALL)
 
 
@@ -42,7 +43,7 @@ class Need:
         text: The question.
         width: Half of the largest width that its 95 % interval may have, in counts; None for any.
         targets: What is measured for it; nothing for the number of records, which every run knows.
-        sums: What stands behind ``means:`` in a workload that tells its sums and means.
+        sums: Families of a workload that tell its sums, means and variances.
         compared: Variables whose values it compares.
 
     Example:
@@ -52,7 +53,7 @@ class Need:
         >>> need.width, [target.text for target in need.targets]
         (300.0, ["sex = 'F' and age between 0 and 19"])
         >>> Need.parse("SELECT sex, AVG(age) FROM t GROUP BY sex", domain).sums
-        ('age by sex',)
+        ('means:age by sex',)
     """
 
     text: str
@@ -85,13 +86,14 @@ class Need:
         counted = (groups.target,) if groups.names else _measured(groups.cell(0))
         by = " * ".join(in_workload(name) for name in groups.names)
         plain = not groups.where.scope and set(groups.names) <= set(domain.names)
-        sums = {column.name for column in columns if plain and column.kind in ("sum", "mean")}
+        forms = sorted((_FORMS[column.kind], column.name) for column in columns if plain and column.kind in _FORMS)
+        sums = {name: form for form, name in forms}  # moments tell means too
         tables = [
             Marginal(domain, groups.scope_with(column.name))
             for column in columns
             if column.name not in sums or not _is_plain(domain[column.name])  # whose sums tell all but the counts
         ]
-        texts = tuple(f"{in_workload(name)} by {by}" if by else in_workload(name) for name in sorted(sums))
+        texts = tuple(f"{form}:{in_workload(name)}{by and f' by {by}'}" for name, form in sums.items())
         return cls(text, width, (*counted, *tables), texts, frozenset(groups.where.scope))
 
 

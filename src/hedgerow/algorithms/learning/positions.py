@@ -26,7 +26,7 @@ class PositionTargets:
 
     Attributes:
         columns: Those of all columns with bins.
-        asked: Those that a workload asks for: by the values of other columns, or of columns without bins.
+        asked: Those that a workload asks for: by the values of other columns, of columns without bins, or of squares.
 
     Example:
         >>> from hedgerow import Binned, Categorical, PureDP
@@ -55,10 +55,11 @@ class PositionTargets:
         if isinstance(budget, Subsampled) or (persons is not None and persons.column is not None):
             return cls()
         summed = [] if workload is None else summed_columns(workload, domain)
-        wanted = [(name, by) for name, by in summed if by or name not in cells]
-        beside = domain.clique({each for name, by in wanted for each in (name, *by)} - set(cells))
+        wanted = [(name, by, squares) for name, by, squares in summed if by or squares or name not in cells]
+        beside = domain.clique({each for name, by, _ in wanted for each in (name, *by)} - set(cells))
         columns = tuple(Positions(domain, (name,), name, beside) for name in cells)
-        return cls(columns, tuple(Positions(domain, (*by, name), name, beside) for name, by in wanted))
+        asked = (Positions(domain, (*by, name), name, beside, squares) for name, by, squares in wanted)
+        return cls(columns, tuple(asked))
 
     def __iter__(self) -> Iterator[Positions]:
         """All of them, in the order in which they are measured."""

@@ -15,17 +15,25 @@ from hedgerow.queries.conditions.groups import Groups
 from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.core import query_scope
 
-Kind = Literal["count", "sum", "mean", "quantile"]
+Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile"]
 
-_KINDS: dict[str, Kind] = {"COUNT": "count", "SUM": "sum", "AVG": "mean", "MEDIAN": "quantile", "QUANTILE": "quantile"}
+_KINDS: dict[str, Kind] = {
+    "COUNT": "count",
+    "SUM": "sum",
+    "AVG": "mean",
+    "VARIANCE": "variance",
+    "STDDEV": "deviation",
+    "MEDIAN": "quantile",
+    "QUANTILE": "quantile",
+}
 _STATEMENT = re.compile(r"\s*select\s.*\bfrom\b", re.IGNORECASE | re.DOTALL)
 _DECIMAL = re.compile(r"\d*\.?\d+(e[+-]?\d+)?", re.IGNORECASE)
 MOST_COLUMNS = 20
 """Aggregates of one statement."""
 
 _REMEDY = (
-    "supported are COUNT(*), SUM(x), AVG(x), MEDIAN(x) and QUANTILE(x, 0.9) of numeric columns, with WHERE and GROUP "
-    "BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
+    "supported are COUNT(*), SUM(x), AVG(x), VARIANCE(x), STDDEV(x), MEDIAN(x) and QUANTILE(x, 0.9) of numeric "
+    "columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
 )
 _ABSENT = {
     "COUNT": "for how many different values there are, look at the counts of GROUP BY",
@@ -43,7 +51,8 @@ class Aggregate:
     """A column of the answer.
 
     Attributes:
-        kind: ``"count"``, ``"sum"``, ``"mean"`` or ``"quantile"``.
+        kind: ``"count"``, ``"sum"``, ``"mean"``, ``"variance"`` and ``"deviation"`` (of the records, divided by their
+            number), or ``"quantile"``.
         name: The numeric column; empty for a count.
         share: The share of records at or below a quantile.
         heading: Its name in the answer.
@@ -126,8 +135,9 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
     """Read a statement.
 
     ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
-    a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``MEDIAN`` or ``QUANTILE(x, share)`` of a numeric column,
-    each with ``AS name`` if wanted; the condition is read by `parse_predicate`.
+    a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``, ``MEDIAN`` or
+    ``QUANTILE(x, share)`` of a numeric column, each with ``AS name`` if wanted; the condition is read by
+    `parse_predicate`.
 
     Args:
         text: The statement, at most ``MAX_LENGTH`` characters.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -25,12 +24,13 @@ class Positions(Measurable):
 
     A position goes from -1/2 at the smallest number of the bin to 1/2 at the largest. It is rounded to the middle of a
     cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`). A
-    column whose numbers are told one by one is one bin.
+    column whose numbers are told one by one is one bin. Of squares 1/8 is taken off, so that they go from -1/8 to 1/8.
 
     Attributes:
         scope: The name of the column, and of those by whose values the sums are, in domain order.
         column: The column with bins; the only one of the scope unless given.
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
+        squares: Whether the sums are of the squares of positions.
 
     Raises:
         QueryError: The column has no numbers, or one of the others has bins, or there are too many groups.
@@ -42,12 +42,11 @@ class Positions(Measurable):
         (2, array([ 2.5, -1. ]))
     """
 
-    bounds: ClassVar = (-0.5, 0.5)
-
     domain: Domain = field(repr=False)
     scope: Clique
     column: str = ""
     beside: Clique = field(default=(), repr=False)
+    squares: bool = False
 
     def __post_init__(self) -> None:
         """Check the columns."""
@@ -106,10 +105,16 @@ class Positions(Measurable):
     @property
     def text(self) -> str:
         """The columns, in words."""
-        return f"positions in the bins of {' * '.join(self.scope)}"
+        of = "squares of positions" if self.squares else "positions"
+        return f"{of} in the bins of {' * '.join(self.scope)}"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the most that one record adds to a sum."""
+        return (-0.125, 0.125) if self.squares else (-0.5, 0.5)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """That of one query with values in [-1/2, 1/2]: a record is in one bin."""
+        """That of one query with values within `bounds`: a record is in one bin."""
         return of_query(*self.bounds, neighbours)
 
     def of_table(self, table: Floats) -> Floats:
@@ -129,7 +134,9 @@ class Positions(Measurable):
         Returns:
             Shape ``(size,)``: at most half the number of records each, which 64 bits hold.
         """
-        units = np.rint(self.cells.positions * 2.0**LATTICE_BITS).astype(np.int64)
+        positions = self.cells.positions
+        values = np.square(positions) - 0.125 if self.squares else positions
+        units = np.rint(values * 2.0**LATTICE_BITS).astype(np.int64)
         axis = self.scope.index(self.column)
         table = np.moveaxis(np.rint(counts).astype(np.int64), axis, 0)[: len(units)]
         sums = np.zeros((len(self.cells.half), *table.shape[1:]), dtype=np.int64)

@@ -277,7 +277,7 @@ class Marginals(_CliqueFamily):
         "'marginals:2 @levels'",
         "means": "'means:income by sex*race, age'",
         "sums": "'sums:income by sex*race, age'",
-        "moments": "'moments:age, hours'",
+        "moments": "'moments:income by sex, age'",
         "correlations": "'correlations:age, hours, income'",
     }
 
