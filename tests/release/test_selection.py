@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -127,6 +129,22 @@ def test_the_risks_of_all_questions_of_a_number_add_up_to_its_own(statement: str
     select(parse_select(f"SELECT {statement} FROM t", DOMAIN), oracle, 1.0 - most)
     assert sum(oracle.asked) <= most + 1e-12
     assert sum(oracle.asked) > 0.5 * most
+
+
+@pytest.mark.parametrize("spread", [0.0, 3.0, 40.0])
+def test_both_ends_of_a_quantile_are_searched_among_all_values(spread: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the places of the upper search would depend on the noise of the lower one, and no union bound would hold."""
+    begun = []
+
+    def recorded(low: int, high: int, holds: Callable[[int], bool]) -> int:
+        begun.append((low, high))
+        return int(first(low, high, holds))
+
+    room: Any = inspect.getmodule(select)
+    first = room._first
+    monkeypatch.setattr(room, "_first", recorded)
+    select(parse_select("SELECT QUANTILE(x, 0.9) FROM t", DOMAIN), Oracle(drawn(2), spread, 1), 0.95)
+    assert set(begun) == {(0, 19)}
 
 
 def test_without_intervals_there_are_values_alone() -> None:

@@ -459,7 +459,11 @@ class _Column:
         return cuts[first - 1] + 1 if first else 0, cuts[last]
 
     def _searched(self, share: float) -> tuple[int, int] | None:
-        """The first and the last code that a session's answers allow; None if counts have no intervals any more."""
+        """The first and the last code that a session's answers allow; None if counts have no intervals any more.
+
+        Both searches begin with all codes, so that the places where a search could go wrong depend on the table alone
+        (theory.md section 17).
+        """
         records = self.of.holding(self.row, self.name, self.attribute)
         if records.low is None or records.high is None:
             return None
@@ -473,7 +477,7 @@ class _Column:
             return seen[code]
 
         lower = _first(0, last, lambda code: _high(at_most(code)) >= share * fewest)
-        upper = _first(lower, last, lambda code: _low(at_most(code)) >= share * most)
+        upper = _first(0, last, lambda code: _low(at_most(code)) >= share * most)
         return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
     def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None]:
