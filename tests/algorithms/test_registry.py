@@ -99,3 +99,37 @@ def test_texts_with_options_are_read() -> None:
     assert parse("mwem: rounds = 7 : selection_share=0.25").parameters()["selection_share"] == 0.25
     assert parse("mwem:rounds=bound").parameters()["rounds"] == "bound"
     assert parse("laplace").parameters()["noise"] == "laplace"
+
+
+BAD = ("x", "", "true", "1e400", "12345678901234567890", "-1", "0", "nan", "1e-300", "[1]")
+
+
+@pytest.mark.parametrize(
+    ("each", "option"),
+    [(each, option) for each in ENTRIES for option in each.options],
+    ids=lambda part: str(getattr(part, "name", part)),
+)
+def test_bad_values_of_options_are_refused_with_a_remedy_or_run(each: Entry, option: str) -> None:
+    remedies = list[str]()
+    for value in BAD:
+        try:
+            made = each.make({option: each.option(option).read(value)})
+            made.plan(WORKLOAD, BUDGETS[each.regimes[-1]], 1000.0)
+            made.run(table(), WORKLOAD, BUDGETS[each.regimes[-1]], noise=SeededNoise(0))
+        except HedgerowError as error:
+            remedies.append(error.remedy)
+    assert len(remedies) >= 5
+    assert all(remedies)
+
+
+def test_every_option_says_what_it_takes_and_reads_its_own_default() -> None:
+    for each in ENTRIES:
+        assert re.search(r"(19|20)[0-9]{2}$", each.source)
+        for option in each.options.values():
+            assert option.meaning
+            assert option.values
+            assert each.make({option.name: option.read(option.written)}) == each.make()
+    assert {"prior", "oracle"}.isdisjoint(option for each in ENTRIES for option in each.options)
+    assert parse("mwem:refit=sweeps(7),rounds=1e3,repeats=true").parameters()["refit"]["sweeps"] == 7
+    with pytest.raises(ConfigError, match="there twice"):
+        parse("mwem:rounds=3:rounds=4")

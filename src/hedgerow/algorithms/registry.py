@@ -6,13 +6,15 @@ packages add mechanisms through entry points of the group ``hedgerow.mechanisms`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
+from hedgerow.algorithms.options import MechanismOption, options_of
 from hedgerow.errors import ConfigError, PlugInError
 from hedgerow.privacy import Regime
 from hedgerow.queries import NoiseKind
@@ -34,20 +36,18 @@ class Entry:
         summary: One sentence on what it does and when to take it.
         module: Module of its configuration, below ``hedgerow.algorithms``.
         configuration: Name of the class there; the class itself if it is a plug-in.
-        options: Fields of the configuration that may be given by name, such as on the command line.
         fixed: Values of fields that this name stands for.
         regimes: Regimes of the budgets that it can be run under.
 
     Example:
-        >>> entry("laplace").options
-        ('by', 'shares', 'error_share')
+        >>> list(entry("laplace").options)
+        ['fit', 'by', 'shares', 'total_share', 'error_share']
     """
 
     name: str
     summary: str
     module: str
     configuration: str | type[Algorithm]
-    options: tuple[str, ...] = ()
     fixed: tuple[tuple[str, Any], ...] = ()
     regimes: tuple[Regime, ...] = _ALL
 
@@ -67,14 +67,35 @@ class Entry:
             Traceback (most recent call last):
                 ...
             hedgerow.errors.ConfigError: laplace takes no option 'alpha'
-              Remedy: leave it out; laplace takes by, shares, error_share
+              Remedy: leave it out; laplace takes fit, by, shares, total_share, error_share
         """
         given = dict(options or {})
-        takes = f"leave it out; {self.name} takes {', '.join(self.options) or 'none'}"
-        for option in given:
-            if option not in self.options:
-                raise ConfigError(f"{self.name} takes no option {option!r}{_hint(option, self.options)}", remedy=takes)
+        for name in given:
+            self.option(name)
         return self._class()(**{**dict(self.fixed), **given})
+
+    @cached_property
+    def options(self) -> Mapping[str, MechanismOption]:
+        """The fields of the configuration that a text can give, by name."""
+        return {option.name: option for option in options_of(self._class(), dict(self.fixed))}
+
+    def option(self, name: str) -> MechanismOption:
+        """One of the options.
+
+        Raises:
+            ConfigError: There is none of that name.
+        """
+        if name not in self.options:
+            takes = f"leave it out; {self.name} takes {', '.join(self.options) or 'none'}"
+            raise ConfigError(f"{self.name} takes no option {name!r}{_hint(name, list(self.options))}", remedy=takes)
+        return self.options[name]
+
+    @property
+    def source(self) -> str:
+        """The publication that its module cites first; empty where it cites none."""
+        text = " ".join((import_module(self._class().__module__).__doc__ or "").partition("\n\n")[2].split())
+        cited = re.match(r"[A-Z]\. .*?\b(?:19|20)[0-9]{2}(?=[.;]| \()", text)
+        return cited[0] if cited else ""
 
     @property
     def algorithm(self) -> str:
@@ -134,35 +155,30 @@ ENTRIES = (
         "measures what it answers worst, round by round: the first choice for synthetic records",
         "mwem.mwem",
         "MWEM",
-        options=("rounds", "optimize_for", "selection_share", "step", "output", "initial", "law", "largest_tree"),
     ),
     Entry(
         "pmw",
         "as mwem, but stops as soon as a noisy answer shows that all are within a promised error",
         "offline_pmw.offline_pmw",
         "OfflinePMW",
-        options=("alpha", "rounds", "step", "beta"),
     ),
     Entry(
         "dual-query",
         "draws queries that its records answer badly and adds records that answer them well: for very large domains",
         "dual_query.dual_query",
         "DualQuery",
-        options=("alpha", "constants", "rounds", "step", "samples", "beta", "seed"),
     ),
     Entry(
         "small-db",
         "chooses the best of all databases of a few records: a yardstick of theory, for tiny domains",
         "small_db.small_db",
         "SmallDB",
-        options=("alpha", "size", "beta", "max_candidates"),
     ),
     Entry(
         "laplace",
         "measures everything once with Laplace noise and fits a model to it: good for small workloads",
         "independent.independent_noise",
         "IndependentNoise",
-        options=("by", "shares", "error_share"),
         fixed=(("noise", NoiseKind.LAPLACE),),
     ),
     Entry(
@@ -170,7 +186,6 @@ ENTRIES = (
         "the same with Gaussian noise, far smaller when much is measured; needs a delta or a rho",
         "independent.independent_noise",
         "IndependentNoise",
-        options=("by", "shares", "error_share"),
         fixed=(("noise", NoiseKind.GAUSSIAN),),
         regimes=(Regime.ZCDP, Regime.GDP),
     ),
@@ -179,7 +194,6 @@ ENTRIES = (
         "measures each parity that any marginal needs once: for workloads of many marginals of yes-or-no attributes",
         "independent.fourier",
         "FourierMeasurement",
-        options=("error_share",),
     ),
 )
 """The algorithms of this package, in the order in which they are listed."""
@@ -273,8 +287,7 @@ def _plugged(name: str) -> Entry:
         message = f"the plug-in {name!r} of {loaded.__module__!r} overrides run(), which is given the private table"
         raise PlugInError(message, remedy="override run_with(), which is given a curator")
     summary = described.splitlines()[0].rstrip(".")
-    options = tuple(field.name for field in fields(loaded) if field.init)
-    return Entry(name, summary, loaded.__module__, loaded, options, regimes=loaded.regimes)
+    return Entry(name, summary, loaded.__module__, loaded, regimes=loaded.regimes)
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
@@ -283,32 +296,46 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 def parse(text: str) -> Algorithm:
-    """Parse a short text, a name and options, into an algorithm.
+    """The algorithm that a short text names, with its options.
 
     Args:
-        text: ``name`` or ``name:option=value:option=value``.
+        text: See `read_options`.
 
     Raises:
-        ConfigError: The name or an option is unknown, or a value is out of its range.
+        ConfigError: See `read_options`; or a value is out of its range.
 
     Example:
         >>> parse("mwem:rounds=30").parameters()["rounds"]
         30
     """
-    name, *given = (part.strip() for part in text.split(":"))
-    options = {}
-    for part in given:
-        option, equals, value = part.partition("=")
+    found, options = read_options(text)
+    return found.make(options)
+
+
+def read_options(text: str) -> tuple[Entry, dict[str, Any]]:
+    """A mechanism and values of its options.
+
+    Args:
+        text: ``name``, or ``name:option=value,option=value``; colons may stand for the commas.
+
+    Raises:
+        ConfigError: The name or an option is unknown or there twice, or a value is none of its type.
+
+    Example:
+        >>> found, options = read_options("mwem: rounds=1e3, repeats=true")
+        >>> found.name, options
+        ('mwem', {'rounds': 1000, 'repeats': True})
+    """
+    name, _, given = text.partition(":")
+    found, options = entry(name.strip()), dict[str, Any]()
+    for part in re.split("[:,]", given) if given.strip() else ():
+        option, equals, value = (each.strip() for each in part.partition("="))
         if not equals:
-            raise ConfigError(f"{part!r} in {text!r} is not an option", remedy="write options as mwem:rounds=30")
-        options[option.strip()] = _value(value.strip())
-    return entry(name).make(options)
-
-
-def _value(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+            raise ConfigError(
+                f"{part.strip()!r} in {text!r} is not an option",
+                remedy="write options as mwem:rounds=30,output=average",
+            )
+        if option in options:
+            raise ConfigError(f"{option!r} is there twice in {text!r}", remedy="give it once")
+        options[option] = found.option(option).read(value)
+    return found, options

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hedgerow.algorithms.registry import NAMES, entry, names
+from hedgerow.algorithms.registry import NAMES, entry, names, read_options
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
 from hedgerow.engines import quoted
@@ -375,11 +375,12 @@ def listed_lines(option: str, path: Path | None) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _known(name: str) -> str:
+def _known(text: str) -> str:
     try:
-        return entry(name).name
+        read_options(text)
     except ConfigError as error:
         raise typer.BadParameter(f"{error.message}; {error.remedy}") from error
+    return text
 
 
 @dataclass(frozen=True)
@@ -454,7 +455,8 @@ class MechanismOptions(Options, panel="Algorithm"):
             metavar="NAME",
             callback=_known,
             autocompletion=names,
-            help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in. 'hedgerow mechanisms' says what each does.",
+            help=f"Algorithm to run: {', '.join(NAMES)}, or a plug-in; with options, as in "
+            "mwem:rounds=30,output=average. 'hedgerow mechanisms NAME' lists them.",
         ),
     ] = "mwem"
     rounds: Annotated[str | None, option(metavar="auto|annealed|bound|adaptive|N", show_default="auto")] = None
@@ -471,8 +473,9 @@ class MechanismOptions(Options, panel="Algorithm"):
                 nor a known word.
             ConfigError: A number is out of its range.
         """
-        chosen = entry(self.mechanism)
-        values = {"rounds": _rounds_of(self.rounds), "optimize_for": self.optimize_for and self.optimize_for.value}
+        chosen, written = read_options(self.mechanism)
+        rounds = None if self.rounds is None else entry("mwem").option("rounds").read(self.rounds)
+        values = {"rounds": rounds, "optimize_for": self.optimize_for and self.optimize_for.value}
         values |= {field.name: getattr(self, field.name) for field in fields(self) if field.name not in values}
         del values["mechanism"]
         takes = [_spelled(name) for name in values if name in chosen.options]
@@ -480,11 +483,13 @@ class MechanismOptions(Options, panel="Algorithm"):
         for name in settings:
             if name not in chosen.options:
                 allowed = " and ".join(takes) or "none of " + ", ".join(map(_spelled, values))
-                raise typer.BadParameter(f"--mechanism {self.mechanism} takes no {_spelled(name)}; it takes {allowed}")
-        made = chosen.make(settings)
+                raise typer.BadParameter(f"--mechanism {chosen.name} takes no {_spelled(name)}; it takes {allowed}")
+            if name in written:
+                raise typer.BadParameter(f"{_spelled(name)} is given beside {name} in --mechanism; leave one out")
+        made = chosen.make(written | settings)
         started = with_prior(made, prior)
         if prior is not None and started is None:
-            raise typer.BadParameter(f"--mechanism {self.mechanism} takes no --prior; mwem does")
+            raise typer.BadParameter(f"--mechanism {chosen.name} takes no --prior; mwem does")
         return started or made
 
 
@@ -709,11 +714,3 @@ def with_prior(algorithm: Algorithm, prior: Prior | None) -> Algorithm | None:
     from hedgerow.algorithms.mwem import MWEM
 
     return replace(algorithm, prior=prior) if prior is not None and isinstance(algorithm, MWEM) else None
-
-
-def _rounds_of(text: str | None) -> int | str | None:
-    if text is None or text in ("auto", "annealed", "bound", "adaptive"):
-        return text
-    if not text.isdigit():
-        raise typer.BadParameter(f"--rounds {text!r}: give auto, annealed, bound, adaptive or a whole number")
-    return int(text)

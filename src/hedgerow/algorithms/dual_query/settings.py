@@ -1,6 +1,5 @@
 """The settings of DualQuery: fields, their checks, and the parameters that they fix once the budget is known."""
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +9,9 @@ from hedgerow.algorithms.shared import BETA, Charges, check_choice, check_fracti
 from hedgerow.algorithms.shared.checks import check_count
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Budget, Regime, Subsampled
+
+_MOST = 1 << 22
+"""Most rounds, drawn queries of a round, and length of a step."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,16 @@ class DualQuerySettings:
         for name in ("rounds", "samples"):
             if getattr(self, name) is not None:
                 check_count(name, getattr(self, name))
-        if self.step is not None and not (is_number(self.step) and 0.0 < self.step < math.inf):
-            raise ConfigError(f"step must be a positive number, not {self.step!r}", remedy="try 1.5")
+                if getattr(self, name) > _MOST:
+                    raise ConfigError(
+                        f"{name} = {getattr(self, name):,} are too many", remedy=f"give at most {_MOST:,}"
+                    )
+        if self.step is not None and not (is_number(self.step) and 0.0 < self.step <= _MOST):
+            raise ConfigError(f"step must be a number from 0 to {_MOST:,}, not {self.step!r}", remedy="try 1.5")
+        if not (self.seed is None or (isinstance(self.seed, int) and self.seed >= 0)):
+            raise ConfigError(
+                f"seed must be a whole number from 0, not {self.seed!r}", remedy="leave it out, or give 0"
+            )
         check_fraction("beta", self.beta)
         check_shares(self.total_share, self.error_share)
         if not isinstance(self.oracle, Oracle):

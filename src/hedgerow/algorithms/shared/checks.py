@@ -1,13 +1,13 @@
 """Checks that the configurations of several algorithms make of their numbers."""
 
-from typing import get_args
+from typing import TypeGuard, get_args
 
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import Regime
 from hedgerow.queries import NoiseKind
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[int | float]:
     """Whether a value is a number; True and False are not.
 
     Example:
@@ -49,6 +49,10 @@ def check_count(name: str, value: object, remedy: str = "give a whole number fro
         raise ConfigError(f"{name} must be a whole number from 1, not {value!r}", remedy=remedy)
 
 
+_LEAST = 1e-100
+"""Smallest fraction: the square of a smaller one is 0."""
+
+
 def check_fraction(name: str, value: object, remedy: str = "give a number between 0 and 1") -> None:
     """Refuse what is not a number between 0 and 1, both excluded.
 
@@ -67,7 +71,7 @@ def check_fraction(name: str, value: object, remedy: str = "give a number betwee
         hedgerow.errors.ConfigError: beta must lie between 0 and 1, not 1.0
           Remedy: give a number between 0 and 1
     """
-    if not (isinstance(value, int | float) and 0.0 < value < 1.0):
+    if not (is_number(value) and _LEAST < value < 1.0):
         raise ConfigError(f"{name} must lie between 0 and 1, not {value!r}", remedy=remedy)
 
 
@@ -133,7 +137,8 @@ def check_shares(total: float, error: float, initial: float = 0.0) -> None:
         hedgerow.errors.ConfigError: total_share = 0.5 and error_share = 0.5 leave nothing for the rounds
           Remedy: give a total_share above 0, and an error_share from 0 on, that sum to less than 1
     """
-    if 0.0 < total < 1.0 and 0.0 <= error < 1.0 and total + error + initial < 1.0:
+    numbers = all(map(is_number, (total, error, initial)))
+    if numbers and 0.0 < total < 1.0 and 0.0 <= error < 1.0 and total + error + initial < 1.0:
         return
     beside = f" beside initial_share = {initial!r}" if initial else ""
     raise ConfigError(

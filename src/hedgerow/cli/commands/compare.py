@@ -117,7 +117,8 @@ class _Runs(Options, panel="Algorithm"):
         str | None,
         option(
             metavar="A,B,...",
-            help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30.",
+            help=f"{', '.join(NAMES)}, or plug-ins. Options follow a colon, as in mwem:rounds=30,output=average; "
+            "'hedgerow mechanisms NAME' lists them.",
             show_default="all",
         ),
     ] = None
@@ -165,7 +166,7 @@ def compare(
 
     from hedgerow.comparison import compare as run
 
-    named = _named(NAMES if running.mechanisms is None else options.split_names(running.mechanisms) or [], known)
+    named = _named(NAMES if running.mechanisms is None else _texts(running.mechanisms), known)
     kept = f"the runs that were over are in {files.output}: give the same command with --resume to continue"
     with (
         shown.warning_if_it_stops(lambda: ({"outcomes": str(files.output)}, kept), KeyboardInterrupt),
@@ -192,6 +193,17 @@ def compare(
     shown.result({**compared.to_dict(), "files": shown.say_files(written)})
 
 
+def _texts(listed: str) -> list[str]:
+    """The texts of mechanisms in a list; an option belongs to the mechanism before it."""
+    texts = list[str]()
+    for part in options.split_names(listed) or []:
+        if texts and "=" in part.partition(":")[0]:
+            texts[-1] += f",{part}"
+        else:
+            texts.append(part)
+    return texts
+
+
 def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, Algorithm]:
     """The mechanisms; those that can start from a prior once more with it, beside themselves."""
     if prior is None:
@@ -215,4 +227,4 @@ def _tell(output: Output, found: Comparison) -> None:
     output.tell(title_of(found))
     output.table(headings, rows_of(found), right=headings[1:])
     for note in notes_of(found):
-        output.tell(note)
+        output.warn(note)

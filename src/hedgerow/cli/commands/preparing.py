@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from hedgerow.algorithms.registry import entries
+from hedgerow.algorithms.registry import Entry, entries, entry
 from hedgerow.cli import options
 from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
@@ -381,7 +381,11 @@ def plan(
     def left(budget: Budget) -> Budget:
         return learning_of(spec_of(algorithm.accounted(asked, budget)))[1]
 
-    solved = wish.solved(shown, configured.mechanism, algorithm, asked, max(1.0, n), left=left) if wish else None
+    solved = (
+        wish.solved(shown, configured.mechanism.partition(":")[0], algorithm, asked, max(1.0, n), left=left)
+        if wish
+        else None
+    )
     budget = algorithm.accounted(asked, solved.budget if solved else budget_of(budgeted))
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
@@ -446,16 +450,26 @@ def _about(workload: Workload) -> list[tuple[str, str]]:
     return [*lines, *([("derived", f"{columns}: checked while reading, written with records")] if columns else [])]
 
 
-def mechanisms(*, shown: Output) -> None:
-    """List the mechanisms: what they do, under which budgets, with which options.
+def mechanisms(
+    *,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Mechanism whose options are listed, with what each means.")
+    ] = None,
+    shown: Output,
+) -> None:
+    """List the mechanisms: what they do, under which budgets; of one of them the source and every option.
 
-    The names are for --mechanism of 'hedgerow synth' and 'hedgerow plan', and with options for --mechanisms of
-    'hedgerow compare'.
+    The names are for --mechanism of 'hedgerow synth' and 'hedgerow plan' and for --mechanisms of 'hedgerow compare',
+    with options as in mwem:rounds=30,refit=sweeps,output=average.
 
     Examples:
       hedgerow mechanisms
+      hedgerow mechanisms mwem
       hedgerow mechanisms --json
     """
+    if name is not None:
+        _options_of(shown, entry(name))
+        return
     from hedgerow.privacy import Regime
 
     def budgets(regimes: Collection[Regime]) -> str:
@@ -463,8 +477,10 @@ def mechanisms(*, shown: Output) -> None:
             return "with delta, or rho, or mu"
         return "any" if len(regimes) > 1 else "epsilon"
 
-    rows = ((each.name, each.summary, budgets(each.regimes), ", ".join(each.options)) for each in entries())
-    shown.table(("name", "what it does", "budgets", "options"), rows)
+    shown.table(
+        ("name", "what it does", "budgets"), ((each.name, each.summary, budgets(each.regimes)) for each in entries())
+    )
+    shown.note("'hedgerow mechanisms NAME' lists the options of one")
     described = [
         {
             "name": each.name,
@@ -475,6 +491,22 @@ def mechanisms(*, shown: Output) -> None:
         for each in entries()
     ]
     shown.result({"mechanisms": described})
+
+
+def _options_of(shown: Output, mechanism: Entry) -> None:
+    """Every option of a mechanism, and where the mechanism was published."""
+    shown.say(f"{mechanism.name:8} {mechanism.summary}")
+    if mechanism.source:
+        shown.say(f"source   {mechanism.source}")
+    for each in mechanism.options.values():
+        unit = f", {each.unit}" if each.unit else ""
+        shown.say(f"\n{each.name} = {each.written}: {each.values}{unit}")
+        shown.tell(f"  {each.meaning}")
+    described = [
+        {"name": each.name, "values": each.values, "default": each.written, "unit": each.unit, "meaning": each.meaning}
+        for each in mechanism.options.values()
+    ]
+    shown.result({"name": mechanism.name, "source": mechanism.source, "options": described})
 
 
 def key(
