@@ -159,7 +159,7 @@ def test_releases_of_every_mechanism_fit(
 def test_an_event_has_the_fields_that_are_written() -> None:
     now, of_format_2 = (set(each["properties"]) for each in RELEASE["definitions"]["event"]["oneOf"])
     assert now == {each.name for each in fields(Event)} - {"format"}
-    assert of_format_2 == now - {"question", "earlier"} | {"target"}
+    assert of_format_2 == now - {"question", "earlier", "bound"} | {"target"}
 
 
 def test_a_question_has_the_fields_that_are_written() -> None:

@@ -119,6 +119,11 @@ MISTAKES = [
     Mistake("costs", "threshold + 2 * entry.values * _ratio", "threshold + 2 * _ratio"),
     Mistake("costs", "threshold + 2 * entry.values * _ratio", "threshold + entry.values * _ratio"),
     Mistake("costs", "threshold + 2 * entry.values * _ratio", "2 * entry.values * _ratio"),
+    Mistake("costs", "entry.values * of_test**2", "of_test**2"),
+    Mistake("costs", "Fraction(3, 4) * of_threshold**2", "Fraction(3, 8) * of_threshold**2"),
+    Mistake("costs", "math.ceil(entry.sensitivity * _STEPS) + 1", "math.ceil(entry.sensitivity * _STEPS)"),
+    Mistake("costs", '(RENYI, SPARSE_VECTOR, "rho")', '(bound, mapping["mechanism"], "rho")'),
+    Mistake("costs", '(RENYI, SPARSE_VECTOR, "rho")', '(RENYI, SPARSE_VECTOR, mapping["unit"])'),
     Mistake("costs", "loss * loss / 8", "loss * loss / 16"),
     Mistake("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
     Mistake("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
@@ -226,7 +231,13 @@ MISTAKES = [
     Mistake("trace_checks", '_fewer("epochs", content["epochs"], len(tests))', "[]"),
     Mistake("trace_checks", 'if content["tests"] and not tests:', "if not content:"),
     Mistake("trace_checks", 'if content["tests"] < content["known"]:', "if not content:"),
-    Mistake("trace_checks", "_numbers(tests[-1]) != [*running, fires]", "_numbers(tests[-1])[:3] != running"),
+    Mistake(
+        "trace_checks",
+        '_numbers(tests[-1]) != [*running, fires, watch.get("bound") or ""]',
+        "_numbers(tests[-1])[:3] != running",
+    ),
+    Mistake("trace_checks", 'fires, watch.get("bound") or ""]', "fires, tests[-1].bound]"),
+    Mistake("trace_checks", '[*rules["watch"], ""][:5]', '[*rules["watch"][:4], ""]'),
     Mistake("trace_checks", "if not 0 <= left <= fires:", "if not 0 <= left:"),
     Mistake("trace_checks", "answers + lost + left, sum(", "answers + left, sum("),
     Mistake("trace_checks", "answers + lost + left, sum(", "answers + lost, sum("),
@@ -333,6 +344,9 @@ def costs_are_right(load: Load) -> None:
     assert cost(mechanism=draws, values=3, unit="rho") == near(3 * (1 + Fraction(1, 2**38)) ** 2 / 8)
     assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2) == near(1.0)
     assert cost(mechanism="sparse vector", scale=8.0, threshold_scale=2.0, values=2, unit="rho") == near(root)
+    renyi = {"mechanism": "sparse vector", "unit": "rho", "bound": "renyi", "values": 2}
+    assert cost(**renyi, scale=8.0, threshold_scale=41.0) == near(Fraction(1025, 1024) ** 2 / 32)
+    assert cost(**renyi, scale=80.0, threshold_scale=5.125) == near(Fraction(3, 4) * Fraction(25, 128) ** 2)
     # z of Phi(z) = 1 / (1 + exp(-1)) and of 1 / (1 + exp(-1/2)), by mpmath's erfinv
     of_1, of_half = 0.7589555953709793, 0.19462098323769777
     gdp = {"scale": 1.0, "unit": "mu^2/2"}
@@ -352,6 +366,9 @@ def what_has_no_cost_is_refused(load: Load) -> None:
         {"sensitivity": 0.0},
         {"scale": True},
         {"mechanism": "public", **free, "sensitivity": 1.0},
+        {"bound": "renyi", "unit": "rho"},
+        {"bound": "renyi", "unit": "epsilon", "mechanism": "sparse vector", "threshold_scale": 4.0},
+        {"bound": "other", "unit": "rho", "mechanism": "sparse vector", "threshold_scale": 4.0},
     ):
         try:
             costs.cost(costs.Entry.of(1, event(**changes)))
@@ -555,6 +572,10 @@ def traces_are_right(load: Load) -> None:
     session = {"epochs": 1, "tests": 5, "known": 4, "measurements": 1, "watch": watch}
     session |= {"rules": {"watch": [4.0, 8.0, 1.0, 3], "answer_charge": 0.6}, "total_noise": None}
     answer, total = {"label": "answer"}, {"question": asked("records")}
+    renyi, named = (
+        {**tests, "unit": "rho", "bound": "renyi"},
+        {"watch": [4.0, 8.0, 1.0, 3, "renyi"], "answer_charge": 0.6},
+    )
     quiet = {**session, "epochs": 0, "known": 0, "measurements": 0, "watch": None}
     for change, events, wanted in (
         ({}, [tests], "holds"),
@@ -570,6 +591,10 @@ def traces_are_right(load: Load) -> None:
         ({"watch": {**watch, "fires": 30}}, [tests], "fails"),
         ({"rules": {"watch": [4.0, 8.0, 1.0, 30], "answer_charge": 0.6}}, [tests], "fails"),
         ({"rules": {"watch": [8.0, 8.0, 1.0, 3], "answer_charge": 0.6}}, [tests], "fails"),
+        ({"rules": named, "watch": {**watch, "bound": "renyi"}}, [renyi], "holds"),
+        ({"watch": {**watch, "bound": "renyi"}}, [renyi], "fails"),
+        ({"rules": named}, [renyi], "fails"),
+        ({"rules": named, "watch": None}, [tests], "fails"),
         ({}, [tests, answer], "holds"),
         ({}, [tests, {**answer, "charge": 0.7}], "fails"),
         ({}, [tests, {"charge": 0.7}], "holds"),

@@ -39,7 +39,7 @@ MECHANISMS: Any = st.one_of(
     st.builds(ExponentialMechanism, SCALES, SENSITIVITIES),
     st.builds(PermuteAndFlip, SCALES, SENSITIVITIES),
     st.builds(IndependentDraws, SCALES, SENSITIVITIES, st.integers(1, 10_000)),
-    st.builds(SparseVector, SCALES, SCALES, SENSITIVITIES, st.integers(1, 1000)),
+    st.builds(SparseVector, SCALES, SCALES, SENSITIVITIES, st.integers(1, 1000), st.sampled_from(["renyi", None])),
 )
 
 
@@ -58,7 +58,8 @@ def entry_of(mechanism: Any, regime: Regime, charge: float) -> Entry:
             "neighbours": "replace",
             "values": getattr(mechanism, "draws", getattr(mechanism, "fires", 1)),
             "threshold_scale": getattr(mechanism, "threshold_scale", 0.0),
-        },
+        }
+        | ({"bound": "renyi"} if getattr(mechanism, "bound", None) and regime is Regime.ZCDP else {}),
     )
 
 

@@ -13,7 +13,10 @@ With sensitivity s, scale b and n values, draws or fires:
 | exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 | n g(x / 2) |
 | discrete Laplace or Gaussian above a threshold | | as the noise alone | | |
 | sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) | g(x) |
+| the same, bound "renyi" | | | max(3 s'^2 / (4 t^2), n s'^2 / b^2) | |
 | public | | 0 | 0 | 0 |
+
+s' is s in whole steps of 2^-10 counts, rounded up, and one step more (docs/theory.md section 4.1).
 
 Counts above a threshold T cost a delta beside that: ``max(Pr(Z >= T - m), m Pr(Z >= T - 1))``, where one person has m
 records at most.
@@ -31,7 +34,7 @@ from typing import Any
 
 from hedgerow.audit.exact import Bounds, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
-from hedgerow.audit.questions import SPARSE_VECTOR, THRESHOLDED, Question, question_of
+from hedgerow.audit.questions import RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
 from hedgerow.audit.relations import check_relation, records_of_person
 
 _TEXTS = ("label", "mechanism", "unit", "neighbours")
@@ -49,6 +52,8 @@ _SMALLEST = Fraction(1, 10**300)
 _SLACK = Fraction(1) + Fraction(1, 2**30)
 """More than the rounding of these sums."""
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
+_STEPS = 1024
+"""Steps of a count, between which a sparse vector's values and thresholds are compared."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ class Entry:
         values: Number of values, draws or fires.
         threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts.
         earlier: Whether it was charged for an earlier release, whose answers are not in the file.
+        bound: ``"renyi"`` for a sparse vector that was charged by its tests; else empty.
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
@@ -90,6 +96,7 @@ class Entry:
     values: int
     threshold_scale: Fraction
     earlier: bool
+    bound: str = ""
 
     @classmethod
     def of(cls, number: int, mapping: Mapping[str, Any]) -> Entry:
@@ -100,7 +107,8 @@ class Entry:
             ValueError: A field is missing or unknown, or out of its range.
         """
         asked = {"target"} if isinstance(mapping, Mapping) and "target" in mapping else {"question", "earlier"}
-        if not isinstance(mapping, Mapping) or set(mapping) != _FIELDS | asked:
+        optional = set[str]() if "target" in asked else {"bound"}
+        if not isinstance(mapping, Mapping) or set(mapping) - optional != _FIELDS | asked:
             raise ValueError(f"event {number} does not have the fields of an event")
         for name in _TEXTS:
             if not isinstance(mapping[name], str):
@@ -112,6 +120,9 @@ class Entry:
         values = mapping["values"]
         if isinstance(values, bool) or not isinstance(values, int) or values < 1:
             raise ValueError(f"event {number} is about {values!r} values")
+        bound = mapping.get("bound", "")
+        if "bound" in mapping and (bound, mapping["mechanism"], mapping["unit"]) != (RENYI, SPARSE_VECTOR, "rho"):
+            raise ValueError(f"event {number} has no bound {bound!r}")
         label, earlier = mapping["label"], mapping.get("earlier", False)
         if not isinstance(earlier, bool):
             raise TypeError(f"event {number} does not say whether it is an earlier one")
@@ -134,6 +145,7 @@ class Entry:
             values=values,
             threshold_scale=amounts["threshold_scale"],
             earlier=earlier,
+            bound=bound,
         )
 
     @property
@@ -146,7 +158,7 @@ class Entry:
         return self.question.kind in kinds and not self.earlier
 
 
-def cost(entry: Entry) -> Bounds:  # noqa: PLR0911
+def cost(entry: Entry) -> Bounds:  # noqa: PLR0911, PLR0912
     """Bounds on what an event costs, in its unit.
 
     Raises:
@@ -184,6 +196,10 @@ def cost(entry: Entry) -> Bounds:  # noqa: PLR0911
         case "exponential mechanism, one draw" | "exponential mechanism, independent draws":
             loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
             return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit))
+        case "sparse vector" if entry.bound == RENYI:
+            moved = Fraction(math.ceil(entry.sensitivity * _STEPS) + 1, _STEPS)
+            of_threshold, of_test = _ratio(moved, entry.threshold_scale), _ratio(moved, entry.scale)
+            return Bounds.of(max(Fraction(3, 4) * of_threshold**2, entry.values * of_test**2))
         case "sparse vector":
             threshold = _ratio(entry.sensitivity, entry.threshold_scale)
             return _of_any_pure(threshold + 2 * entry.values * _ratio(entry.sensitivity, entry.scale), entry.unit)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 NOISES = ("discrete Laplace", "discrete Gaussian")
 SPARSE_VECTOR = "sparse vector"
+RENYI = "renyi"
+"""Bound on the rho of a sparse vector that follows from its tests."""
 THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
 """Mechanisms that tell labels which many records have."""
 _CHOICES = ("exponential mechanism", "permute-and-flip", "exponential mechanism, one draw")

@@ -68,7 +68,7 @@ def _of_session(content: Mapping[str, Any], entries: Sequence[Entry]) -> list[st
     if watch is not None:
         left, fires = watch["fires_left"], watch["fires"]
         running = [exact(watch[name]) for name in ("threshold_scale", "test_scale", "sensitivity")]
-        if not tests or _numbers(tests[-1]) != [*running, fires]:
+        if not tests or _numbers(tests[-1]) != [*running, fires, watch.get("bound") or ""]:
             wrong.append("the running sparse vector is not the newest that is paid for")
         if not 0 <= left <= fires:
             wrong.append(f"{left} of {fires} fires cannot be left")
@@ -86,13 +86,13 @@ def _of_fires(answers: int, left: int, rules: Mapping[str, Any], entries: Sequen
         for entry in entries
         if entry.asks("query") and entry.label == "answer" and entry.charge > price
     ]
-    *scales, fires = rules["watch"]
-    planned = [*map(exact, scales), fires]
+    *scales, fires, bound = [*rules["watch"], ""][:5]  # of a sparse vector that is charged by its epsilon none is named
+    planned = [*map(exact, scales), fires, bound]
     return wrong + [f"{entry.name}: is not the one of the rules" for entry in tests if _numbers(entry) != planned]
 
 
 def _numbers(entry: Entry) -> list[Any]:
-    return [entry.threshold_scale, entry.scale, entry.sensitivity, entry.values]
+    return [entry.threshold_scale, entry.scale, entry.sensitivity, entry.values, entry.bound]
 
 
 def _of_dual_query(content: Mapping[str, Any], chosen: Mapping[str, Any], entries: Sequence[Entry]) -> list[str]:

@@ -80,7 +80,7 @@ from .mechanisms.selection import (
     PermuteAndFlip as PermuteAndFlip,
     Selection as Selection,
 )
-from .mechanisms.sparse_vector import SparseVector as SparseVector
+from .mechanisms.sparse_vector import RENYI as RENYI, SparseVector as SparseVector
 from .mechanisms.thresholds import ThresholdedCounts as ThresholdedCounts
 from .randomness.draws import SLACK as SLACK, softmax_draws as softmax_draws
 from .randomness.source import (

@@ -577,6 +577,7 @@ class Curator:
             neighbours=self.neighbours.value,
             values=values,
             threshold_scale=_threshold_of(mechanism),
+            bound=mechanism.bound if isinstance(mechanism, SparseVector) and self.regime is Regime.ZCDP else None,
         )
 
     def _perturb(self, units: Ints, event: Event, step: float) -> Floats:

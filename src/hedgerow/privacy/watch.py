@@ -66,6 +66,7 @@ class WatchState:
             "test_scale": mechanism.test_scale,
             "sensitivity": mechanism.sensitivity,
             "fires": mechanism.fires,
+            "bound": mechanism.bound,
             "noise": self.noise,
             "fires_left": self.fires_left,
         }
@@ -78,7 +79,8 @@ class WatchState:
             KeyError, TypeError, ValueError: The mapping is not such a state.
         """
         scales = float(mapping["threshold_scale"]), float(mapping["test_scale"])
-        mechanism = SparseVector(*scales, sensitivity=float(mapping["sensitivity"]), fires=int(mapping["fires"]))
+        sensitivity, fires = float(mapping["sensitivity"]), int(mapping["fires"])
+        mechanism = SparseVector(*scales, sensitivity, fires, mapping.get("bound"))  # older states name none
         return cls(mechanism, int(mapping["noise"]), int(mapping["fires_left"]))
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from hedgerow.algorithms import Variant, best_rules, theorem_rules, two_sided_ru
 from hedgerow.algorithms.online_pmw import answer as online_answer
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise, cost_of, pure_rho
+from hedgerow.privacy import GRID, ZCDP, ApproxDP, Budget, Curator, PureDP, Regime, SeededNoise, cost_of, pure_rho
 from hedgerow.queries import Conjunction, Explicit, Marginal, Neighbours, Parity
 from tests.algorithms.online_pmw.cases import (
     BUDGETS,
@@ -160,8 +160,9 @@ def test_the_ledger_holds_epochs_and_answers_and_nothing_else(
     planned = rules.draws * epoch + rules.updates * rules.answer_charge
     assert session.spent == pytest.approx(planned)
     assert session.spent <= budget.limit
-    counted = rules.draws * (rules.watch.epsilon if regime is Regime.PURE else pure_rho(rules.watch.epsilon))
-    assert counted == pytest.approx(rules.draws * epoch)
+    watch, moved = rules.watch, rules.watch.sensitivity + GRID
+    rho = max(3 / (2 * watch.threshold_scale) ** 2, watch.fires / watch.test_scale**2) * moved**2
+    assert epoch == pytest.approx(watch.epsilon if regime is Regime.PURE else rho)
 
 
 def test_epochs_start_lazily() -> None:

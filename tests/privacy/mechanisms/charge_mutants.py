@@ -42,6 +42,7 @@ def charge_covers_the_cost(mechanism: Mechanism, regime: Regime) -> None:
         scale=mechanism.scale,
         values=mechanism.fires if isinstance(mechanism, SparseVector) else getattr(mechanism, "draws", 1),
         threshold_scale=getattr(mechanism, "threshold_scale", 0.0),
+        bound=getattr(mechanism, "bound", None) if regime is Regime.ZCDP else None,
     )
     charge = mechanism.charge(regime)
     assert found.covered_by(charge), mechanism
@@ -58,6 +59,8 @@ def every_charge_covers_its_cost() -> None:
                 IndependentDraws(scale, sensitivity, 1),
                 IndependentDraws(scale, sensitivity, 7),
                 SparseVector(scale, 2.3 * scale, sensitivity, 3),
+                SparseVector(scale, 2.3 * scale, sensitivity, 3, "renyi"),
+                SparseVector(scale, 0.4 * scale, sensitivity, 3, "renyi"),
             ):
                 for regime in Regime:
                     charge_covers_the_cost(mechanism, regime)

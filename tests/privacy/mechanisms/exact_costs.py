@@ -6,6 +6,7 @@ a ledger's events hold them, and exact bounds come out (theory.md section 0).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -45,6 +46,7 @@ def cost(
     scale: float | Fraction,
     values: int = 1,
     threshold_scale: float | Fraction = 0,
+    bound: str | None = None,
 ) -> Cost:
     """What one use of a mechanism costs, in the unit of a ledger.
 
@@ -55,6 +57,7 @@ def cost(
         scale: As in the event.
         values: Draws of independent draws, fires of a sparse vector; of no account otherwise.
         threshold_scale: Of a sparse vector.
+        bound: As in the event: ``"renyi"`` for a sparse vector in rho that is charged by its tests.
     """
     moved, wide = Fraction(sensitivity), Fraction(scale)
     mechanism = mechanism.removesuffix(" above a threshold")  # which costs a delta beside
@@ -64,7 +67,7 @@ def cost(
     if mechanism == "discrete Laplace":
         return of_pure(moved / wide, unit)
     if mechanism == "sparse vector":
-        return of_pure(moved / Fraction(threshold_scale) + 2 * values * moved / wide, unit)
+        return _of_sparse_vector(moved, Fraction(threshold_scale), wide, values, unit if bound is None else bound)
     if mechanism == "permute-and-flip":
         assert unit == "epsilon", "permute-and-flip has no bounded range"
         return _rational(2 * moved / wide)
@@ -90,7 +93,16 @@ def cost_of(event: Any, threshold_scale: float | None = None) -> Cost:
         scale=event.scale,
         values=event.values,
         threshold_scale=secret,
+        bound=getattr(event, "bound", None),
     )
+
+
+def _of_sparse_vector(moved: Fraction, secret: Fraction, wide: Fraction, fires: int, unit: str) -> Cost:
+    """In the unit, by its epsilon; or in rho, by its tests: with one lattice step of 2^-10 counts more."""
+    if unit != "renyi":
+        return of_pure(moved / secret + 2 * fires * moved / wide, unit)
+    steps = Fraction(math.ceil(moved * 1024) + 1, 1024)
+    return _rational(steps**2 * max(3 / (2 * secret) ** 2, fires / wide**2))
 
 
 def _rational(exact: Fraction) -> Cost:

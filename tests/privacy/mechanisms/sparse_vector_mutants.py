@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
+from scipy.stats import binom
 
 import hedgerow.privacy.watch as watch_module
 from hedgerow.arrays import Floats, Ints
@@ -33,6 +35,7 @@ from hedgerow.privacy import (
     WatchState,
 )
 from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Neighbours, Workload, of_query
+from tests.privacy.mechanisms.sparse_vector_law import Law, first_fire
 from tests.privacy.mutants import Mutant, delta_1_for_parities_under_replace, drawing, unpaid
 from tests.privacy.replay import ExplodingNoise, Output, ReplayNoise, ScriptedNoise, log_likelihood, record_answers
 from tests.privacy.tables import DenseCounts, binary, neighbours_of
@@ -237,6 +240,42 @@ def restored_events_are_of_the_same_relation() -> None:
     assert refused
 
 
+def renyi_charge_covers_exact_laws() -> None:
+    """Rho by the tests covers the loss of a long stream, of a threshold with little noise, and of many fires.
+
+    Of many tests at once only how many of each kind fired is looked at: less than is told, so that more is lost.
+    """
+    orders, steps = np.array([1.001, 1.5, 3.0, 8.0, 20.0, 50.0]), 4
+    up_and_down = [(-40, steps * (-1) ** place) for place in range(100)]
+    for law, asks in ((Law(35.0, 40.0, 1), up_and_down), (Law(6.0, 60.0, 1), [(-40, steps)] * 200)):
+        assert (first_fire(law, asks, orders) / orders).max() <= charge_on_the_line(law, steps)
+    law = Law(20.0, 80.0, 40)
+    here, there = (fires_of_two_kinds(law, 32, move) for move in (0, steps))
+    moments = logsumexp(orders[:, None] * here + (1 - orders[:, None]) * there, axis=1)
+    assert (moments / (orders - 1) / orders).max() <= charge_on_the_line(law, steps)
+
+
+def charge_on_the_line(law: Law, steps: int) -> float:
+    """What the library charges for values that move by so many steps, but for the step that it adds."""
+    scales = law.threshold_scale * GRID, law.test_scale * GRID
+    mechanism = SparseVector(*scales, steps * GRID, law.fires, "renyi")
+    return mechanism.charge(Regime.ZCDP) * (steps / (steps + 1)) ** 2
+
+
+def fires_of_two_kinds(law: Law, tests: int, move: int) -> Floats:
+    """ln Pr of how many of so many tests with rising values fired, and of so many with falling ones."""
+    noise = np.arange(-400, 401)
+    threshold = -np.abs(noise) / law.threshold_scale
+    threshold -= logsumexp(threshold)
+    kinds = [
+        binom.logpmf(np.arange(tests + 1)[:, None], tests, np.exp(law.log(True, side - noise)))
+        for side in (move, -move)
+    ]
+    joint = logsumexp(kinds[0][:, None] + kinds[1][None] + threshold, axis=2)
+    counts = np.add.outer(np.arange(tests + 1), np.arange(tests + 1))
+    return np.append(joint[counts <= law.fires], logsumexp(joint[counts > law.fires]))  # there it had ended
+
+
 # ---- the bugs --------------------------------------------------------------------------------------------------------
 
 
@@ -265,6 +304,17 @@ def half_the_shift_of_a_yes(patch: pytest.MonkeyPatch) -> None:
         lambda self: self.sensitivity / self.threshold_scale + self.fires * self.sensitivity / self.test_scale
     )
     patch.setattr(SparseVector, "epsilon", both)
+
+
+def renyi_times(factor: Callable[[SparseVector], tuple[float, float]]) -> Callable[[pytest.MonkeyPatch], None]:
+    """A rho by the tests with other factors on the threshold's part and the tests'."""
+
+    def charge(self: SparseVector, regime: Regime) -> float:
+        of_threshold, of_tests = factor(self)
+        moved = self.sensitivity + GRID
+        return moved**2 * max(of_threshold / self.threshold_scale**2, of_tests / self.test_scale**2)
+
+    return lambda patch: patch.setattr(SparseVector, "charge", charge)
 
 
 def threshold_noise_not_added(patch: pytest.MonkeyPatch) -> None:
@@ -462,6 +512,13 @@ MUTANTS = (
         lambda: watch_loses_at_most_its_charge(3),
     ),
     Mutant("half the shift of a yes", half_the_shift_of_a_yes, lambda: watch_loses_at_most_its_charge(1)),
+    Mutant("fires are free in rho", renyi_times(lambda self: (0.75, 1.0)), renyi_charge_covers_exact_laws),
+    Mutant(
+        "half of the tests' part of rho",
+        renyi_times(lambda self: (0.375, self.fires / 2)),
+        renyi_charge_covers_exact_laws,
+    ),
+    Mutant("the threshold is free in rho", renyi_times(lambda self: (0.0, self.fires)), renyi_charge_covers_exact_laws),
     Mutant(
         "no noise on the threshold", threshold_noise_not_added, lambda: watch_loses_at_most_its_charge(1, loud=False)
     ),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import mpmath
 import numpy as np
@@ -165,9 +165,13 @@ def test_no_transcript_loses_more_than_its_charge(name: str, family: str, relati
 @pytest.mark.many(quick=1)
 @pytest.mark.parametrize("relation", Neighbours.OF_RECORDS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_renyi_divergence_of_a_watch_is_at_most_order_times_rho(family: str, relation: Neighbours) -> None:
+@pytest.mark.parametrize("bound", ["renyi", None])
+def test_renyi_divergence_of_a_watch_is_at_most_order_times_rho(
+    bound: Literal["renyi"] | None, family: str, relation: Neighbours
+) -> None:
     stream = STREAMS["cells"]
     mechanism, epochs = FAMILIES[family](stream.sensitivity(relation))
+    mechanism = replace(mechanism, bound=bound)
     run = stream.run(mechanism, epochs, ZCDP(99.0, relation))
     rho = epochs * mechanism.charge(Regime.ZCDP)
     for here, there in laws(run, DenseCounts(ONE, stream.histogram), relation, len(stream.tests)):
@@ -254,9 +258,10 @@ def test_everything_in_turns_loses_at_most_what_the_ledger_holds(relation: Neigh
 
 
 @pytest.mark.parametrize("fires", [1, 3])
-def test_renyi_divergence_of_a_long_watch_near_its_threshold(fires: int) -> None:
+@pytest.mark.parametrize("bound", ["renyi", None])
+def test_renyi_divergence_of_a_long_watch_near_its_threshold(bound: Literal["renyi"] | None, fires: int) -> None:
     """Values that rise and values that fall by one record, all near the threshold: every transcript, both ways."""
-    mechanism = SparseVector(1.0, 2.0 * fires, fires=fires)
+    mechanism = SparseVector(1.0, 2.0 * fires, fires=fires, bound=bound)
     tests = [Test(ONES, 5.0, 0.5, "above"), Test(ZEROS, 5.0, 0.5, "above")] * 4
     run = Stream(tuple(tests), (5, 5)).run(mechanism, 1, ZCDP(99.0, Neighbours.REPLACE))
     worst, rho = 0.0, mechanism.charge(Regime.ZCDP)
@@ -323,12 +328,20 @@ def test_charges_have_their_closed_form(regime: Regime, fires: int, share: float
         made = SparseVector.for_charge(regime, 0.3, sensitivity, fires, share)
         epsilon = sensitivity / made.threshold_scale + 2 * fires * sensitivity / made.test_scale
         assert made.epsilon == pytest.approx(epsilon, rel=1e-14)
+        assert 0.3 * (1 - 1e-12) <= made.charge(regime) <= 0.3
+        expected = 1.0 / (1.0 + (2 * fires) ** (2 / 3)) if share is None else share
+        if regime is Regime.ZCDP:
+            moved = sensitivity + GRID
+            rho = max(3 / (2 * made.threshold_scale) ** 2, fires / made.test_scale**2) * moved**2
+            assert made.charge(regime) == pytest.approx(rho, 1e-13)
+            ratio = math.sqrt(0.75 / fires) if share is None else (1 - share) / (2 * fires * share)
+            assert made.threshold_scale / made.test_scale == pytest.approx(ratio, rel=1e-12)
+            made = replace(made, bound=None)
+        else:
+            assert sensitivity / made.threshold_scale == pytest.approx(expected * epsilon, rel=1e-12)
         assert made.charge(regime) == pytest.approx(
             float(exact_costs.of_pure(Fraction(epsilon), regime.unit).high), 1e-13
         )
-        assert 0.3 * (1 - 1e-12) <= made.charge(regime) <= 0.3
-        expected = 1.0 / (1.0 + (2 * fires) ** (2 / 3)) if share is None else share
-        assert sensitivity / made.threshold_scale == pytest.approx(expected * epsilon, rel=1e-12)
 
 
 def test_charges_are_rounded_up() -> None:

@@ -49,7 +49,7 @@ class OnlinePMW(OnlineSettings):
 
     Attributes:
         variant: ``"4a"``, ``"4b"``, ``"4c"`` (theory.md section 4) or ``"pay-as-you-go"``, which needs no number of
-            queries; 4c by default for pure budgets, 4b for the others.
+            queries; 4c by default, 4b under GDP.
         queries: Number of queries that may be tested against the data; after these the hypothesis answers alone. A
             larger number costs no budget and makes thresholds and intervals slightly wider. Not a limit for
             pay-as-you-go.

@@ -8,8 +8,8 @@ Four variants. Let L be a bound on the potential KL(b || p) of the first hypothe
 
 - ``"4a"``: Hardt and Rothblum's algorithm as Dwork and Roth teach it (algorithms 1-3, 5, 6), with the corrections of
   theory.md: two one-sided tests per query, threshold ``2 max(alpha, alpha_s)``, at most ``4 L / alpha**2`` updates.
-- ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under zCDP.
-- ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets.
+- ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under GDP.
+- ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets and zCDP.
 - ``"pay-as-you-go"``: as 4b in every regime, and the number of queries need not be known: query j may use the failure
   probability ``6 beta / (pi**2 j**2)``, a union bound over a stream of any length, so that its threshold grows with
   ``ln j``. Each epoch and each answer costs a fixed charge, until the budget is spent; that sums of charges may stop
@@ -30,7 +30,7 @@ from typing import TypeGuard
 
 from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, epsilon_of_budget, shared_watch
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import ApproxDP, Budget, Regime, SparseVector
+from hedgerow.privacy import RENYI, ApproxDP, Budget, Regime, SparseVector
 from hedgerow.queries import NoiseKind
 
 _ROUNDING = 1.0 + 1e-12
@@ -88,9 +88,9 @@ def theorem_rules(stream: Stream, budget: Budget, amount: float, variant: Varian
     Example:
         >>> from hedgerow import ApproxDP
         >>> budget = ApproxDP(1.0, 1e-6)
-        >>> rules = theorem_rules(Stream(4.6e5, math.log(1024), 1000), budget, budget.limit, "4b", 1100)
-        >>> round(rules.error / 4.6e5, 3), round(rules.watch.test_scale / rules.watch.threshold_scale, 6)
-        (0.099, 2.0)
+        >>> rules = theorem_rules(Stream(1.1e5, math.log(1024), 1000), budget, budget.limit, "4c", 1300)
+        >>> round(rules.error / 1.1e5, 3), rules.watch.bound
+        (0.099, 'renyi')
     """
     a = distinguishing_error(stream, updates) * stream.unit
     answer = _answer_charge(stream, budget.regime, updates, a)
@@ -300,7 +300,7 @@ def two_sided_rules(stream: Stream, budget: Budget, amount: float, alpha: float)
     rules = Rules(
         variant="4a",
         updates=updates,
-        watch=SparseVector(sigma, 2.0 * sigma, stream.sensitivity),
+        watch=SparseVector(sigma, 2.0 * sigma, stream.sensitivity, bound=RENYI if _composes_in_delta(budget) else None),
         answer_charge=budget.regime.of_pure(loss),
         answer_kind=NoiseKind.LAPLACE,
         threshold=2.0 * level * stream.unit,

@@ -120,7 +120,8 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON; `rules_from_dict` reads it."""
-        return {**asdict(self), "answer_kind": self.answer_kind.value, "watch": list(astuple(self.watch))}
+        watch = [number for number in astuple(self.watch) if number is not None]  # the bound is named if there is one
+        return {**asdict(self), "answer_kind": self.answer_kind.value, "watch": watch}
 
 
 def rules_from_dict(mapping: dict[str, Any]) -> Rules:
@@ -141,10 +142,14 @@ def rules_from_dict(mapping: dict[str, Any]) -> Rules:
 
 
 def shared_watch(stream: Stream, regime: Regime, amount: float, updates: int, *, once: bool) -> SparseVector:
-    """The sparse vector of all updates together (``once``), or of one epoch at Dwork and Roth's scales."""
+    """The sparse vector of all updates together (``once``), or of one epoch.
+
+    The scales of an epoch are Dwork and Roth's; in zCDP those that cost least (theory.md section 4.1).
+    """
     if once:
         return SparseVector.for_charge(regime, amount, stream.sensitivity, fires=updates)
-    return SparseVector.for_charge(regime, amount / updates, stream.sensitivity, threshold_share=0.5)
+    share = None if regime is Regime.ZCDP else 0.5
+    return SparseVector.for_charge(regime, amount / updates, stream.sensitivity, threshold_share=share)
 
 
 def check_variant(variant: Variant, budget: Budget) -> None:

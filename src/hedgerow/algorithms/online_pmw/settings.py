@@ -127,7 +127,7 @@ class OnlineSettings:
             >>> OnlineSettings().variant_for(PureDP(1.0))
             '4c'
         """
-        variant = self.variant or ("4c" if budget.regime is Regime.PURE else "4b")
+        variant = self.variant or ("4b" if budget.regime is Regime.GDP else "4c")
         check_variant(variant, budget)
         return variant
 

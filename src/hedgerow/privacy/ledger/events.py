@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.ledger.format_2 import fields_of
 from hedgerow.privacy.ledger.questions import PUBLIC, Question
 from hedgerow.privacy.mechanisms import (
+    SPARSE_VECTOR,
     THRESHOLDED,
     AdditiveNoise,
     Mechanism,
@@ -52,6 +53,8 @@ class Event:
             above one. 0 for all other mechanisms.
         earlier: Whether it was charged for an earlier release, which a session starts from: of its answers nothing
             stands beside this ledger.
+        bound: Bound that the charge of a sparse vector in rho follows from: ``"renyi"`` (theory.md section 4.1), or
+            None for that of any mechanism of its epsilon, by which all were charged before.
         format: Format in which the event is written; those of an older file or store stay as they are, for the hash
             chain that they stand in.
 
@@ -78,6 +81,7 @@ class Event:
     values: int = 1
     threshold_scale: float = 0.0
     earlier: bool = False
+    bound: Literal["renyi"] | None = None
     format: int = field(default=FORMAT, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +114,8 @@ class Event:
 
     def _check_question(self) -> None:
         question = self.question
+        if self.bound is not None and (self.mechanism, self.unit) != (SPARSE_VECTOR, Regime.ZCDP.unit):
+            raise BudgetError(f"{self.mechanism!r} has no bound {self.bound!r} in {self.unit}")
         if self.mechanism not in question.mechanisms:
             raise BudgetError(f"{self.mechanism!r} does not answer {self.target!r}")
         if self.values > 1 and not question.many:
@@ -144,6 +150,7 @@ class Event:
             scale=float(self.scale),
             values=self.values,
             threshold_scale=float(self.threshold_scale),
+            bound=self.bound,
         )
 
     @property
@@ -183,6 +190,7 @@ class Event:
             "values": self.values,
             "threshold_scale": self.threshold_scale,
             **({"earlier": self.earlier} if self.format == FORMAT else {}),
+            **({} if self.bound is None else {"bound": self.bound}),
         }
 
     def described(self) -> dict[str, Any]:
@@ -202,7 +210,7 @@ class Event:
             if event.target != mapping["target"]:
                 raise BudgetError(f"an event tells {mapping['target']!r}, and its numbers are others")
             return event
-        if set(mapping) != _FIELDS:
+        if set(mapping) - {"bound"} != _FIELDS or mapping.get("bound", "") is None:
             raise BudgetError(f"a ledger event does not have the fields {sorted(mapping)}")
         return cls(**{**mapping, "question": Question.from_dict(mapping["question"])})
 
@@ -213,4 +221,4 @@ class Event:
         )
 
 
-_FIELDS = {field.name for field in fields(Event)} - {"format"}
+_FIELDS = {field.name for field in fields(Event)} - {"format", "bound"}

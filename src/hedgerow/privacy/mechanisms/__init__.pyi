@@ -16,5 +16,5 @@ from .selection import (
     Law as Law,
     selection_by as selection_by,
 )
-from .sparse_vector import SPARSE_VECTOR as SPARSE_VECTOR, SparseVector as SparseVector
+from .sparse_vector import RENYI as RENYI, SPARSE_VECTOR as SPARSE_VECTOR, SparseVector as SparseVector
 from .thresholds import THRESHOLDED as THRESHOLDED, ThresholdedCounts as ThresholdedCounts

@@ -4,6 +4,8 @@ An event names its mechanism and gives sensitivity, scale and number of values. 
 from, so it is computed again whenever an event is made or read: a charge below what the mechanism costs is refused.
 """
 
+from typing import Literal
+
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.mechanisms import selection
@@ -22,7 +24,13 @@ _SHORT = 1.0 - 2.0**-51
 
 
 def mechanism_of(
-    name: str, *, sensitivity: float, scale: float, values: int = 1, threshold_scale: float = 0.0
+    name: str,
+    *,
+    sensitivity: float,
+    scale: float,
+    values: int = 1,
+    threshold_scale: float = 0.0,
+    bound: Literal["renyi"] | None = None,
 ) -> Mechanism:
     """The mechanism that an event of the ledger describes.
 
@@ -32,6 +40,7 @@ def mechanism_of(
         scale: Scale in the same unit; for a sparse vector, that of its tests.
         values: Number of values that were released: draws, or fires of a sparse vector.
         threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts that are told.
+        bound: Bound on the rho of a sparse vector; None for that of any mechanism of its epsilon.
 
     Raises:
         BudgetError: There is no such mechanism, or it cannot have these numbers.
@@ -51,7 +60,7 @@ def mechanism_of(
             case selection.ONE_DRAW | selection.DRAWS:
                 return selection.IndependentDraws(scale, sensitivity, values)
             case _ if name == SPARSE_VECTOR:
-                return SparseVector(threshold_scale, scale, sensitivity, values)
+                return SparseVector(threshold_scale, scale, sensitivity, values, bound)
             case _ if name in THRESHOLDED:
                 whole = int(threshold_scale) if threshold_scale == int(threshold_scale) else 0
                 return ThresholdedCounts(THRESHOLDED[name](scale, sensitivity), whole)

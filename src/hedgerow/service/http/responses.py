@@ -456,6 +456,7 @@ class EventResponse(ApiResponse):
         target: The question, in words.
         question: The question: its `kind`, and the fields of that kind.
         earlier: Whether it was charged for an earlier release.
+        bound: Bound on the rho of a sparse vector that it was charged by; none for other mechanisms.
         number: Place in the ledger, from 0.
     """
 
@@ -471,6 +472,7 @@ class EventResponse(ApiResponse):
     neighbours: str
     values: int
     threshold_scale: float
+    bound: str | None = None
     number: int
     at: datetime
     person: str | None
