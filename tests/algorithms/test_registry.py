@@ -14,7 +14,7 @@ from hedgerow.algorithms.registry import parse
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
 from hedgerow.queries import Workload
-from hedgerow.release import Release
+from hedgerow.release import Release, release_warnings
 from hedgerow.report import render_report
 from tests.privacy.tables import DenseCounts, binary
 
@@ -133,3 +133,18 @@ def test_every_option_says_what_it_takes_and_reads_its_own_default() -> None:
     assert parse("mwem:refit=sweeps(7),rounds=1e3,repeats=true").parameters()["refit"]["sweeps"] == 7
     with pytest.raises(ConfigError, match="there twice"):
         parse("mwem:rounds=3:rounds=4")
+
+
+def test_what_is_weak_is_warned_of_before_and_after_a_run() -> None:
+    (unspent,) = entry("pmw").make().warnings(WORKLOAD)
+    assert "mwem would have spent it" in unspent
+    (few,) = entry("small-db").make({"size": 3}).warnings(WORKLOAD)
+    assert few.startswith("databases of 3 records")
+    assert not entry("small-db").make({"size": 5_000}).warnings(WORKLOAD)
+    assert not entry("mwem").make().warnings(WORKLOAD)
+    stopped = entry("pmw").make({"alpha": 0.4}).run(table(), WORKLOAD, PureDP(1.0), noise=SeededNoise(0))
+    assert release_warnings(stopped)[0].endswith("the rest bought no accuracy")
+    mwem, far = entry("mwem").make(), Workload.marginals(DOMAIN, 3)
+    assert not release_warnings(mwem.run(table(), far, PureDP(1.0), noise=SeededNoise(0)))
+    one = entry("small-db").make({"size": 1}).run(table(), far, PureDP(1.0), noise=SeededNoise(0))
+    assert "in the wrong cell" in release_warnings(one)[0]

@@ -70,6 +70,8 @@ def prepare_run(ctx: typer.Context, output: Output, algorithm: Algorithm, worklo
 
     ctx.with_resource(compiling_beside(algorithm, workload.domain))
     algorithm.check(workload, budget.regime)
+    for warning in algorithm.warnings(workload):
+        output.warn(warning)
     if not isinstance(algorithm, MWEM):
         return
     if workload.n_candidates <= _MANY:

@@ -12,7 +12,7 @@ Members of a bin may lie anywhere in it; see ``numbers``.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +36,10 @@ _SHARE_OF_COUNT = 0.05
 
 _ROUNDING = 1e-6
 """Parts of a step that are rounding, by far: an end this near to a step is shown as that step."""
+_LEFT = 0.5
+"""Share of the budget whose remaining is worth a word."""
+_MISPLACED, _CONFIDENCE = 0.25, 0.95
+"""Share of the records in wrong cells that is worth a word, and the confidence that there are as many."""
 _NEARLY_ALL = 0.95
 """Share of the records beyond which a bin says next to nothing."""
 _MANY = 0.5
@@ -178,7 +182,9 @@ def _numbers(release: Release, attribute: Ordered, confidence: float) -> list[Es
 
 
 def release_warnings(release: Release) -> list[str]:
-    """Sentences about columns that nearly all records share one bin of, or that many have the other value of.
+    """Sentences about what was left unspent, errors that leave little, and columns of hardly any information.
+
+    Nearly all records share one bin of such a column, or many have the other value of it.
 
     Args:
         release: The release; only its hypothesis is looked at, so they cost no budget.
@@ -186,7 +192,26 @@ def release_warnings(release: Release) -> list[str]:
     columns = [column for column in release.domain.columns if isinstance(column, Binned) or column.other is not None]
     tables = release.model.marginals([(column.name,) for column in columns]) if columns else []
     warnings = ((column.name, _warning(column, table)) for column, table in zip(columns, tables, strict=True))
-    return [f"{name}: {warning}" for name, warning in warnings if warning]
+    return [*_of_the_whole(release), *(f"{name}: {warning}" for name, warning in warnings if warning)]
+
+
+def _of_the_whole(release: Release) -> Iterator[str]:
+    """What the noisy error and the ledger say of the whole release."""
+    left = 1.0 - release.spent / release.budget.limit
+    if left > _LEFT:
+        yield f"{left:.0%} of the budget is not spent: the mechanism stopped before, and the rest bought no accuracy"
+    error, families = release.error, release.workload.families
+    known = error is not None and (error.unit is not None or all(family.whole for family in families))
+    if error is None or not known or not all(family.tabular for family in families):
+        return
+    low = (error.unit or 1.0) * error.mean_interval(_CONFIDENCE)[0] * release.workload.n_candidates
+    tables = sum(len(family.scopes) for family in families)
+    misplaced = 0.5 * low / (tables * release.total) if release.total > 0 else 0.0
+    if misplaced > _MISPLACED:
+        yield (
+            f"by the estimated error at least {min(1.0, misplaced):.0%} of the records are in the wrong cell of an "
+            "average table: spend more, ask for fewer or smaller tables, or take another mechanism"
+        )
 
 
 def _warning(attribute: Attribute, counts: Floats) -> str:

@@ -102,6 +102,17 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         if self.rounds is not None:
             alpha_of(self.rounds, possible_records(workload.domain), self.step)
 
+    def warnings(self, workload: Workload) -> tuple[str, ...]:
+        """That a run which stops early leaves what further rounds would have cost.
+
+        Args:
+            workload: Queries that the release should answer well.
+        """
+        return (
+            "pmw keeps a charge for every round that its promise may need, and stops as soon as a noisy answer is "
+            "within it: what is left then buys nothing, and mwem would have spent it",
+        )
+
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 

@@ -145,6 +145,14 @@ class Algorithm(Protocol):
     def check(self, workload: Workload, regime: Regime) -> None:
         """Refuse what the workload, the regime or the memory does not allow, before anything is read or spent."""
 
+    def warnings(self, workload: Workload) -> tuple[str, ...]:
+        """What is known to be weak in a run on a workload, before it; public.
+
+        Args:
+            workload: Queries that the release should answer well.
+        """
+        return ()
+
     def check_budget(self, workload: Workload, budget: Budget) -> None:
         """Refuse what `check` does, and budgets that are too small for noise to be drawn, if an algorithm knows these.
 

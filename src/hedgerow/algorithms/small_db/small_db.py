@@ -32,6 +32,9 @@ from hedgerow.quantities import human
 from hedgerow.queries import Workload
 from hedgerow.release import Release
 
+_LITTLE = 0.1
+"""Error of a database of so few records, as a share of these, that is warned of."""
+
 LARGEST_MATRIX = 2**25
 """Answers, and records, of all databases together: a quarter of a gigabyte, held a few times."""
 
@@ -109,6 +112,27 @@ class SmallDB(Algorithm):
                 f"{number:,} databases of {records(size)} with {workload.n_queries:,} answers each are too many",
                 remedy=self._remedy(workload),
             )
+
+    def warnings(self, workload: Workload) -> tuple[str, ...]:
+        """That databases are too small to be like the table, where no budget helps.
+
+        Args:
+            workload: Queries that the release should answer well.
+
+        Example:
+            >>> from hedgerow import Domain, IntegerRange
+            >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 3) for name in "abc"), 2)
+            >>> SmallDB(size=2).warnings(workload)[0][:69]
+            'databases of 2 records cannot be like the table: some answer may err '
+        """
+        size = self._largest_size(workload) if self.alpha is self.size is None else self.smallest_size(workload)
+        reached = error_of_size(workload, max(1, size)) / largest_width(workload)
+        if reached < _LITTLE:
+            return ()
+        return (
+            f"databases of {records(size)} cannot be like the table: some answer may err by {min(1.0, reached):.0%} of "
+            "the records, whatever the budget. This is a yardstick of theory; mwem makes better records",
+        )
 
     def _remedy(self, workload: Workload) -> str:
         if (size := self._largest_size(workload)) == 0:

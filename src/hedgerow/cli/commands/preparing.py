@@ -393,6 +393,8 @@ def plan(
         reading.read_data(shown, data)
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
     options.warn_of_domain(shown, asked.domain)
+    for warning in algorithm.warnings(asked):
+        shown.warn(warning)
     options.warn_of_budget(shown, budget, n)
     warn_of_learning(shown, wanted, budget, n)
     promise = budget.statement() + caveats_in_words(asked.domain)
