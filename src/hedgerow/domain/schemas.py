@@ -350,11 +350,7 @@ def _of_polars(kind: Any) -> _Column:
     return _typed(text, nullable=True)
 
 
-_BOUNDS: dict[str, Callable[[Any], Any]] = {
-    "integer": int,
-    "number": float,
-    "year": int,
-}
+_BOUNDS: dict[str, Callable[[Any], Any]] = {"integer": int, "number": float, "year": int}
 """Types of a Table Schema whose bounds may stand there as texts."""
 
 

@@ -162,10 +162,7 @@ class _Asked(Options):
     @property
     def texts(self) -> list[str]:
         """The conditions and statements."""
-        return [
-            *(self.conditions or ()),
-            *options.listed_lines("--queries", self.queries),
-        ]
+        return [*(self.conditions or ()), *options.listed_lines("--queries", self.queries)]
 
 
 def ask(

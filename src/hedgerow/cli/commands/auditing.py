@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hedgerow.cli.console import Output
-from hedgerow.cli.declaring import option
+from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.options import Force
 from hedgerow.cli.outputs import check_outputs, check_report
 from hedgerow.errors import HedgerowError
@@ -27,24 +28,24 @@ _SHOWN_DETAILS = 8
 _SHOWN_DIGEST = 12
 
 
-def audit(
-    *,
-    files: Annotated[
-        list[Path],
-        typer.Argument(metavar="RELEASE...", help="Releases, sessions, and ledgers of a server as JSON."),
-    ],
-    delta: Annotated[
-        float | None,
-        option(help="Convert rho to (epsilon, delta) with this delta, for sums and comparisons."),
-    ] = None,
-    key: Annotated[
-        Path | None,
-        option(metavar="PUB", help="Public Ed25519 key that the releases must be signed with."),
-    ] = None,
-    html: Annotated[Path | None, option(panel="Output", metavar="FILE", help="HTML page to write.")] = None,
-    force: Force = False,
-    shown: Output,
-) -> None:
+@dataclass(frozen=True)
+class _Audited(Options):
+    """What is verified, and how.
+
+    Attributes:
+        files: Releases, sessions, and ledgers of a server as JSON.
+        delta: Convert rho to (epsilon, delta) with this delta, for sums and comparisons.
+        key: Public Ed25519 key that the releases must be signed with.
+        html: HTML page to write.
+    """
+
+    files: Annotated[list[Path], typer.Argument(metavar="RELEASE...")]
+    delta: float | None = None
+    key: Annotated[Path | None, option(metavar="PUB")] = None
+    html: Annotated[Path | None, option(panel="Output", metavar="FILE")] = None
+
+
+def audit(*, audited: _Audited, force: Force = False, shown: Output) -> None:
     """Verify from files alone that releases promise no more than what was paid for, and say what they add up to.
 
     The auditor computes everything again, by code of its own: what each mechanism costs, the sum, the conversion to
@@ -63,6 +64,7 @@ def audit(
     from hedgerow.audit import audit_files
     from hedgerow.system import VerifyingKey
 
+    files, delta, key, html = audited.files, audited.delta, audited.key, audited.html
     if delta is not None and not 0.0 < delta < 1.0:
         raise typer.BadParameter("--delta lies between 0 and 1")
     try:
@@ -119,8 +121,7 @@ def show_register(
     *,
     register: Annotated[Path, typer.Argument(metavar="REGISTER", help="Register of a table.")],
     delta: Annotated[
-        float | None,
-        option(help="Show a sum of rhos as an epsilon with this delta; by default that of the limit."),
+        float | None, option(help="Show a sum of rhos as an epsilon with this delta; by default that of the limit.")
     ] = None,
     shown: Output,
 ) -> None:

@@ -129,13 +129,7 @@ class _Drafting(Options):
             check_outputs({"--output": self.output}, inputs=inputs, force=self.force)
 
 
-def domain(
-    *,
-    wanted: _Wanted,
-    facts: options.PublicFacts,
-    drafting: _Drafting,
-    shown: Output,
-) -> None:
+def domain(*, wanted: _Wanted, facts: options.PublicFacts, drafting: _Drafting, shown: Output) -> None:
     """Draft a domain file, which lists the columns of a table and the values that each could hold; or check one.
 
     A domain must be public knowledge. The draft shows what the data hold, as a form to fill in; it is private until you

@@ -261,26 +261,23 @@ def _keeping(release: Release) -> str:
     return "".join(f"; {each}" for each in said)
 
 
-def answer(
-    *,
-    release: ReleaseFile,
-    conditions: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CONDITION...", help="Conditions in SQL, on attributes and levels; or SELECT statements."
-        ),
-    ],
-    confidence: Annotated[float, option(help="Confidence of the intervals.")] = 0.95,
-    joint: Annotated[
-        bool,
-        option(
-            help="Let all intervals of a statement's table hold together with the confidence, and so those of all "
-            "conditions: for tables that are published."
-        ),
-    ] = False,
-    simulating: SimulationOptions,
-    shown: Output,
-) -> None:
+@dataclass(frozen=True)
+class _Asked(Options):
+    """What is asked.
+
+    Attributes:
+        conditions: Conditions in SQL, on attributes and levels; or SELECT statements.
+        confidence: Confidence of the intervals.
+        joint: Let all intervals of a statement's table hold together with the confidence, and so those of all
+            conditions: for tables that are published.
+    """
+
+    conditions: Annotated[list[str], typer.Argument(metavar="CONDITION...")]
+    confidence: float = 0.95
+    joint: bool = False
+
+
+def answer(*, release: ReleaseFile, asking: _Asked, simulating: SimulationOptions, shown: Output) -> None:
     r"""Answer counting queries from a release: a value, and an interval that says what it covers. Costs no budget.
 
     With --simulate every answer has a second interval, which is estimated, not proved: the mechanism runs again on
@@ -296,6 +293,7 @@ def answer(
     """
     from hedgerow.release import each_of, select_from
 
+    conditions, confidence, joint = asking.conditions, asking.confidence, asking.joint
     loaded = load_release(release)
     asked = Questions.of(conditions, loaded.domain)
     if asked.statements and simulating.simulate is not None:

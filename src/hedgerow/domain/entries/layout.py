@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
@@ -115,13 +115,6 @@ def written_entry(written: Written) -> dict[str, Any]:
         >>> written_entry(Written("int8", null=""))
         {'type': 'int8', 'null': ''}
     """
-    options: dict[str, Any] = {
-        "type": written.type,
-        "null": written.null,
-        "digits": written.digits,
-        "pattern": written.pattern,
-        "decimal": written.decimal,
-        "thousands": written.thousands,
-    }
+    options = {option.name: getattr(written, option.name) for option in fields(written) if option.name in WRITTEN}
     options |= {"missing": list(written.missing)} if written.missing else {}
     return {option: value for option, value in options.items() if value is not None}

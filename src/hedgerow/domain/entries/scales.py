@@ -11,15 +11,17 @@ from hedgerow.domain.entries.options import SCALE
 from hedgerow.domain.scales import Calendar, Decimals, Moments, Scale, Unit
 from hedgerow.errors import DomainError
 
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
-_CLOCK = re.compile(r"\d\d:\d\d(:\d\d)?")
-_LENGTH = re.compile(r"-?P[0-9DTHMS]+")
-_BOUNDS: dict[Unit, re.Pattern[str]] = {
+_UNITS: tuple[Unit, ...] = ("week", "month", "quarter")
+_BOUNDS = {
+    "time": re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?"),
+    "clock": re.compile(r"\d\d:\d\d(:\d\d)?"),
+    "length": re.compile(r"-?P[0-9DTHMS]+"),
     "day": re.compile(r"\d{4}-\d\d-\d\d"),
     "week": re.compile(r"\d{4}-W\d\d"),
     "month": re.compile(r"\d{4}-\d\d"),
     "quarter": re.compile(r"\d{4}-Q[1-4]"),
 }
+"""Kinds of bounds that are texts."""
 _STEP = re.compile(r"([1-9]\d{0,5}) ?(s|min|h|d)")
 
 
@@ -69,37 +71,37 @@ _MEANING = {
 
 def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
     """The scale, and the options that it may have."""
-    texts, rounds = [bound for bound in bounds if isinstance(bound, str)], bool(given.get("round", False))
-    times = bool(texts) and len(texts) == len(bounds) and all(_TIME.fullmatch(text) for text in texts)
-    lengths = bool(texts) and len(texts) == len(bounds) and all(_LENGTH.fullmatch(text) for text in texts)
-    if ("unit" in given and not times) or lengths:
+    kinds, rounds = {_kind_of(bound) for bound in bounds} or {"number"}, bool(given.get("round", False))
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind == "length" or ("unit" in given and kind != "time"):
         unit = _text(given, "unit")
         seconds = _seconds(given.get("step", f"1{unit or 'min'}"))
         return Durations(seconds, _text(given, "format"), unit, rounds), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
-    if not texts:
-        if "step" not in given:
-            return None, ()
-        return Decimals(_decimal(given["step"]), rounds), ("step", "round")
-    if len(texts) == len(bounds):
-        if all(_TIME.fullmatch(text) for text in texts):
-            zone, form, unit = _text(given, "zone"), _text(given, "format"), _text(given, "unit")
-            moments = Moments(_seconds(given.get("step", "1min")), form, zone, rounds, unit)
-            return moments, ("step", "format", "zone", "round", "unit")
-        if all(_CLOCK.fullmatch(text) for text in texts):
-            seconds = _seconds(given.get("step", "1min"))
-            return TimesOfDay(seconds, _text(given, "format"), rounds), ("step", "format", "round")
-        for unit, pattern in _BOUNDS.items():
-            if all(pattern.fullmatch(text) for text in texts):
-                dates = unit == "day"
-                return Calendar(unit, _text(given, "format") if dates else None), ("format",) if dates else ()
-    odd = next((text for text in texts if not _is_known(text)), None)
+    if kind == "number":
+        return (Decimals(_decimal(given["step"]), rounds), ("step", "round")) if "step" in given else (None, ())
+    if kind == "time":
+        zone, form, unit = _text(given, "zone"), _text(given, "format"), _text(given, "unit")
+        moments = Moments(_seconds(given.get("step", "1min")), form, zone, rounds, unit)
+        return moments, ("step", "format", "zone", "round", "unit")
+    if kind == "clock":
+        seconds = _seconds(given.get("step", "1min"))
+        return TimesOfDay(seconds, _text(given, "format"), rounds), ("step", "format", "round")
+    if kind == "day":
+        return Calendar(form=_text(given, "format")), ("format",)
+    for part in _UNITS:
+        if kind == part:
+            return Calendar(part), ()
+    odd = next((bound for bound in bounds if _kind_of(bound) is None), None)
     message = "its bounds are not alike" if odd is None else f"{odd!r} is neither a number nor a date, time or duration"
     examples = "dates as 2020-01-31, times as 2020-01-31T08:00 or 08:00, durations as PT8H"
     raise DomainError(message, remedy=f"write numbers without quotes, {examples}")
 
 
-def _is_known(text: str) -> bool:
-    return any(pattern.fullmatch(text) for pattern in (_TIME, _CLOCK, _LENGTH, *_BOUNDS.values()))
+def _kind_of(bound: object) -> str | None:
+    """The kind of a bound; None for a text that is none."""
+    if not isinstance(bound, str):
+        return "number"
+    return next((kind for kind, pattern in _BOUNDS.items() if pattern.fullmatch(bound)), None)
 
 
 def _decimal(step: object) -> Decimal:
@@ -167,11 +169,9 @@ def bound_entry(number: int, scale: Scale | None) -> int | float | str:
         >>> bound_entry(366, Decimals(Decimal("0.1"))), bound_entry(31, Calendar()), bound_entry(31, None)
         (36.6, '1970-02-01', 31)
     """
-    return (
-        _plain(number * scale.step)
-        if isinstance(scale, Decimals)
-        else (number if scale is None else number_text(number, scale))
-    )
+    if isinstance(scale, Decimals):
+        return _plain(number * scale.step)
+    return number if scale is None else number_text(number, scale)
 
 
 def _plain(number: Decimal) -> int | float:
