@@ -99,9 +99,8 @@ class Synthesizer:
         if unknown:
             message = f"a synthesizer has no argument {unknown[0]!r}"
             raise ConfigError(message, remedy=f"it has: {', '.join(_DEFAULTS)}")
-        made = self._made
-        Synthesizer.__init__(self, **{**self.get_params(), **params})
-        self._made = made
+        for name, value in params.items():
+            setattr(self, name, value)
         return self
 
     def fit(self, X: Any, y: None = None) -> Self:

@@ -16,7 +16,7 @@ from hedgerow.arrays import Bools, Ints
 from hedgerow.data.kinds import Spellings, digits_of
 from hedgerow.data.written_numbers import WrittenNumbers, written_numbers
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
-from hedgerow.domain.arrow import arrow_flags, numpy_of
+from hedgerow.domain.arrow import arrow_flags, numpy_flags, numpy_of
 
 _MOST_OTHERS = 8
 """Texts among numbers that a draft names; a column with as many is one of texts."""
@@ -159,20 +159,20 @@ class Summary:
         """Take many distinct values in at once, and tell which: dates behind the first ones, and plain numbers."""
         taken = np.zeros(len(values), dtype=np.bool_)
         if self._dated:
-            taken[_FIRST:] = numpy_of(_spelled(values).cast(pa.uint8()))[_FIRST:]
+            taken[_FIRST:] = numpy_flags(_spelled(values))[_FIRST:]
             self.rows += int(counts[taken].sum())
             return taken
         if self.spellings.is_possible or len(self.others) == _MOST_OTHERS:
             return taken
         if pa.types.is_string(values.type):
             plain_ones: Any = pc.match_substring_regex(values, _PLAIN_NUMBER).fill_null(False)
-            taken = numpy_of(plain_ones.cast(pa.uint8())).astype(np.bool_)
+            taken = numpy_flags(plain_ones)
             texts = values.filter(plain_ones)
             point: Any = pc.find_substring(texts, pattern=".")
             behind = numpy_of(pc.utf8_length(texts)) - numpy_of(point) - 1  # digits after the point
             behind = np.where(numpy_of(point) < 0, 0, behind)
-            noughts: Any = pc.match_substring_regex(texts, r"\.[0-9]*0$")
-            self._add_digits(behind, behind[numpy_of(noughts.cast(pa.uint8())).astype(np.bool_)])
+            noughts = numpy_flags(pc.match_substring_regex(texts, r"\.[0-9]*0$"))
+            self._add_digits(behind, behind[noughts])
             numbers = numpy_of(texts.cast(pa.float64()))
         elif pa.types.is_integer(values.type) and not values.null_count:
             taken[:] = True

@@ -75,6 +75,17 @@ def numpy_of(values: pa.Array[Any]) -> Any:
     return np.from_dlpack(values)
 
 
+def numpy_flags(values: Any) -> Bools:
+    """Truth values of Arrow as numpy has them, missing ones as false.
+
+    Example:
+        >>> numpy_flags(pa.array([True, None, False])).tolist()
+        [True, False, False]
+    """
+    flags: Bools = numpy_of(values.fill_null(False).cast(pa.uint8())).astype(np.bool_)
+    return flags
+
+
 def of_each_kind(cells: pa.Array[Any], read: Callable[[pa.Array[Any]], NDArray[Any]]) -> NDArray[Any]:
     """Read cells of several types, each type by itself.
 

@@ -37,7 +37,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_of, of_each_kind
+from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_flags, numpy_of, of_each_kind
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
 from hedgerow.domain.clocks import Durations
 from hedgerow.domain.scales import EPOCH, TICKS, Calendar, Moments, Scale
@@ -175,7 +175,7 @@ class Encoder(ABC):
             return self._of_texts(values)
         if pa.types.is_integer(kind) and not values.null_count:
             return self._of_wide(numpy_of(values))
-        empty: Bools = numpy_of(values.is_null(nan_is_null=True).cast(pa.uint8())).astype(np.bool_)
+        empty = numpy_flags(values.is_null(nan_is_null=True))
         numbers = numpy_of(values.drop_null() if values.null_count else values)
         codes = np.full(len(values), self._empty, dtype=np.int64)
         codes[~empty] = self._of_wide(numbers[~np.isnan(numbers)])
@@ -188,10 +188,8 @@ class Encoder(ABC):
         beyond = numbers > _INT64_MAX if numbers.dtype == np.uint64 else np.zeros(len(numbers), dtype=np.bool_)
         if not beyond.any():
             return self._of_numbers(numbers.astype(np.int64))
-        codes = np.empty(len(numbers), dtype=np.int64)
-        codes[beyond] = self._of_numbers(numbers[beyond].astype(np.float64))
-        codes[~beyond] = self._of_numbers(numbers[~beyond].astype(np.int64))
-        return codes
+        there = self._of_numbers(numbers[beyond].astype(np.float64))
+        return _merged(beyond, there, self._of_numbers(numbers[~beyond].astype(np.int64)))
 
     def _declared(self, text: str | None) -> int | None:
         """The code of an empty cell, or of the text of the missing or the other value."""
@@ -260,10 +258,15 @@ class NumericEncoder(Encoder):
     def ordinary(self, numbers: NDArray[Any]) -> Ints:
         """Codes of numbers that are not the missing or the other value, or a fault that "other" may take."""
 
-    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
+    def within(self, numbers: NDArray[Any]) -> Ints:
+        """The same, or the other value's code for numbers beyond the bounds, where one is declared."""
         codes = self.ordinary(numbers)
         if self.attribute.other_code is not None:
             codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
+        return codes
+
+    def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
+        codes = self.within(numbers)
         for text in (self.attribute.missing, self.attribute.other):
             code = None if text is None else self._declared(text)
             if text is not None and code is not None:
@@ -372,26 +375,22 @@ class ScaledEncoder(Encoder):
     def _of_texts(self, texts: pa.Array[Any]) -> Ints:
         if pa.types.is_string(texts.type) and isinstance(self._scale, Moments) and self._scale.unit is not None:
             ticks = _matching(texts, _TICKS)
-            codes = np.empty(len(texts), dtype=np.int64)
-            codes[ticks] = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))
-            codes[~ticks] = self._one_by_one(texts.filter(arrow_flags(~ticks)))
-            return codes
+            there = self._since_1970(numpy_of(texts.filter(arrow_flags(ticks)).cast(pa.int64())))
+            return _merged(ticks, there, self._one_by_one(texts.filter(arrow_flags(~ticks))))
         usual = None
         if len(texts) > _ONE_BY_ONE:
             usual = self._usual_numbers(texts) if pa.types.is_string(texts.type) else self._typed_numbers(texts)
         if usual is not None:
             numbers, known = usual
-            codes = np.empty(len(texts), dtype=np.int64)
-            codes[known] = self._coded(numbers[known])
-            codes[~known] = self._one_by_one(texts.filter(pa.array(~known)))
-            return codes
+            rest = self._one_by_one(texts.filter(arrow_flags(~known)))
+            return _merged(known, self._numbers.within(numbers[known]), rest)
         return self._one_by_one(texts)
 
     def _since_1970(self, ticks: Ints) -> Ints:
         """Codes of times that are whole numbers, all at once."""
         scale = cast(Moments, self._scale)
         numbers, rest = np.divmod(ticks, scale.ticks)
-        codes = self._coded(numbers)
+        codes = self._numbers.within(numbers)
         if not scale.down:
             codes[rest != 0] = Fault.NOT_WHOLE
         for place, code in self._declared_places.items():
@@ -411,13 +410,13 @@ class ScaledEncoder(Encoder):
         shorter = texts if forms is not _ISO_TIMES else pc.replace_substring_regex(texts, r"(:\d\d)\.0{1,9}$", r"\1")
         for form in forms:
             parsed: Any = pc.strptime(shorter, format=form.replace("%-", "%"), unit="s", error_is_null=True)
-            told = _flags(pc.equal(texts_of_times(parsed, form), shorter))
+            told = numpy_flags(pc.equal(texts_of_times(parsed, form), shorter))
             counted: Any = parsed.cast(pa.int64())
             seconds[told], known = numpy_of(counted.fill_null(0))[told], known | told
             if known.all():
                 break
         for text in (self.attribute.missing, self.attribute.other):
-            known &= ~_flags(pc.equal(texts, arrow_text(text or "")))
+            known &= ~numpy_flags(pc.equal(texts, arrow_text(text or "")))
         return self._stepped(seconds, 1, known)
 
     def _typed_numbers(self, times: pa.Array[Any]) -> tuple[Ints, Bools] | None:
@@ -429,7 +428,7 @@ class ScaledEncoder(Encoder):
             return None
         if not (on_days or (isinstance(self._scale, Moments) and not dated)):  # a date is no time
             return None
-        known = numpy_of(times.is_valid().cast(pa.uint8())).astype(np.bool_) & ~_beyond_python(times)
+        known = numpy_flags(times.is_valid()) & ~_beyond_python(times)
         counted: Any = times.cast(pa.int32() if dated else pa.int64())
         ticks = numpy_of(counted.fill_null(0)).astype(np.int64)
         return self._stepped(ticks * _DAY_SECONDS if dated else ticks, 1 if dated else TICKS[kind.unit], known)
@@ -443,28 +442,19 @@ class ScaledEncoder(Encoder):
             known &= numbers != place
         return numbers, known
 
-    def _coded(self, numbers: Ints) -> Ints:
-        """Codes of numbers of the scale."""
-        codes = self._numbers.ordinary(numbers)
-        if self.attribute.other_code is not None:
-            codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
-        return codes
-
     def _one_by_one(self, texts: pa.Array[Any]) -> Ints:
         far = _beyond_python(texts)
         if not far.any():
             return self._of_cells(texts.to_pylist())
         codes = np.full(len(texts), self._or_other(Fault.OUT_OF_RANGE), dtype=np.int64)
-        codes[~far] = self._of_cells(texts.filter(pa.array(~far)).to_pylist())
+        codes[~far] = self._of_cells(texts.filter(arrow_flags(~far)).to_pylist())
         return codes
 
     def _of_cells(self, cells: list[Any]) -> Ints:
         read = [self._read(cell) for cell in cells]
         codes = np.array([code for code, _ in read], dtype=np.int64)
         on_scale = np.array([is_number for _, is_number in read], dtype=np.bool_)
-        codes[on_scale] = self._numbers.ordinary(codes[on_scale])
-        if self.attribute.other_code is not None:
-            codes[codes == Fault.OUT_OF_RANGE] = self.attribute.other_code
+        codes[on_scale] = self._numbers.within(codes[on_scale])
         return codes
 
     def _read(self, cell: object) -> tuple[int, bool]:
@@ -509,12 +499,6 @@ def texts_of_times(times: Any, form: str) -> Any:
         elif piece:
             pieces.append(pc.strftime(times, format=piece))
     return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, arrow_text(""))
-
-
-def _flags(values: Any) -> Bools:
-    """Booleans of Arrow as numpy has them, missing ones as false."""
-    flags: Bools = numpy_of(values.fill_null(False).cast(pa.uint8())).astype(np.bool_)
-    return flags
 
 
 def plain(values: pa.Array[Any]) -> pa.Array[Any]:
@@ -666,8 +650,11 @@ def _fractional(numbers: NDArray[Any]) -> Bools:
 
 
 def _matching(texts: pa.Array[Any], pattern: str) -> Bools:
-    matched: Any = pc.match_substring_regex(texts, pattern)
-    if matched.null_count:  # nothing and false is false
-        matched = pc.and_kleene(matched, matched.is_valid())
-    matching: Bools = numpy_of(matched.cast(pa.uint8())).astype(np.bool_)
-    return matching
+    return numpy_flags(pc.match_substring_regex(texts, pattern))
+
+
+def _merged(chosen: Bools, there: Ints, elsewhere: Ints) -> Ints:
+    """The codes of chosen cells and those of the others, each in its place."""
+    codes = np.empty(len(chosen), dtype=np.int64)
+    codes[chosen], codes[~chosen] = there, elsewhere
+    return codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from hedgerow.domain.attribute import attribute_error
@@ -115,6 +115,5 @@ def written_entry(written: Written) -> dict[str, Any]:
         >>> written_entry(Written("int8", null=""))
         {'type': 'int8', 'null': ''}
     """
-    options = {option.name: getattr(written, option.name) for option in fields(written) if option.name in WRITTEN}
-    options |= {"missing": list(written.missing)} if written.missing else {}
-    return {option: value for option, value in options.items() if value is not None}
+    options = {option: value for option, value in asdict(written).items() if option in WRITTEN and value is not None}
+    return options | ({"missing": list(written.missing)} if written.missing else {})
