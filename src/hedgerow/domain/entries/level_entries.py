@@ -54,19 +54,15 @@ def levels_of(attribute: Attribute, entry: object, folder: Path | None) -> list[
     return levels
 
 
-def levels_entry(attribute: Attribute, levels: Sequence[Derived]) -> list[Any]:
-    """The entry that describes levels; ``levels_of`` reads it back.
+def level_item(attribute: Attribute, level: Derived) -> Any:
+    """The item of the list of levels that gives one; None if there is none.
 
     Example:
         >>> age = IntegerRange("age", 0, 99)
-        >>> levels_entry(age, levels_of(age, [5, {"stage": {"child": ["0..14"], "adult": ["15-99"]}}], None))
-        [5, {'stage': {'child': ['0..14'], 'adult': ['15..99']}}]
+        >>> five, stage = levels_of(age, [5, {"stage": {"child": ["0..14"], "adult": ["15-99"]}}], None)
+        >>> level_item(age, five), level_item(age, stage)
+        (5, {'stage': {'child': ['0..14'], 'adult': ['15..99']}})
     """
-    return [item for level in levels if (item := level_item(attribute, level)) is not None]
-
-
-def level_item(attribute: Attribute, level: Derived) -> Any:
-    """The item of the list of levels that gives one; None if there is none."""
     suffix = level.name.removeprefix(f"{attribute.name}.")
     if suffix == level.name or level.sources != (attribute.name,) or level.column:
         return None
