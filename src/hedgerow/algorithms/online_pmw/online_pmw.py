@@ -193,18 +193,14 @@ class OnlinePMW(OnlineSettings):
 
 def _widths(basis: Basis, domain: Domain) -> tuple[float, float]:
     """Half of the intervals of the first query: if its test stays quiet, and if it fires."""
-    query = _largest_query(domain, basis.config.bounds)
+    name, bounds = domain.names[0], basis.config.bounds
+    query: LinearQuery = Explicit.of(domain, [name], np.resize(bounds, domain.shape[0]))
+    if bounds == (0.0, 1.0):
+        query = Conjunction.where(domain, {name: [0]})
     known = (Known(query, 0.0, basis.rules.threshold_at(1)), Known(query, 0.0, None))
     kept = 1.0 if basis.total_noise is None else 1.0 - TOTAL_SHARE
     tested, fired = (basis.radius(each)(FIRST_SHARE * kept * (1.0 - _CONFIDENCE)) for each in known)
     return tested, fired
-
-
-def _largest_query(domain: Domain, bounds: tuple[float, float]) -> LinearQuery:
-    name, size = domain.names[0], domain.shape[0]
-    if bounds == (0.0, 1.0):
-        return Conjunction.where(domain, {name: [0]})
-    return Explicit.of(domain, [name], np.resize(bounds, size))
 
 
 def _told(rules: Rules, budget: Budget, total: float, facts: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -169,15 +169,14 @@ class Prior:
         """Public tables in the order of another domain, flat, in counts."""
         public = self.public.domain
         asked = [public.clique(scope) for scope in scopes]
+        shaped = (
+            np.asarray(table, dtype=np.float64).reshape(public.shape_of(clique))
+            for clique, table in zip(asked, self.public.marginals(asked), strict=True)
+        )
         return [
             table.transpose([clique.index(name) for name in scope]).reshape(-1)
-            for scope, clique, table in zip(scopes, asked, self._marginals(asked), strict=True)
+            for scope, clique, table in zip(scopes, asked, shaped, strict=True)
         ]
-
-    def _marginals(self, cliques: Sequence[Clique]) -> list[Floats]:
-        tables = self.public.marginals(cliques)
-        shapes = map(self.public.domain.shape_of, cliques)
-        return [np.asarray(table, dtype=np.float64).reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
 
     def _measured(self, domain: Domain, scope: Clique, table: Floats) -> Measurement:
         """A public table, with as much noise as a sample of so many records has."""

@@ -55,21 +55,16 @@ def from_cells(goal: Goal) -> Iterator[SubStrategy]:
     try:
         queries, estimate = from_one_table(goal, cells)
     except QueryError:
-        queries, estimate = _by_moments(goal, cells)
+        squares, means = (np.concatenate(each) for each in zip(*map(_moments, workload.families), strict=True))
+        every = np.arange(len(squares))
+        factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
+        queries = AnsweredQueries.of(workload, range(len(workload.families)), every)
+        estimate = Components(csr_array(np.ones((1, len(every)))), factors)
     whole = scopes == (core,) and all(family.tabular for family in workload.families) and not goal.public_total
     noise = np.zeros(estimate.energies.shape[0], dtype=np.int64) if whole else None
     yield SubStrategy(
         "cells", queries, Measurements.of_marginals(domain, [core], goal.budget), np.ones(1), estimate, noise
     )
-
-
-def _by_moments(goal: Goal, cells: int) -> tuple[AnsweredQueries, Components]:
-    families = goal.workload.families
-    squares, means = (np.concatenate(each) for each in zip(*map(_moments, families), strict=True))
-    every = np.arange(len(squares))
-    factors = diags_array(cells * (squares - means**2 * goal.public_total), format="csr")
-    queries = AnsweredQueries.of(goal.workload, range(len(families)), every)
-    return queries, Components(csr_array(np.ones((1, len(every)))), factors)
 
 
 def _moments(family: Family) -> tuple[Floats, Floats]:

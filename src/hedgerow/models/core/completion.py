@@ -78,22 +78,17 @@ class Completion:
         Raises:
             ImpossibleRowError: No record has the values of a row; the first such row.
         """
-        refused = self._contradictions(columns, rows)
+        refused = np.zeros(rows, dtype=np.bool_)
+        for name in self._names:  # which contradict others that are given
+            others = {other: columns[other] for other in self._names if other != name}
+            if self._domain.determines(others, name):
+                refused |= codes_at(self._domain, name, others) != columns[name]
         for link in reversed(self._links):
             refused |= link.look_at(columns, rows)
         if refused.any():
             raise ImpossibleRowError(int(refused.argmax()) + 1)
         for link in self._links:
             link.draw(columns, state, method)
-
-    def _contradictions(self, columns: Columns, rows: int) -> Bools:
-        """Rows that give a variable another code than the one that follows from others."""
-        contradicted = np.zeros(rows, dtype=np.bool_)
-        for name in self._names:
-            others = {other: columns[other] for other in self._names if other != name}
-            if self._domain.determines(others, name):
-                contradicted |= codes_at(self._domain, name, others) != columns[name]
-        return contradicted
 
 
 class _Link:

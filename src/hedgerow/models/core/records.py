@@ -182,18 +182,13 @@ def positions(n: int, rows: int, method: SamplingMethod, draw: np.random.Generat
         first = number * step % blocks
         size = (n - first + blocks - 1) // blocks
         if method is SamplingMethod.SYSTEMATIC:
-            yield _spaced(n, first, blocks, size, offset)
+            points = (first + blocks * np.arange(size) + offset) / n
+            passed = int(np.searchsorted(points, 1.0))
+            moved = np.concatenate([points[passed:] - 1.0, points[:passed]])
+            yield np.asarray(np.minimum(moved, np.nextafter(1.0, 0.0)), dtype=np.float64)
         else:  # Ordered uniform numbers are normalised sums of exponentials.
             gaps = np.cumsum(draw.standard_exponential(size + 1))
             yield np.asarray(gaps[:size] / gaps[size])
-
-
-def _spaced(n: int, first: int, step: int, size: int, offset: float) -> Floats:
-    """Every so many of n positions, all moved around a circle: so no record is nearer to the start than others."""
-    points = (first + step * np.arange(size) + offset) / n
-    passed = int(np.searchsorted(points, 1.0))
-    moved = np.concatenate([points[passed:] - 1.0, points[:passed]])
-    return np.asarray(np.minimum(moved, np.nextafter(1.0, 0.0)), dtype=np.float64)
 
 
 def shuffle(found: Ints, draw: np.random.Generator) -> None:

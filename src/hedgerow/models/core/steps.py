@@ -162,7 +162,8 @@ def implicit(model: Model, run: Run) -> list[Floats]:
             step = np.array([query_step(*value_masses(target, mu, cells), float(value[0]), dt)])
             answers.append(value - step / dt)
         else:
-            step = _on(cells, mu, value, dt)
+            step, some = np.zeros(mu.size), slice(None) if cells is None else cells
+            step[some] = marginal_step(mu[some], value[some], dt)
             after = mu * np.exp(step)
             answers.append(after / after.sum())
         _move(model, target, step)
@@ -304,12 +305,3 @@ def _bounded(step: float, values: Floats) -> float:
     width = float(values.max() - values.min())
     limit = -2.0 * math.log(FLOOR) / width if width > 0 else 0.0
     return min(max(step, -limit), limit)
-
-
-def _on(cells: Bools | None, mu: Floats, target: Floats, dt: float) -> Floats:
-    """The step of a marginal on some of its cells; 0 on others, whatever was measured there."""
-    if cells is None:
-        return marginal_step(mu, target, dt)
-    step = np.zeros(mu.size)
-    step[cells] = marginal_step(mu[cells], target[cells], dt)
-    return step

@@ -64,15 +64,11 @@ def grouped(model: Model, measurements: Sequence[Measurement], *, ordered: bool)
         return [Group(list(range(len(measurements))))]
     scopes = [measured.target.scope for measured in measurements]
     groups = _consecutive(model, scopes) if ordered else _covering(model, scopes)
-    return [_direct(model, group, measurements) for group in groups]
-
-
-def _direct(model: Histogram, group: Group, measurements: Sequence[Measurement]) -> Group:
-    """Single measurements, thin slices and numbers of all records are stepped on the model itself."""
-    shares = [_share(measurements[i]) for i in group.members]
-    if len(group.members) == 1 or not group.scope or _PASSES_OF_A_SLICE * sum(shares) < 1.0:
-        return Group(group.members)
-    return group
+    for group in groups:
+        passes = _PASSES_OF_A_SLICE * sum(_share(measurements[i]) for i in group.members)
+        if len(group.members) == 1 or not group.scope or passes < 1.0:
+            group.scope = None  # steps over the model itself, by slices, are as fast
+    return groups
 
 
 def _share(measured: Measurement) -> float:

@@ -205,8 +205,11 @@ class _Task:
 
     def descended(self, state: _State) -> _State | None:
         """After one damped step of Newton's method; None where rounding hides all progress."""
-        direction = self._direction(state)
-        if direction is None:
+        from hedgerow.models.dense import solve_positive
+
+        hessian, direction = covariances(state.transform, self.places), -state.gradient
+        hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
+        if not solve_positive(hessian, direction):
             return None
         slope = float(direction @ state.gradient)
         hidden = _ROUNDING * (1.0 + abs(state.value))
@@ -216,11 +219,3 @@ class _Task:
             if following.value <= state.value + _SUFFICIENT * length * slope + hidden:
                 return following
         return None
-
-    def _direction(self, state: _State) -> Floats | None:
-        from hedgerow.models.dense import solve_positive
-
-        hessian = covariances(state.transform, self.places)
-        hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
-        direction = -state.gradient
-        return direction if solve_positive(hessian, direction) else None

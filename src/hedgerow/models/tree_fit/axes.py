@@ -116,7 +116,12 @@ class Nodes:
         every = np.concatenate([edges.reshape(-1), owners])
         whole = np.zeros(len(self.forest.cells), dtype=np.bool_)
         if self.stored is None:
-            return every, _of_attributes(self.forest, edges, scopes, spans), whole
+            starts, members, across = self.forest.starts, self.forest.members, edges[:, ::-1].reshape(-1)
+            low, high = len(members) + spans.T
+            lists = np.concatenate([members, scopes])
+            first, last = np.concatenate([starts[across], low]), np.concatenate([starts[across + 1], high])
+            of_attributes = first, last, lists, lists, np.full(lists.size, -1), np.zeros(1, dtype=np.int64)
+            return every, of_attributes, whole
         made = _Lists(self.domain, self.stored, whole)
         members_of = np.split(self.forest.members, self.forest.starts[1:-1])
         for i, j in edges.tolist():
@@ -130,15 +135,6 @@ class Nodes:
 
     def _named(self, places: Places) -> Clique:
         return tuple([self.names[place] for place in places.tolist()])
-
-
-def _of_attributes(forest: Forest, edges: Ints, scopes: Places, spans: Ints) -> Lists:
-    """No variable depends on another: tables of edges are over what the far end has, of what the near end has."""
-    starts, members, across = forest.starts, forest.members, edges[:, ::-1].reshape(-1)
-    low, high = len(members) + spans.T
-    lists = np.concatenate([members, scopes])
-    first, last = np.concatenate([starts[across], low]), np.concatenate([starts[across + 1], high])
-    return first, last, lists, lists, np.full(lists.size, -1), np.zeros(1, dtype=np.int64)
 
 
 class _Lists:

@@ -123,7 +123,10 @@ class TreeParities:
             single_parities,
         )
 
-        frame = self._framed(parts)
+        trees = [part.tree for part in parts]
+        if self._frame is None or len(trees) != len(self._trees) or any(map(is_not, trees, self._trees)):
+            self._frame, self._trees = _Frame.of(self._domain, trees), trees
+        frame = self._frame
         if frame is None:
             self._axes = None
             return None
@@ -142,12 +145,6 @@ class TreeParities:
         set_parities(cells, sums, homes, changed, axes, tree, (singles, self._pairs), self._found)
         self._axes = axes if len(axes) <= _KEPT else None
         return self._found
-
-    def _framed(self, parts: Sequence[Beliefs]) -> _Frame | None:
-        trees = [part.tree for part in parts]
-        if self._frame is None or len(trees) != len(self._trees) or any(map(is_not, trees, self._trees)):
-            self._frame, self._trees = _Frame.of(self._domain, trees), trees
-        return self._frame
 
     def _cells(self, parts: Sequence[Beliefs], changed: Bytes) -> Floats:
         """Probabilities of all cliques; notes which components are not as they were."""

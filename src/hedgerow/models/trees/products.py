@@ -166,7 +166,12 @@ def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], 
         shapes = one[1].shape, two[1].shape
         if shapes not in alignment.layouts:
             alignment.layouts[shapes] = _layout(shapes, alignment, alignment.coarse, domain)
-        names, values = _stacked_product((one[1], two[1]), alignment.layouts[shapes], domain)
+        from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
+
+        layout, tables = alignment.layouts[shapes], (one[1], two[1])
+        left, right = (tables[side].transpose(axes).reshape(shape) for side, axes, shape, _ in layout.sides)
+        places = (None if own is None else places_in(domain, layout.stack, own).reshape(-1) for *_, own in layout.sides)
+        names, values = layout.names, products(left, right, *places).reshape(layout.shape)
     else:
         finer = [_refined(table, alignment.together, domain) for table in (one, two)]
         names, values = product(finer[0], finer[1], alignment.carried)
@@ -218,15 +223,6 @@ def _layout(
         )
     )
     return _Layout((sides[0], sides[1]), stack, kept, tuple(sizes[name] for name in kept))
-
-
-def _stacked_product(tables: tuple[Floats, Floats], layout: _Layout, domain: Domain) -> Labelled:
-    """The product where tables differ only in how fine they are in what is kept: none is spread out before."""
-    from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
-
-    left, right = (tables[side].transpose(axes).reshape(shape) for side, axes, shape, _ in layout.sides)
-    places = (None if own is None else places_in(domain, layout.stack, own).reshape(-1) for *_, own in layout.sides)
-    return layout.names, products(left, right, *places).reshape(layout.shape)
 
 
 def _finer(names: Clique, together: Clique, domain: Domain) -> set[str]:

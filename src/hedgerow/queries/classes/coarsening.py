@@ -154,25 +154,22 @@ class Coarsening:
             array([20., 15., 10., 10.])
         """
         shape = self.fine.shape_of(levels)
-        classes, cells, shares = self._overlaps(attribute, levels)
+        key = (attribute, levels)
+        if key not in self._overlaps:
+            held = self.classes.get(attribute) or Classes.whole(self.fine[attribute].size)
+            places = places_in(self.fine, (attribute,), levels)
+            both, counts = np.unique(places * held.count + held.labels(), return_counts=True)
+            label = both % held.count
+            self._overlaps[key] = label, both // held.count, counts / held.sizes[label]
+        classes, cells, shares = self._overlaps[key]
         sums = np.zeros((*table.shape[:-1], math.prod(shape)))
         starts = np.flatnonzero(np.diff(cells, prepend=-1))
         sums[..., cells[starts]] = np.add.reduceat(table[..., classes] * shares, starts, axis=-1)
         return sums.reshape(*table.shape[:-1], *shape)
 
-    def _overlaps(self, attribute: str, levels: Clique) -> tuple[Ints, Ints, Floats]:
-        """Classes and cells of levels that share values, by cells, and the share that the class has there."""
-        key = (attribute, levels)
-        if key not in self._known_overlaps:
-            classes = self.classes.get(attribute) or Classes.whole(self.fine[attribute].size)
-            cells = places_in(self.fine, (attribute,), levels)
-            both, counts = np.unique(cells * classes.count + classes.labels(), return_counts=True)
-            label = both % classes.count
-            self._known_overlaps[key] = label, both // classes.count, counts / classes.sizes[label]
-        return self._known_overlaps[key]
-
     @cached_property
-    def _known_overlaps(self) -> dict[tuple[str, Clique], tuple[Ints, Ints, Floats]]:
+    def _overlaps(self) -> dict[tuple[str, Clique], tuple[Ints, Ints, Floats]]:
+        """Classes, cells and shares of the classes where a class and a cell of some levels have codes in common."""
         return {}
 
     def _over_classes(self, name: str, sets: Sequence[CodeSet]) -> dict[CodeSet, CodeSet]:

@@ -281,7 +281,12 @@ class Boxes(Family):
 
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
         """Look up the corners of each box in the summed-area table."""
-        area = _summed_area(tables[0][tuple(slice(0, self.domain[name].ordinary) for name in self.clique)])
+        table = tables[0][tuple(slice(0, self.domain[name].ordinary) for name in self.clique)]
+        area = np.zeros([size + 1 for size in table.shape])
+        sums = area[(slice(1, None),) * table.ndim]
+        sums[...] = table
+        for axis in range(table.ndim):
+            np.cumsum(sums, axis=axis, out=sums)
         flat = area.reshape(-1)
         answers = np.zeros(self.n_queries)
         for positions, sign in self._corners:
@@ -314,16 +319,6 @@ def _whole_numbers(bounds: ArrayLike) -> Ints:
     if given.dtype.kind not in "iu":
         raise QueryError("the bounds of boxes are codes: whole numbers", remedy="give an array of integers")
     return given.astype(np.int64)
-
-
-def _summed_area(table: Floats) -> Floats:
-    """Sums over all cells below a corner; a layer of zeros in front of each axis."""
-    area = np.zeros([size + 1 for size in table.shape])
-    inner = area[(slice(1, None),) * table.ndim]
-    inner[...] = table
-    for axis in range(table.ndim):
-        np.cumsum(inner, axis=axis, out=inner)
-    return area
 
 
 def _all_ranges(sizes: Sequence[int], text: str) -> tuple[Ints, Ints]:
