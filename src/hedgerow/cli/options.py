@@ -462,6 +462,11 @@ class MechanismOptions(Options, panel="Algorithm"):
     rounds: Annotated[str | None, option(metavar="auto|annealed|bound|adaptive|N", show_default="auto")] = None
     optimize_for: Annotated[OptimizeFor | None, option("--for", show_default="records")] = None
 
+    @property
+    def name(self) -> str:
+        """The mechanism without its options."""
+        return self.mechanism.partition(":")[0]
+
     def algorithm(self, prior: Prior | None = None) -> Algorithm:
         """The configured algorithm.
 

@@ -27,8 +27,9 @@ from hedgerow.queries import Neighbours
 from hedgerow.system import replacing
 
 if TYPE_CHECKING:
-    from hedgerow.algorithms.shared import Line
+    from hedgerow.algorithms.shared import Algorithm, Line
     from hedgerow.algorithms.strategies import Strategy
+    from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
     from hedgerow.synthesis import RunSpec
@@ -375,22 +376,14 @@ def plan(
     def left(budget: Budget) -> Budget:
         return learning_of(spec_of(algorithm.accounted(asked, budget)))[1]
 
-    solved = (
-        wish.solved(shown, configured.mechanism.partition(":")[0], algorithm, asked, max(1.0, n), left=left)
-        if wish
-        else None
-    )
+    solved = wish.solved(shown, configured.name, algorithm, asked, max(1.0, n), left=left) if wish else None
     budget = algorithm.accounted(asked, solved.budget if solved else budget_of(budgeted))
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table
         reading.read_data(shown, data)
         shown.note(f"{data} fits its domain; nothing in this plan was read off it")
-    options.warn_of_domain(shown, asked.domain)
-    for warning in algorithm.warnings(asked):
-        shown.warn(warning)
-    options.warn_of_budget(shown, budget, n)
-    warn_of_learning(shown, wanted, budget, n)
+    _warn(shown, algorithm, wanted, asked, budget=budget, total=n)
     promise = budget.statement() + caveats_in_words(asked.domain)
     shown.tell(promise)
     shown.say()
@@ -398,6 +391,17 @@ def plan(
     told = _tell_plan(shown, asked, lines, predicted(asked, budget_left), n)
     found = {"target": solved.to_dict()} if solved else {}
     shown.result({**planned.to_dict(), **told, **found, "guarantee": promise, "total": round(n)})
+
+
+def _warn(
+    shown: Output, algorithm: Algorithm, wanted: Domain | OpenDomain, asked: Workload, *, budget: Budget, total: float
+) -> None:
+    """Say what of a plan somebody may regret."""
+    options.warn_of_domain(shown, asked.domain)
+    for warning in algorithm.warnings(asked):
+        shown.warn(warning)
+    options.warn_of_budget(shown, budget, total)
+    warn_of_learning(shown, wanted, budget, total)
 
 
 def _tell_plan(
