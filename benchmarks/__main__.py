@@ -3,7 +3,8 @@
 Every row compares our code with a reference in the same process, one after the other, because the machine may
 be shared and its speed may change from minute to minute. ``python -m benchmarks regret`` is of another kind, with
 options of its own and hours of work: see `benchmarks.regret`. So are ``prior`` (`benchmarks.prior`), ``intervals``,
-``numbers`` and ``targets``, which compare estimates with the truth, and ``records_at_size``, which measures files.
+``numbers``, ``replicates`` and ``targets``, which compare estimates with the truth, and ``records_at_size``, which
+measures files.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ _PROGRAMS = {
     "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
     "numbers": "benchmarks.numbers",
+    "replicates": "benchmarks.replicates",
     "targets": "benchmarks.targets",
     "records_at_size": "benchmarks.records_at_size",
 }
 """Modules with options of their own."""
-_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "numbers", "targets", "records_at_size"}
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "numbers", "replicates", "targets", "records_at_size"}
 
 
 def main(names: list[str]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
 from hedgerow.models import Codes, Empirical, HasPotentials, Potentials, cells_of
 from hedgerow.release.answer import check_confidence
+from hedgerow.release.calibration import Coarse, raked
 from hedgerow.release.content import StoredModel
 from hedgerow.release.records import Records
 from hedgerow.release.release import Release
@@ -113,7 +114,7 @@ class Replicates:
 
     Attributes:
         release: The release.
-        records: The records, each of which weighs ``weight``.
+        records: The records, which weigh ``weight``.
         runs: What the mechanism might have released, one for each replicate.
         target: What standard errors are about.
         weights: Replicate weights, shape ``(len(records), number)``; None where replicates are files.
@@ -129,8 +130,8 @@ class Replicates:
         >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
         >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
         >>> replicates = release.replicates(10, seed=0)
-        >>> replicates.weights.shape, replicates.form
-        ((900, 10), 'weights')
+        >>> replicates.number, replicates.form
+        (10, 'weights')
         >>> mean = replicates.estimate(lambda table, weights: np.average(table["a"], weights=weights))
         >>> bool(mean.low < 1.0 < mean.high)
         True
@@ -144,6 +145,7 @@ class Replicates:
     share: float | None
     source: str
     seed: int = field(repr=False)
+    _calibrated: _Calibrated = field(repr=False)
 
     @classmethod
     def of(
@@ -171,7 +173,8 @@ class Replicates:
         Raises:
             ConfigError: Weights are wanted where the hypothesis gives none.
         """
-        weights = None if files else _weights(release, records, runs)
+        calibrated = _Calibrated.of(release, records)
+        weights = None if files else _weights(calibrated, runs)
         if files is False and weights is None:
             raise ConfigError(
                 "this hypothesis tells no probability of a record, so there are no replicate weights",
@@ -181,7 +184,7 @@ class Replicates:
         if weights is not None:
             share = float(np.mean(weights.sum(axis=0) ** 2 / (len(weights) * (weights**2).sum(axis=0))))
             weights = np.round(weights, _DIGITS) if files is False or share >= LEAST_SHARE else None
-        return cls(release, records, tuple(runs), target, weights, share, source, seed)
+        return cls(release, records, tuple(runs), target, weights, share, source, seed, calibrated)
 
     @property
     def form(self) -> Literal["weights", "files"]:
@@ -194,9 +197,9 @@ class Replicates:
         return len(self.runs)
 
     @property
-    def weight(self) -> float:
-        """What each record weighs: the number of records of the table, over that of the synthetic ones."""
-        return self._weight_in(self.release)
+    def weight(self) -> Floats:
+        """What each record weighs, shape ``(n,)``: they have the tables that were measured, in coarse cells."""
+        return np.round(self._calibrated.weight, _DIGITS)
 
     @property
     def says(self) -> str:
@@ -220,17 +223,14 @@ class Replicates:
     @cached_property
     def weighted(self) -> Records:
         """The records with the columns of weights; of replicate files the one of the records themselves."""
-        columns = [np.full(len(self.records), self.weight)]
-        columns += [] if self.weights is None else list(self.weights.T)
+        columns = [self.weight, *([] if self.weights is None else self.weights.T)]
         return self.records.with_columns(dict(zip(self.names, columns, strict=False)))
 
-    def files(self) -> Iterator[Records]:
-        """Records of each replicate, as many as of the release."""
+    def files(self) -> Iterator[tuple[Records, Floats]]:
+        """Records of each replicate, as many as of the release, and their weights."""
         for number, run in enumerate(self.runs):
-            yield replace(run, model=run.held).sample(len(self.records), numbered(self.seed, number))
-
-    def _weight_in(self, run: Release) -> float:
-        return round(run.total / len(self.records), _DIGITS)
+            drawn = replace(run, model=run.held).sample(len(self.records), numbered(self.seed, number))
+            yield drawn, np.round(self._calibrated.of_replicate(drawn.codes, None, run), _DIGITS)
 
     def estimate(self, statistic: Statistic, confidence: float = 0.95, *, corrected: bool = True) -> ReplicateEstimate:
         """Estimate anything that can be computed of weighted records, with a standard error and an interval.
@@ -244,13 +244,14 @@ class Replicates:
         Raises:
             ConfigError: The confidence is not between 0 and 1.
         """
-        table, n = self.records.to_arrow(), len(self.records)
-        raw = statistic(table, np.full(n, self.weight))
+        table = self.records.to_arrow()
+        raw = statistic(table, self.weight)
+        weighed: Iterable[tuple[pa.Table, Floats]]
         if self.weights is not None:
-            each = [np.asarray(statistic(table, weights)) for weights in self.weights.T]
+            weighed = ((table, weights) for weights in self.weights.T)
         else:
-            weighed = zip(self.files(), self.runs, strict=True)
-            each = [np.asarray(statistic(drawn.to_arrow(), np.full(n, self._weight_in(run)))) for drawn, run in weighed]
+            weighed = ((records.to_arrow(), weights) for records, weights in self.files())
+        each = [np.asarray(statistic(*pair)) for pair in weighed]
         return ReplicateEstimate.of(raw, each, confidence, corrected=corrected)
 
     def places(self, path: str | os.PathLike[str]) -> list[str]:
@@ -284,8 +285,8 @@ class Replicates:
         places = self.places(path)
         self.weighted.write(path)
         if len(places) > 1:
-            for place, run, records in zip(places[1:], self.runs, self.files(), strict=True):
-                records.with_columns({self.names[0]: np.full(len(records), self._weight_in(run))}).write(place)
+            for place, (records, weights) in zip(places[1:], self.files(), strict=True):
+                records.with_columns({self.names[0]: weights}).write(place)
         return places
 
     def to_dict(self) -> dict[str, Any]:
@@ -316,14 +317,14 @@ class _Reweighing:
         codes: The records, shape ``(n, len(domain))``.
         state: Factors of their hypothesis; None where it is no product.
         scopes: Attributes of the tables.
-        places: The cell of each record in each table, shape ``(tables, n)``.
+        places: The cell of each record in each table.
         ratios: For each table the number of records in each cell over what the hypothesis has there.
     """
 
     codes: Codes
     state: Potentials | None
     scopes: list[Clique]
-    places: Ints
+    places: list[Ints]
     ratios: list[Floats]
 
     @classmethod
@@ -332,7 +333,7 @@ class _Reweighing:
         asked = state.tables if state else dict.fromkeys(each.target.scope for each in release.measurements)
         scopes = [scope for scope in asked if scope and math.prod(domain.shape_of(scope)) <= _LARGEST]
         codes = Empirical(domain, release.total, records.codes).codes
-        places = cells_of(domain, codes, scopes)
+        places = list(cells_of(domain, codes, scopes))
         tables = [table.reshape(-1) for table in release.model.marginals(scopes)]
         counts = (np.bincount(each, minlength=len(table)) for each, table in zip(places, tables, strict=True))
         ratios = [count / np.maximum(table, _TINY) for count, table in zip(counts, tables, strict=True)]
@@ -348,24 +349,60 @@ class _Reweighing:
                 weighed.reweigh(clique, factor + after.tables.get(clique, 0.0) - before.tables.get(clique, 0.0))
             for query in dict.fromkeys([*after.steps, *before.steps]):
                 weighed.update(query, after.steps.get(query, 0.0) - before.steps.get(query, 0.0))
-        weights = weighed.masses()
         tables = [table.reshape(-1) for table in run.model.marginals(self.scopes)]
-        for _ in range(_SWEEPS if before else _SWEEPS_ALONE):
-            for places, table, ratio in zip(self.places, tables, self.ratios, strict=True):
-                wanted, held = table * ratio, np.bincount(places, weights, len(table))
-                wanted *= run.total / wanted.sum()
-                weights = weights * np.divide(wanted, held, out=np.ones(len(held)), where=held > 0.0)[places]
-        return np.asarray(weights * (run.total / weights.sum()))
+        wanted = [table * ratio for table, ratio in zip(tables, self.ratios, strict=True)]
+        sweeps = _SWEEPS if before else _SWEEPS_ALONE
+        return raked(weighed.masses(), self.places, wanted, run.total, sweeps)[0]
 
 
-def _weights(release: Release, records: Records, runs: Sequence[Release]) -> Floats | None:
+@dataclass(frozen=True, eq=False)
+class _Calibrated:
+    """Records that are weighed by what was measured.
+
+    Attributes:
+        release: The release.
+        records: Its records.
+        coarse: Groups of its variables.
+        weight: Weights of the records, shape ``(n,)``.
+        factors: What calibration multiplied the weights in each cell of groups by. A replicate differs from the
+            hypothesis as the release from the truth, so replicates have these factors too.
+    """
+
+    release: Release
+    records: Records
+    coarse: Coarse
+    weight: Floats
+    factors: dict[Clique, Floats]
+
+    @classmethod
+    def of(cls, release: Release, records: Records) -> _Calibrated:
+        coarse, n = Coarse.of(release), len(records)
+        return cls(release, records, coarse, *coarse.calibrated(records.codes, np.full(n, release.total / n), release))
+
+    def of_replicate(self, codes: Ints, weights: Floats | None, run: Release) -> Floats:
+        """Weights of records of a replicate, calibrated as those of the release are.
+
+        Args:
+            codes: Records, shape ``(n, len(domain))``.
+            weights: Their weights before; None for equal ones.
+            run: The replicate.
+        """
+        even = np.full(len(codes), run.total / len(codes)) if weights is None else weights
+        found = self.coarse.calibrated(codes, even, run)[0] * self.coarse.factor(codes, self.factors)
+        return np.asarray(found * (run.total / found.sum()))
+
+
+def _weights(calibrated: _Calibrated, runs: Sequence[Release]) -> Floats | None:
     """Replicate weights, shape ``(n, runs)``; None where hypotheses are made of records."""
-    if isinstance(release.model, Empirical) or not len(records):
+    release, codes = calibrated.release, calibrated.records.codes
+    reweighing = None if isinstance(release.model, Empirical) else _Reweighing.of(release, calibrated.records)
+    if reweighing is None or not (reweighing.scopes or reweighing.state):
         return None
-    reweighing = _Reweighing.of(release, records)
-    if not (reweighing.scopes or reweighing.state):
-        return None
-    return np.column_stack([reweighing.weights(replace(run, model=run.held)) for run in runs])
+    columns = []
+    for each in runs:
+        run = replace(each, model=each.held)
+        columns.append(calibrated.of_replicate(codes, reweighing.weights(run), run))
+    return np.column_stack(columns)
 
 
 def _state(release: Release) -> Potentials | None:

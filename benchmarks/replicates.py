@@ -1,0 +1,226 @@
+"""Intervals from replicates: how often they hold the truth, and their width beside that of the sample itself.
+
+``python -m benchmarks replicates [--releases N] [--replicates R] [--columns wide]``. A public table stands for a
+population, of which samples of 8,000 records are drawn with replacement. Each is released (all pairs, MWEM with its
+defaults, delta 1e-9), and shares, means, and coefficients of regressions are estimated from its replicates, for the
+population and for the sample. Intervals have 95 %. ``usual`` treats the synthetic records as a sample; ``mse`` is what
+R gives with ``mse = TRUE``; ``corrected`` takes the bias of the fit off. Half-widths are divided by those of the sample
+without privacy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Release, SeededNoise, Table, Workload
+from hedgerow.release import Target
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+RECORDS = 8_000
+EPSILONS = (0.5, 1.0, 3.0)
+NORMAL = 1.959964
+TARGETS: tuple[Target, Target] = ("population", "file")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A population and what is asked of it.
+
+    Attributes:
+        rows: Whole numbers from 0, one column each.
+        outcome: A column of zeros and ones that regressions explain by the columns of `by`.
+        number: A column that a linear regression explains.
+        by: Columns that explain.
+    """
+
+    rows: pd.DataFrame
+    outcome: str
+    number: str
+    by: tuple[str, ...]
+
+    @property
+    def domain(self) -> Domain:
+        """All columns as whole numbers."""
+        return Domain(IntegerRange(name, 0, int(self.rows[name].max())) for name in self.rows)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kind of each statistic, in the order of `statistics`."""
+        extra = len(self.by) - (self.number in self.by)
+        return ["share"] * 3 + ["mean"] * 2 + ["logistic"] * (1 + len(self.by)) + ["linear"] * (1 + extra)
+
+    def statistics(self, columns: dict[str, np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Estimates, and their standard errors if weighted records are a simple random sample."""
+        outcome, number = columns[self.outcome], columns[self.number]
+        by = [columns[name] for name in self.by]
+        group = by[0] == 1
+        found = [_mean(outcome, weights), _mean(by[0] == 1, weights), _mean(outcome[group], weights[group])]
+        found += [_mean(number, weights), _mean(number[~group], weights[~group])]
+        left = np.column_stack([np.ones(len(outcome)), *by])
+        logistic, linear = (
+            _logistic(left, outcome, weights),
+            _linear(
+                np.column_stack([np.ones(len(outcome)), *(columns[name] for name in self.by if name != self.number)]),
+                number,
+                weights,
+            ),
+        )
+        estimates = [each for each, _ in found] + [*logistic[0], *linear[0]]
+        errors = [each for _, each in found] + [*logistic[1], *linear[1]]
+        return np.array(estimates), np.array(errors)
+
+
+def _mean(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    mean = float(np.average(values, weights=weights))
+    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weights) / weights.sum()))
+
+
+def _linear(left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    inverse = np.linalg.inv((left.T * weights) @ left)
+    found = inverse @ (left.T @ (weights * right))
+    meat = (left.T * (weights * (right - left @ found) ** 2)) @ left
+    return found, np.sqrt(np.diag(inverse @ meat @ inverse))
+
+
+def _logistic(left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's method, on the distinct rows; a small ridge keeps separated tables finite."""
+    rows, places = np.unique(np.column_stack([left, right]), axis=0, return_inverse=True)
+    cells, weigh = rows[:, :-1], np.bincount(places.reshape(-1), weights)
+    found = np.zeros(left.shape[1])
+    for _ in range(25):
+        fitted = 1.0 / (1.0 + np.exp(-np.clip(cells @ found, -30, 30)))
+        curvature = (cells.T * (weigh * fitted * (1.0 - fitted))) @ cells + 1e-9 * np.eye(len(found))
+        step = np.linalg.solve(curvature, cells.T @ (weigh * (rows[:, -1] - fitted)))
+        found = found + step
+        if np.abs(step).max() < 1e-10:
+            break
+    return found, np.sqrt(np.diag(np.linalg.inv(curvature)))
+
+
+def adult() -> Task:
+    """Adult: income by sex, schooling, age and marriage."""
+    rows = pd.read_csv(EXAMPLES / "data" / "adult.csv", skipinitialspace=True)
+    return Task(
+        pd.DataFrame(
+            {
+                "rich": (rows["income"].str.contains(">")).astype(int),
+                "man": (rows["sex"] == "Male").astype(int),
+                "school": np.digitize(rows["education-num"], (9, 10, 13)),
+                "decade": np.clip(rows["age"] // 10 - 1, 0, 6),
+                "married": rows["marital-status"].str.startswith("Married-c").astype(int),
+                "long": (rows["hours-per-week"] > 40).astype(int),
+            }
+        ),
+        "rich",
+        "decade",
+        ("man", "school", "decade", "married", "long"),
+    )
+
+
+def acs() -> Task:
+    """ACS, Massachusetts, adults: a high income by sex, schooling, age, marriage and walking difficulties."""
+    rows = pd.read_csv(EXAMPLES / "acs" / "ma2019.csv")
+    rows = rows[(rows["AGEP"] >= 25) & (rows["EDU"] != "N") & (rows["PINCP_DECILE"] != "N")]
+    return Task(
+        pd.DataFrame(
+            {
+                "rich": (rows["PINCP_DECILE"].astype(int) >= 7).astype(int),
+                "man": (rows["SEX"] == 1).astype(int),
+                "school": np.digitize(rows["EDU"].astype(int), (6, 8, 10)),
+                "decade": np.clip(rows["AGEP"] // 10 - 2, 0, 6),
+                "married": (rows["MSP"].astype(str) == "1").astype(int),
+                "walks": (rows["DPHY"].astype(str) == "2").astype(int),
+            }
+        ).reset_index(drop=True),
+        "rich",
+        "decade",
+        ("man", "school", "decade", "married", "walks"),
+    )
+
+
+TASKS: dict[str, Callable[[], Task]] = {"Adult": adult, "ACS": acs}
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of one release, for each statistic, shape ``(statistics,)`` each: whether intervals held, and their half-widths.
+
+    Attributes:
+        held: By method.
+        widths: By method, over those of the sample without privacy.
+    """
+
+    held: dict[str, np.ndarray]
+    widths: dict[str, np.ndarray]
+
+
+def _columns(records: pa.Table) -> dict[str, np.ndarray]:
+    return {name: records[name].to_numpy() for name in records.column_names}
+
+
+def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool = False) -> Found:
+    """One release of one sample, and how its intervals did."""
+    rng = np.random.default_rng(seed)
+    drawn = task.rows.iloc[rng.integers(0, len(task.rows), RECORDS)]
+    domain = task.domain
+    table = Table(domain, [drawn[name].to_numpy() for name in domain.names])
+    workload = Workload.marginals(domain, 2)
+    release: Release = MWEM().run(table, workload, ApproxDP(epsilon, 1e-9), noise=SeededNoise(seed))
+    population, _ = task.statistics(
+        {name: task.rows[name].to_numpy() for name in domain.names}, np.ones(len(task.rows))
+    )
+    sample, errors = task.statistics({name: drawn[name].to_numpy() for name in domain.names}, np.ones(RECORDS))
+    truth, of_sample = {"population": population, "file": sample}, NORMAL * errors
+    held, widths = (
+        {"sample, population": np.abs(sample - population) <= of_sample},
+        {"sample, population": np.ones_like(errors)},
+    )
+    for target in TARGETS:
+        made = release.replicates(replicates, target=target, seed=seed, rerun=rerun)
+        if target == "population":
+            value, usual = task.statistics(_columns(made.records.to_arrow()), np.ones(len(made.records)))
+            held["usual, population"] = np.abs(value - population) <= NORMAL * usual
+            widths["usual, population"] = NORMAL * usual / of_sample
+        for name, corrected in (("mse", False), ("corrected", True)):
+            estimate = made.estimate(
+                lambda records, weights: task.statistics(_columns(records), weights)[0], corrected=corrected
+            )
+            held[f"{name}, {target}"] = (estimate.low <= truth[target]) & (truth[target] <= estimate.high)
+            widths[f"{name}, {target}"] = (estimate.high - estimate.low) / 2.0 / of_sample
+    return Found(held, widths)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks replicates", description=__doc__)
+    parser.add_argument("--releases", type=int, default=24)
+    parser.add_argument("--replicates", type=int, default=20)
+    parser.add_argument("--rerun", action="store_true", help="whole runs of the mechanism")
+    options = parser.parse_args(arguments)
+    for name, make in TASKS.items():
+        task = make()
+        kinds = np.array(task.kinds)
+        for epsilon in EPSILONS:
+            seen = [
+                found(task, epsilon, seed, options.replicates, rerun=options.rerun) for seed in range(options.releases)
+            ]
+            for method in seen[0].held:
+                held = np.mean([each.held[method] for each in seen], axis=0)
+                widths = np.mean([each.widths[method] for each in seen], axis=0)
+                cells = []
+                for kind in dict.fromkeys(task.kinds):
+                    of, wide = held[kinds == kind], widths[kinds == kind].mean()
+                    cells.append(f"{kind} {of.mean():.2f} ({of.min():.2f}) x{wide:.2f}")
+                print(f"{name} {epsilon:3} {method:22} " + "   ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
