@@ -9,6 +9,7 @@ from .choice import (
     is_dense as is_dense,
     may_be_dense as may_be_dense,
     over_tables as over_tables,
+    scopes_over_tree as scopes_over_tree,
     suited as suited,
     wants_classes as wants_classes,
 )

@@ -250,6 +250,27 @@ def over_tables(
     return _tables_over_tree(domain, tuple(holdable), tuple(others), largest_tree)
 
 
+def scopes_over_tree(domain: Domain, scopes: Iterable[Clique], largest_tree: int = LARGEST_TREE) -> bool:
+    """The same of whole marginals or parities, by their scopes.
+
+    Args:
+        domain: The domain.
+        scopes: Scopes of all that is measured, each once.
+        largest_tree: Most cells of a tree.
+
+    Example:
+        >>> from itertools import combinations
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(40))
+        >>> scopes_over_tree(domain, combinations(domain.names, 2)), scopes_over_tree(domain, [("x0",)])
+        (True, False)
+    """
+    held, others = list[Clique](), list[Clique]()
+    for scope in scopes:
+        (held if can_hold_table(domain, scope) else others).append(scope)
+    return _tables_over_tree(domain, tuple(held), tuple(others), largest_tree)
+
+
 @lru_cache(maxsize=_KEPT)
 def _tables_over_tree(domain: Domain, held: tuple[Clique, ...], others: tuple[Clique, ...], largest_tree: int) -> bool:
     trees = cheaper_trees(domain, [*held, *others])

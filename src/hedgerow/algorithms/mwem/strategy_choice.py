@@ -48,7 +48,7 @@ from hedgerow.algorithms.strategies import (
 from hedgerow.algorithms.strategies.candidates import Limit, QueryWeights, attributes_of, closure, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
-from hedgerow.models import Footprint, Proximal, can_move, over_tables
+from hedgerow.models import Footprint, Proximal, can_move, over_tables, scopes_over_tree
 from hedgerow.privacy import Budget, Regime
 from hedgerow.queries import Marginal, Measurable, Neighbours, NoiseKind, Workload
 
@@ -410,7 +410,10 @@ def is_over_tree(config: MWEMSettings, strategy: Strategy) -> bool:
 
 @lru_cache(maxsize=_KEPT)
 def _is_over_tree(strategy: Strategy, largest_tree: int) -> bool:
-    return over_tables(strategy.goal.workload.domain, strategy.targets, largest_tree)
+    domain = strategy.goal.workload.domain
+    if strategy.measures_tables:
+        return scopes_over_tree(domain, strategy.scopes, largest_tree)
+    return over_tables(domain, strategy.targets, largest_tree)
 
 
 def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:

@@ -13,7 +13,7 @@ import numpy as np
 from hedgerow.algorithms.strategies.sub_strategy import Goal, SubStrategy
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
-from hedgerow.queries import Measurable, Workload
+from hedgerow.queries import Measurable, Workload, query_scope
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,21 @@ class Strategy:
     @cached_property
     def scopes(self) -> tuple[Clique, ...]:
         """Scopes of its measurements, each once."""
-        return tuple(dict.fromkeys(target.scope for target in self.targets))
+        if not self.measures_tables:
+            return tuple(dict.fromkeys(target.scope for target in self.targets))
+        each = (
+            sub.measurements.scopes[n]
+            for sub in self.sub_strategies
+            if sub.measurements.scopes is not None
+            for n in np.flatnonzero(sub.shares).tolist()
+        )
+        domain = self.goal.workload.domain
+        return tuple(dict.fromkeys(query_scope(domain, scope) for scope in each if scope))
+
+    @property
+    def measures_tables(self) -> bool:
+        """Whether all that it measures are whole marginals, parities and the number of records."""
+        return all(sub.measurements.scopes is not None for sub in self.sub_strategies)
 
     @cached_property
     def steps_without_total(self) -> Sequence[tuple[Measurable, float]]:

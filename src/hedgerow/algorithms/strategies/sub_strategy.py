@@ -72,12 +72,15 @@ class Measurements:
         l1: L1 sensitivity of each, in counts, shape ``(measurements,)``.
         l2: L2 sensitivity of each.
         step: Counts per lattice unit of the noise.
+        scopes: The scope of each, where all are whole marginals or parities: there may be millions, and a query or
+            marginal is an object. That of the number of records is empty.
     """
 
     target: Callable[[int], Measurable | None]
     l1: Floats
     l2: Floats
     step: float = 1.0
+    scopes: Sequence[Clique] | None = None
 
     @classmethod
     def of_marginals(cls, domain: Domain, scopes: Sequence[Clique], budget: Budget) -> Measurements:
@@ -89,7 +92,8 @@ class Measurements:
             budget: Budget of the run.
         """
         sensitivity, every = of_marginal(budget.neighbours), np.ones(len(scopes))
-        return cls(lambda number: Marginal(domain, scopes[number]), sensitivity.l1 * every, sensitivity.l2 * every)
+        l1, l2 = sensitivity.l1 * every, sensitivity.l2 * every
+        return cls(lambda number: Marginal(domain, scopes[number]), l1, l2, scopes=scopes)
 
     def precisions(self, goal: Goal) -> Floats:
         """Precision of each with the whole charge, for continuous noise."""

@@ -71,9 +71,9 @@ def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energ
     estimate = Components(single(all_records + 1, needed), energies, closure.guessed(goal.total))
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
-    return SubStrategy.divided(
-        "parities", goal, queries, Measurements(target, sensitive, sensitive), estimate, single=noise
-    )
+    every = (*closure.scopes, ())
+    measured = Measurements(target, sensitive, sensitive, scopes=[every[number] for number in needed.tolist()])
+    return SubStrategy.divided("parities", goal, queries, measured, estimate, single=noise)
 
 
 def energies_of(goal: Goal, families: Sequence[int]) -> tuple[Closure, AnsweredQueries, Sparse]:
