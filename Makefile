@@ -73,6 +73,12 @@ bench: .venv/.tools  ## Benchmarks, as ratios in one run
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks performance --again
 
+bench-numbers: .venv/.tools  ## How often intervals hold, into docs/trust.md (hours; continues where it stopped)
+	$(BIN)/python -m benchmarks numbers
+
+bench-numbers-quick: .venv/.tools  ## Four releases of each table, in minutes
+	$(BIN)/python -m benchmarks numbers --quick
+
 bench-peers: .venv/.tools  ## Other software beside ours, by hedgerow evaluate; into benchmarks/peers/.venv
 	$(BIN)/python -m benchmarks.peers.setup
 	$(BIN)/python -m benchmarks peers_judged
@@ -95,4 +101,4 @@ lock:  ## Renew the lock files (needs uv)
 clean:  ## Remove what make made
 	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo warm test test-rest test-all audit mutants lint format docs bench bench-peers experiments experiments-quick lock clean
+.PHONY: help demo warm test test-rest test-all audit mutants lint format docs bench bench-numbers bench-numbers-quick bench-peers experiments experiments-quick lock clean

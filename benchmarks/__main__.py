@@ -24,13 +24,13 @@ _PROGRAMS = {
     "performance": "benchmarks.performance.__main__",
     "prior": "benchmarks.prior.__main__",
     "intervals": "benchmarks.intervals",
-    "numbers": "benchmarks.numbers",
+    "numbers": "benchmarks.numbers.__main__",
     "replicates": "benchmarks.replicates",
     "targets": "benchmarks.targets",
     "records_at_size": "benchmarks.records_at_size",
 }
 """Modules with options of their own."""
-_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "numbers", "replicates", "targets", "records_at_size"}
+_NOT_A_BENCHMARK = {"__main__", "row", "intervals", "replicates", "targets", "records_at_size"}
 
 
 def main(names: list[str]) -> None:
