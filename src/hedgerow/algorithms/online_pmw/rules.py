@@ -251,13 +251,18 @@ def practical_updates(stream: Stream, regime: Regime, amount: float) -> int:
 
     More updates describe the table better, and each is noisier: noise grows with c (pure) or sqrt(c) (zCDP), and what c
     updates leave unseen falls about as 1 / c. The factors were fitted on Adult. After a warm start little is left to
-    correct: a tenth of the updates, each with ten times the charge.
+    correct: a tenth of the updates, each with ten times the charge. In zCDP tests have 2.8 times less noise than in GDP,
+    where a sparse vector costs what any mechanism of its epsilon does: twice the updates.
 
     Example:
-        >>> practical_updates(Stream(48_842.0, math.log(1e6), 1000), Regime.PURE, 1.0)
-        99
+        >>> [practical_updates(Stream(48_842.0, math.log(1e6), 1000), regime, 0.02) for regime in Regime]
+        [14, 256, 128]
     """
     strength = amount if regime is Regime.PURE else math.sqrt(2.0 * amount)
     signal = stream.unit * strength / stream.sensitivity
-    best = 0.45 * math.sqrt(signal) if regime is Regime.PURE else 0.28 * math.pow(signal, 2.0 / 3.0)
+    best = {
+        Regime.PURE: 0.45 * math.sqrt(signal),
+        Regime.ZCDP: 0.56 * math.pow(signal, 2.0 / 3.0),
+        Regime.GDP: 0.28 * math.pow(signal, 2.0 / 3.0),
+    }[regime]
     return min(MOST_UPDATES, max(1, round(best / 10.0 if stream.warm else best)))
