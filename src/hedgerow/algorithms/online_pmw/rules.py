@@ -251,8 +251,8 @@ def practical_updates(stream: Stream, regime: Regime, amount: float) -> int:
 
     More updates describe the table better, and each is noisier: noise grows with c (pure) or sqrt(c) (zCDP), and what c
     updates leave unseen falls about as 1 / c. The factors were fitted on Adult. After a warm start little is left to
-    correct: a tenth of the updates, each with ten times the charge. In zCDP tests have 2.8 times less noise than in GDP,
-    where a sparse vector costs what any mechanism of its epsilon does: twice the updates.
+    correct: a tenth of the updates, each with ten times the charge. In zCDP tests have 2.8 times less noise than in
+    GDP, where a sparse vector costs what any mechanism of its epsilon does: twice the updates.
 
     Example:
         >>> [practical_updates(Stream(48_842.0, math.log(1e6), 1000), regime, 0.02) for regime in Regime]
