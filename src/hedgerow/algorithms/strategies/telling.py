@@ -39,16 +39,18 @@ def predicted(
     """
     if sum(len(each.scopes) if each.tabular else each.n_candidates for each in workload.families) > MOST_PREDICTED:
         return []
-    find = _predicted if workload.n_candidates > _MANY else _predicted.__wrapped__
+    find = _kept if workload.n_candidates > _MANY else _predicted
     return list(find(workload, budget, charge, total))
 
 
-@lru_cache(maxsize=6)
 def _predicted(workload: Workload, budget: Budget, charge: float | None, total: float) -> Sequence[Strategy]:
     try:
         return strategies(workload, budget, charge, total=total)
     except (ConfigError, QueryError):  # noise too wide to be drawn, or a family that says too little
         return ()
+
+
+_kept = lru_cache(maxsize=6)(_predicted)
 
 
 def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:
