@@ -26,8 +26,6 @@ _GROUPS = 4
 """Groups of a variable."""
 _LARGEST = 1 << 16
 """Codes of the largest attribute that has groups though it was not measured."""
-_NOISY = 1.0 / 3.0
-"""Standard deviation of a cell over the mean count of a cell in tables that are left out."""
 _SWEEPS = 4
 _TINY = 1e-300
 
@@ -97,7 +95,8 @@ class Coarse:
     def tables(self, measurements: Sequence[Measurement], total: float) -> dict[Clique, Floats]:
         """Unbiased tables of groups, of all pairs of variables that were measured together, else of single ones.
 
-        A table that was measured several times is averaged by inverse variances, and so is what tables have in common.
+        Tables with more noise than a sample of as many records has are left out. One that was measured several times is
+        averaged by inverse variances, and so is what tables have in common.
 
         Args:
             measurements: Noisy answers; those of whole tables are used.
@@ -117,8 +116,8 @@ class Coarse:
                 sums[names] = sums.get(names, 0.0) + precision * coarse
                 precisions[names] = precisions.get(names, 0.0) + precision
         found = {names: table / precisions[names] for names, table in sums.items()}
-        kept = {names for names, table in found.items() if precisions[names] ** -0.5 < _NOISY * total / table.size}
-        return self._agreed({names: found[names] for names in kept}, precisions, total)
+        kept = {names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size}
+        return self._agreed({names: table for names, table in found.items() if names in kept}, precisions, total)
 
     def _summed(self, table: Floats, names: Clique) -> Floats:
         for axis, name in enumerate(names):
