@@ -18,7 +18,6 @@ from experiments.registry import find, names as known
 from experiments.runner import run, words_of
 from hedgerow.cli.console import Output, quiet_interrupts, showing_steps
 from hedgerow.cli.declaring import help_of, spelled_out
-from hedgerow.errors import ConfigError
 from hedgerow.system import replacing, usable_cores
 
 if TYPE_CHECKING:
@@ -57,7 +56,11 @@ def experiment(
         typer.Option("--processes", metavar="N", min=1, help="Cells measured at the same time.", show_default="cores"),
     ] = None,
     pin: Annotated[
-        bool, typer.Option("--pin", help="Replace the pinned tables, the drawings and the page of the documentation.")
+        bool,
+        typer.Option(
+            "--pin",
+            help="Replace the pinned tables, the drawings and the page of the documentation; of a small grid its own.",
+        ),
     ] = False,
     shown: Output,
 ) -> None:
@@ -82,14 +85,12 @@ def experiment(
 
         named = [find(name) for name in dict.fromkeys(names) if name != ALL]
         asked = [find(name) for name in known()] if ALL in names else named
-        if pin and quick:
-            raise ConfigError("a small grid is not pinned", remedy="leave --quick or --pin out")
         require_extra()
         sets = find_data(data)
         output.mkdir(parents=True, exist_ok=True)
         size = Size.QUICK if quick else Size.FULL
         told = [_run(shown, each, sets, size, output, fresh=fresh, processes=processes, pin=pin) for each in asked]
-        if pin:
+        if pin and not quick:
             _write_text(page_file(), page_text())
             shown.say(f"  {page_file()}")
         shown.result({"label": "not private", "size": size.value, "experiments": told})
@@ -132,15 +133,20 @@ def _run(
     claims = experiment.claims(found)
     _show_claims(shown, claims)
     files = _write(experiment, found, folder, mark)
-    number, outside = compared(experiment, found)
+    number, outside = compared(experiment, found, size)
     if number:
         shown.say(f"  {number - len(outside):,} of {number:,} averages agree with the pinned table")
+    elif not pin:
+        shown.warn("  nothing was compared: no average of this grid is pinned")
     for each in outside[:_MOST_SHOWN]:
         shown.warn(f"  {words_of(each.where)}: {each.quantity} {each.found:.6g}, pinned {each.pinned:.6g}")
     if len(outside) > _MOST_SHOWN:
         shown.warn(f"  and {len(outside) - _MOST_SHOWN:,} more")
-    if pin:
+    if pin and size is Size.FULL:
         files += _write(experiment, found, table_of(experiment).parent)
+    elif pin:
+        write_table(found, table_of(experiment, size))
+        files.append(table_of(experiment, size))
     for path in files:
         shown.say(f"  {path}")
     shown.say()

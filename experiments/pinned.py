@@ -28,18 +28,19 @@ class Difference:
     found: float
 
 
-def table_of(experiment: Experiment) -> Path:
-    """The file of the pinned table."""
-    return home_of(experiment.name) / f"{experiment.name}.csv"
+def table_of(experiment: Experiment, size: Size = Size.FULL) -> Path:
+    """The file of the pinned table; a small grid has one of its own for what the full one leaves out."""
+    mark = "" if size is Size.FULL else f".{size.value}"
+    return home_of(experiment.name) / f"{experiment.name}{mark}.csv"
 
 
-def pinned_results(experiment: Experiment) -> Results:
-    """The pinned table; empty for an experiment that was never pinned.
+def pinned_results(experiment: Experiment, size: Size = Size.FULL) -> Results:
+    """The pinned table; empty for an experiment, or a size of it, that was never pinned.
 
     Raises:
         ConfigError: The file holds something else.
     """
-    path = table_of(experiment)
+    path = table_of(experiment, size)
     return read_results(path) if path.exists() else Results(())
 
 
@@ -53,7 +54,7 @@ def write_table(found: Results, path: Path) -> None:
         beside.write_text(Results(each for each in found.averages if each.quantity != SECONDS).text(), encoding="utf-8")
 
 
-def compared(experiment: Experiment, found: Results) -> tuple[int, list[Difference]]:
+def compared(experiment: Experiment, found: Results, size: Size = Size.FULL) -> tuple[int, list[Difference]]:
     """Number of averages that could be compared with pinned ones, and those that lie outside their tolerance.
 
     Averages over another number of repetitions, and quantities without a tolerance, are not compared.
@@ -61,8 +62,10 @@ def compared(experiment: Experiment, found: Results) -> tuple[int, list[Differen
     Args:
         experiment: Its tolerances count.
         found: Averages of a run.
+        size: Size of its grid.
     """
-    pinned = {_key(each): each for each in pinned_results(experiment).averages}
+    tables = dict.fromkeys((Size.FULL, size))
+    pinned = {_key(each): each for table in tables for each in pinned_results(experiment, table).averages}
     pairs = [(pinned[_key(each)], each) for each in found.averages if _key(each) in pinned]
     pairs = [(old, new) for old, new in pairs if old.runs == new.runs and old.quantity in experiment.tolerances]
     outside = [

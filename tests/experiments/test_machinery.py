@@ -130,9 +130,9 @@ def test_a_difference_beyond_the_tolerance_is_found(
     data: DataSets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = run(Squares(), data, Size.FULL, tmp_path / "values.csv")
-    table = tmp_path / "squares.csv"
+    table, small = tmp_path / "squares.csv", tmp_path / "squares.quick.csv"
     pinned.write_table(found, table)
-    monkeypatch.setattr(pinned, "table_of", lambda _: table)
+    monkeypatch.setattr(pinned, "table_of", lambda _, size=Size.FULL: table if size is Size.FULL else small)
     assert pinned.compared(Squares(), found) == (4, [])
     assert pinned.missing(Squares()) == []
     lines = table.read_text().splitlines()
@@ -141,6 +141,8 @@ def test_a_difference_beyond_the_tolerance_is_found(
     assert number == 2
     assert [(each.where["round"], each.pinned, each.found) for each in outside] == [(1, 2.3, 2.0)]
     assert len(pinned.missing(Squares())) == 3
+    pinned.write_table(found, small)  # what the full table leaves out
+    assert pinned.compared(Squares(), found, Size.QUICK) == (4, [])
 
 
 def test_seeds_depend_on_every_part_of_a_cell() -> None:

@@ -66,6 +66,3 @@ def test_wrong_names_and_folders_are_explained(tmp_path: Path) -> None:
     nowhere = call(NAME, "--data", tmp_path)
     assert nowhere.exit_code == 1
     assert "--data" in nowhere.stderr
-    both = call(NAME, "--quick", "--pin")
-    assert both.exit_code == 1
-    assert "a small grid is not pinned" in both.stderr
