@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Release, SeededNoise, Table, Workload
+from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Release, SeededNoise, Table, Workload, replicate
 from hedgerow.release import Target
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -184,7 +184,7 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
         {"sample, population": np.ones_like(errors)},
     )
     for target in TARGETS:
-        made = release.replicates(replicates, target=target, seed=seed, rerun=rerun)
+        made = replicate(release, replicates, target=target, seed=seed, rerun=rerun)
         if target == "population":
             value, usual = task.statistics(_columns(made.records.to_arrow()), np.ones(len(made.records)))
             held["usual, population"] = np.abs(value - population) <= NORMAL * usual

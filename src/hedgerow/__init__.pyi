@@ -45,7 +45,11 @@ from .queries.workload import Workload as Workload
 from .release import Release as Release
 from .release.linked import LinkedRelease as LinkedRelease
 from .release.records import Records as Records
-from .simulation import SimulatedErrors as SimulatedErrors, simulate_errors as simulate_errors
+from .simulation import (
+    SimulatedErrors as SimulatedErrors,
+    replicate as replicate,
+    simulate_errors as simulate_errors,
+)
 from .synthesis import Synthesis as Synthesis, synthesize as synthesize
 from .synthesizer import Synthesizer as Synthesizer
 from .version import __version__ as __version__

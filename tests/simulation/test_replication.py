@@ -22,8 +22,9 @@ from hedgerow import (
     Table,
     Workload,
     impossible,
+    replicate,
 )
-from hedgerow.algorithms.registry import made_by
+from hedgerow.algorithms import made_by
 from hedgerow.errors import ConfigError
 from hedgerow.models import Empirical, Overlay
 from hedgerow.privacy import ZCDP, ApproxDP
@@ -63,7 +64,7 @@ def test_records_weigh_what_was_measured(domain: Domain) -> None:
     release = made(domain=domain)
     (measured,) = release.measurements
     noisy = measured.values.reshape(domain.shape)
-    found = release.replicates(4, seed=1)
+    found = replicate(release, 4, seed=1)
     assert found.weights is not None
     for which, weights in zip([release, *found.runs], [found.weight, *found.weights.T], strict=True):
         assert weights.sum() == pytest.approx(which.total, rel=1e-4)
@@ -79,7 +80,7 @@ def test_weights_follow_the_hypothesis_of_each_replicate() -> None:
     """Without whole tables there is nothing to calibrate to: weights are ratios of hypotheses, raked."""
     workload = Workload.conjunctions(DOMAIN, ["a = 1", "a = 1 and c = 1", "b = 2 and d < 2", "d = 3"])
     release = MWEM(rounds=3).run(table(), workload, PureDP(1.0), noise=SeededNoise(0))
-    found = release.replicates(4, seed=1)
+    found = replicate(release, 4, seed=1)
     assert found.weights is not None
     assert set(found.weight.tolist()) == {round(release.total / len(found.records), 6)}
     (cells,) = release.model.marginals([DOMAIN.names])
@@ -97,7 +98,7 @@ def test_records_of_tables_over_a_tree_are_raked() -> None:
     columns = [np.where(rng.random(3000) < 0.4, common, rng.integers(0, 2, 3000)) for _ in range(40)]
     release = MWEM().run(Table(domain, columns), Workload.marginals(domain, 2), ZCDP(2.0), noise=SeededNoise(0))
     assert isinstance(release.model, Overlay)
-    found = release.replicates(3, target="file", seed=0)
+    found = replicate(release, 3, target="file", seed=0)
     assert found.weights is not None
     pairs = release.workload.scopes
     before, codes = release.model.marginals(pairs), found.records.codes
@@ -138,7 +139,7 @@ def test_errors_for_the_population_hold_those_of_sampling() -> None:
     """One share that was measured: its variance is that of noise, and p (1 - p) / n."""
     release = MWEM().run(table(), Workload.marginals(DOMAIN, 1), ZCDP(0.5), noise=SeededNoise(0))
     targets: tuple[Target, Target] = ("file", "population")
-    file, population = (release.replicates(100, target=each, seed=2).estimate(shares).error[0] for each in targets)
+    file, population = (replicate(release, 100, target=each, seed=2).estimate(shares).error[0] for each in targets)
     assert file < 0.3 * population
     assert population == pytest.approx((0.3 * 0.7 / 2000) ** 0.5, rel=0.25)
 
@@ -153,7 +154,7 @@ def test_what_a_smooth_fit_loses_is_put_back() -> None:
     off, left = [], []
     for seed in range(6):
         release = MWEM().run(Table(domain, [*columns, rare]), workload, ApproxDP(1.0, 1e-9), noise=SeededNoise(seed))
-        found = release.replicates(2, target="file", seed=seed)
+        found = replicate(release, 2, target="file", seed=seed)
         drawn = found.records.to_arrow()["f"].to_numpy()
         off.append(drawn.mean() - rare.mean())
         left.append(np.average(drawn, weights=found.weight) - rare.mean())
@@ -169,7 +170,7 @@ def test_intervals_hold_the_truth(target: Target, releases: int) -> None:
     held = []
     for seed in range(releases):
         release = made(epsilon=2.0, seed=seed)
-        found = release.replicates(15, target=target, seed=seed).estimate(shares)
+        found = replicate(release, 15, target=target, seed=seed).estimate(shares)
         own = table(seed=seed).columns
         truth = (own[0].mean(), own[2][own[0] == 1].mean()) if target == "file" else (0.3, 0.6)
         held += [low <= true <= high for low, true, high in zip(found.low, truth, found.high, strict=False)]
@@ -178,22 +179,22 @@ def test_intervals_hold_the_truth(target: Target, releases: int) -> None:
 
 def test_the_same_seed_gives_the_same_replicates_and_records_are_as_many_as_asked() -> None:
     release = made()
-    one, other = (release.replicates(3, seed=7, n=500) for _ in "12")
+    one, other = (replicate(release, 3, seed=7, n=500) for _ in "12")
     assert one.weights is not None
     assert other.weights is not None
     np.testing.assert_array_equal(one.weights, other.weights)
     np.testing.assert_array_equal(one.records.codes, other.records.codes)
     assert one.weights.shape == (500, 3)
     np.testing.assert_allclose(one.weights.sum(axis=0), [run.total for run in one.runs], rtol=1e-4)
-    fresh = release.replicates(3).weights
+    fresh = replicate(release, 3).weights
     assert fresh is not None
-    assert not np.array_equal(fresh, release.replicates(3).weights)
+    assert not np.array_equal(fresh, replicate(release, 3).weights)
 
 
 def test_files_hold_what_weights_do() -> None:
     release = made(epsilon=3.0)
-    weights = release.replicates(30, seed=0)
-    files = release.replicates(30, seed=0, files=True)
+    weights = replicate(release, 30, seed=0)
+    files = replicate(release, 30, seed=0, files=True)
     assert (weights.form, files.form, len(list(files.files()))) == ("weights", "files", 30)
     one, other = weights.estimate(shares), files.estimate(shares)
     np.testing.assert_allclose(one.value, other.value, rtol=0.01)
@@ -205,27 +206,27 @@ def test_files_are_chosen_where_weights_would_rest_on_few_records() -> None:
     columns = [np.random.default_rng(number).integers(0, 6, 300) ** 2 // 6 for number in range(30)]
     workload = Workload.marginals(domain, 1)
     release = MWEM().run(Table(domain, columns), workload, PureDP(2.0), noise=SeededNoise(0))
-    found = release.replicates(3, seed=0)
+    found = replicate(release, 3, seed=0)
     assert found.share is not None
     assert (found.form, found.share < 0.25, "would rest on" in found.says) == ("files", True, True)
-    assert release.replicates(3, seed=0, files=False).form == "weights"
+    assert replicate(release, 3, seed=0, files=False).form == "weights"
 
 
 def test_mechanisms_that_make_records_run_again_and_have_files() -> None:
     workload = Workload.marginals(DOMAIN, 1)
     release = DualQuery(rounds=5).run(table(300), workload, PureDP(5.0), noise=SeededNoise(0))
-    found = release.replicates(2, target="file", seed=0)
+    found = replicate(release, 2, target="file", seed=0)
     assert found.form == "files"
-    assert found.source == "each a whole run of the mechanism on the hypothesis of the release"
+    assert found.origin == "each a whole run of the mechanism on the hypothesis of the release"
     with pytest.raises(ConfigError, match=r"no replicate weights\n.*--replicate-files"):
-        release.replicates(2, seed=0, files=False)
+        replicate(release, 2, seed=0, files=False)
 
 
 def test_whole_runs_choose_again() -> None:
     release = made(MWEM(rounds=1), epsilon=0.01)
     scopes = [
         {tuple(measured.target.scope for measured in run.measurements) for run in found.runs}
-        for found in (release.replicates(8, seed=0, rerun=rerun) for rerun in (False, True))
+        for found in (replicate(release, 8, seed=0, rerun=rerun) for rerun in (False, True))
     ]
     assert len(scopes[0]) == 1 < len(scopes[1])
 
@@ -235,22 +236,22 @@ def test_a_population_behind_persons_or_weights_is_refused(persons: Persons) -> 
     workload = Workload.marginals(DOMAIN, 1)
     release = MWEM().run(table(persons=persons), workload, PureDP(3.0), noise=SeededNoise(0))
     with pytest.raises(ConfigError, match=r"no simple random sample(.|\n)*target='file'"):
-        release.replicates(3)
-    assert release.replicates(3, target="file", seed=0).number == 3
+        replicate(release, 3)
+    assert replicate(release, 3, target="file", seed=0).number == 3
 
 
 def test_nonsense_is_refused() -> None:
     release = made()
     with pytest.raises(ConfigError, match="1 replicates show no spread"):
-        release.replicates(1)
+        replicate(release, 1)
     with pytest.raises(ConfigError, match="0 records"):
-        release.replicates(2, n=0)
+        replicate(release, 2, n=0)
     with pytest.raises(ConfigError, match="'sample'"):
-        release.replicates(2, target="sample")  # type: ignore[arg-type]
+        replicate(release, 2, target="sample")  # type: ignore[arg-type]
 
 
 def test_files_say_what_memory_does(tmp_path: Path) -> None:
-    found = made().replicates(3, seed=0, n=200)
+    found = replicate(made(), 3, seed=0, n=200)
     assert found.weights is not None
     assert found.write(tmp_path / "a.csv") == [str(tmp_path / "a.csv")]
     found.write(tmp_path / "a.parquet")
@@ -258,7 +259,7 @@ def test_files_say_what_memory_does(tmp_path: Path) -> None:
         assert read.column_names == [*"abcd", "weight", "repweight_1", "repweight_2", "repweight_3"]
         np.testing.assert_array_equal(np.column_stack(read.columns[5:]), found.weights)
         np.testing.assert_array_equal(read["weight"].to_numpy(), found.weight)
-    files = made().replicates(12, seed=0, n=200, files=True)
+    files = replicate(made(), 12, seed=0, n=200, files=True)
     places = files.write(tmp_path / "b.parquet")
     assert [Path(place).name for place in places[:2]] == ["b.parquet", "b_rep01.parquet"]
     read = pyarrow.parquet.read_table(places[3])
@@ -273,7 +274,7 @@ def test_a_column_called_weight_keeps_its_name() -> None:
     release = MWEM().run(
         Table(domain, [np.arange(400) % 4]), Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0)
     )
-    assert release.replicates(2, seed=0).weighted.schema.names == [
+    assert replicate(release, 2, seed=0).weighted.schema.names == [
         "weight",
         "hedgerow_weight",
         "hedgerow_repweight_1",

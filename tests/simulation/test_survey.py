@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow import MWEM, ApproxDP, Categorical, Domain, IntegerRange, SeededNoise, Workload, read_table
+from hedgerow import MWEM, ApproxDP, Categorical, Domain, IntegerRange, SeededNoise, Workload, read_table, replicate
 from hedgerow.arrays import Floats
 from hedgerow.release import Replicates
 
@@ -55,7 +55,7 @@ def replicates() -> Replicates:
     }
     table = read_table(pa.table(rows), domain)
     made = MWEM().run(table, Workload.marginals(domain, 2), ApproxDP(1.0, 1e-9), noise=SeededNoise(0))
-    return made.replicates(20, seed=0)
+    return replicate(made, 20, seed=0)
 
 
 def columns(records: pa.Table) -> tuple[Floats, Floats, Floats]:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from hedgerow.models import Model
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
-    from hedgerow.release import Replicates, Target
     from hedgerow.release.record_conditions import Given
     from hedgerow.release.records import Records
     from hedgerow.system import SigningKey
@@ -416,47 +415,6 @@ class Release:
         """The generator that draws codes, and the seed of numbers inside bins."""
         drawing = generator(seed)
         return drawing, int(drawing.integers(2**62))
-
-    def replicates(
-        self,
-        number: int = 40,
-        *,
-        target: Target = "population",
-        files: bool | None = None,
-        n: int | None = None,
-        seed: Seed = None,
-        rerun: bool = False,
-        progress: Callable[[int, int, str], None] | None = None,
-    ) -> Replicates:
-        """Synthetic records with replicates, from which standard errors of any statistic follow.
-
-        Each replicate is what the mechanism might have released of such data: the same measurements with fresh noise,
-        fitted again. It reads no private record and costs no budget. ``docs/replicates.md`` says how to use them.
-
-        Args:
-            number: Number of replicates, at least 2.
-            target: Whether standard errors are about the ``"population"`` that the private table is a random sample
-                of, or about the ``"file"``, the table itself.
-            files: Whether replicates are files of records of their own; False for weights of the same records. By
-                default weights, unless they would rest on less than a quarter of the records.
-            n: Number of records; `n_records` by default.
-            seed: Seed of all that is drawn, for the same replicates again; fresh by default.
-            rerun: Whether the whole mechanism runs again for each replicate, selections too, which takes much longer;
-                it does anyway where it cannot fit other values of its measurements alone.
-            progress: Called with the number of replicates that are made, their number, and what is made now.
-
-        Raises:
-            ConfigError: Fewer than 2 replicates; or the population is asked for where persons have several records,
-                or weights; or weights where this hypothesis has none.
-            ModelTooLargeError: A hypothesis does not fit into memory.
-        """
-        from importlib import import_module
-
-        module = import_module("hedgerow.simulation")  # mechanisms run above this room
-        made: Replicates = module.replicate(
-            self, number, target=target, files=files, n=n, seed=seed, rerun=rerun, progress=progress
-        )
-        return made
 
     def marginal(self, names: str | Iterable[str]) -> pa.Table:
         """A synthetic marginal as an Arrow table.

@@ -110,7 +110,7 @@ class ReplicateEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """Synthetic records and replicates of them; made by ``Release.replicates``.
+    """Synthetic records and replicates of them; made by `hedgerow.replicate`.
 
     Attributes:
         release: The release.
@@ -120,7 +120,7 @@ class Replicates:
         weights: Replicate weights, shape ``(len(records), number)``; None where replicates are files.
         share: Effective share of the records under the replicate weights, ``sum(w)**2 / (n sum(w**2))``, in the mean;
             None where the hypothesis gives no weights.
-        source: Where the replicates come from, in words.
+        origin: Where the replicates come from, in words.
         seed: Seed of the records of replicate files.
 
     Example:
@@ -129,7 +129,7 @@ class Replicates:
         >>> table = hedgerow.Table(domain, [np.arange(900) % 3, np.arange(900) // 300])
         >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
         >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
-        >>> replicates = release.replicates(10, seed=0)
+        >>> replicates = hedgerow.replicate(release, 10, seed=0)
         >>> replicates.number, replicates.form
         (10, 'weights')
         >>> mean = replicates.estimate(lambda table, weights: np.average(table["a"], weights=weights))
@@ -143,7 +143,7 @@ class Replicates:
     target: Target
     weights: Floats | None = field(repr=False)
     share: float | None
-    source: str
+    origin: str
     seed: int = field(repr=False)
     _calibrated: _Calibrated = field(repr=False)
 
@@ -156,7 +156,7 @@ class Replicates:
         *,
         target: Target,
         files: bool | None,
-        source: str,
+        origin: str,
         seed: int,
     ) -> Replicates:
         """Weights of the records where they are good ones; else files.
@@ -167,7 +167,7 @@ class Replicates:
             runs: What the mechanism might have released.
             target: What the runs are like the release about.
             files: Whether files are wanted; None to choose.
-            source: Where the runs come from, in words.
+            origin: Where the runs come from, in words.
             seed: Seed of the records of replicate files.
 
         Raises:
@@ -184,7 +184,7 @@ class Replicates:
         if weights is not None:
             share = float(np.mean(weights.sum(axis=0) ** 2 / (len(weights) * (weights**2).sum(axis=0))))
             weights = np.round(weights, _DIGITS) if files is False or share >= LEAST_SHARE else None
-        return cls(release, records, tuple(runs), target, weights, share, source, seed, calibrated)
+        return cls(release, records, tuple(runs), target, weights, share, origin, seed, calibrated)
 
     @property
     def form(self) -> Literal["weights", "files"]:
@@ -211,7 +211,7 @@ class Replicates:
             form = "files of their own" + (
                 f": weights{rests.replace('that', 'would')} only" if self.share is not None else ""
             )
-        return f"{self.number} replicates for the {self.target}, {form}; {self.source}"
+        return f"{self.number} replicates for the {self.target}, {form}; {self.origin}"
 
     @property
     def names(self) -> list[str]:
@@ -300,7 +300,7 @@ class Replicates:
             "scale": 1.0 / self.number,
             "rscales": 1.0,
             "mse": True,
-            "source": self.source,
+            "origin": self.origin,
         }
 
 

@@ -42,10 +42,27 @@ def replicate(
     rerun: bool = False,
     progress: StepCallback | None = None,
 ) -> Replicates:
-    """Synthetic records with replicates; see `Release.replicates`, which has the same arguments.
+    """Synthetic records with replicates, from which standard errors of any statistic follow.
+
+    Each replicate is what the mechanism might have released of such data: the same measurements with fresh noise,
+    fitted again. It reads no private record and costs no budget. ``docs/replicates.md`` says how to use them.
+
+    Args:
+        release: The release.
+        number: Number of replicates, at least 2.
+        target: Whether standard errors are about the ``"population"`` that the private table is a random sample
+            of, or about the ``"file"``, the table itself.
+        files: Whether replicates are files of records of their own; False for weights of the same records. By
+            default weights, unless they would rest on less than a quarter of the records.
+        n: Number of records; that of the release by default.
+        seed: Seed of all that is drawn, for the same replicates again; fresh by default.
+        rerun: Whether the whole mechanism runs again for each replicate, selections too, which takes much longer;
+            it does anyway where it cannot fit other values of its measurements alone.
+        progress: Called with the number of replicates that are made, their number, and what is made now.
 
     Raises:
-        ConfigError: See `Release.replicates`; or the mechanism cannot be restored from the release.
+        ConfigError: Fewer than 2 replicates; or the population is asked for where persons have several records,
+            or weights; or weights where this hypothesis has none; or the mechanism cannot be restored from the release.
         ModelTooLargeError: A hypothesis does not fit into memory.
 
     Example:
@@ -54,7 +71,7 @@ def replicate(
         >>> table = hedgerow.Table(domain, [np.arange(900) % 3, np.arange(900) // 300])
         >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
         >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
-        >>> replicate(release, 5, seed=0).source
+        >>> replicate(release, 5, seed=0).origin
         'each the same measurements (1) with fresh noise on a table drawn from the release, fitted again'
     """
     _check(release, number, target, n)
@@ -87,9 +104,9 @@ def replicate(
         runs += part
     about = "a table drawn from the release" if target == "population" else "the hypothesis of the release"
     same = f"the same measurements ({len(release.measurements)}) with fresh noise on {about}, fitted again"
-    source = f"each {same}" if one is not None else f"each a whole run of the mechanism on {about}"
+    origin = f"each {same}" if one is not None else f"each a whole run of the mechanism on {about}"
     return Replicates.of(
-        release, records, runs, target=target, files=files, source=source, seed=int(numbered(first, 0).integers(2**62))
+        release, records, runs, target=target, files=files, origin=origin, seed=int(numbered(first, 0).integers(2**62))
     )
 
 

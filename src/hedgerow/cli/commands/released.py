@@ -209,9 +209,12 @@ def _sample_replicates(
     force: bool,
 ) -> None:
     """Draw records with replicates."""
+    from hedgerow.simulation import replicate
+
     number = replicating.replicates or 0
     with showing_steps(shown, "replicate", note=f"making {number} replicates") as update:
-        made = release.replicates(
+        made = replicate(
+            release,
             number,
             target=replicating.replicate_for.value,
             files=replicating.replicate_files,
