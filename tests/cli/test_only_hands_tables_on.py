@@ -15,6 +15,8 @@ FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
 FILES.append(Path(str(hedgerow.synthesis.__file__)))
 OPENERS = {
     "TABLE_ENDINGS",  # names of endings, which open nothing
+    "IN_DOUBT",  # words of drafts, likewise
+    "STAY_OUT",
     "read_with",
     "scan_with",
     "read_table",

@@ -248,9 +248,9 @@ DATES = {"min": "2020-01-01", "max": "2020-12-31"}
         ({"values": ["a", "b"], "missing": "?", "null": "NA"}, "would not be read as the missing value"),
         ({"values": ["", "b"], "missing": "?", "null": ""}, "would not be read as the missing value"),
         ({"min": 0, "max": 9, "digits": "2"}, "'digits' is no whole number"),
-        ({"min": 0, "max": 9, "step": 0.25, "digits": 1}, "1 digits after the point do not show"),
-        ({"min": 0, "max": 9, "bins": 3, "digits": 2}, "2 digits after the point do not show"),
-        ({"values": ["a", "b"], "digits": 2}, "2 digits after the point do not show"),
+        ({"min": 0, "max": 9, "step": 0.25, "digits": 19}, "cannot be written with 19 digits"),
+        ({"min": 0, "max": 9, "bins": 3, "digits": 2}, "cannot be written with 2 digits"),
+        ({"values": ["a", "b"], "digits": 2}, "cannot be written with 2 digits"),
     ],
 )
 def test_layouts_that_are_refused(entry: dict[str, Any], words: str) -> None:

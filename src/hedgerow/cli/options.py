@@ -479,7 +479,10 @@ class MechanismOptions(Options, panel="Algorithm"):
             ConfigError: A number is out of its range.
         """
         chosen, written = read_options(self.mechanism)
-        rounds = None if self.rounds is None else entry("mwem").option("rounds").read(self.rounds)
+        try:
+            rounds = None if self.rounds is None else entry("mwem").option("rounds").read(self.rounds)
+        except ConfigError as error:
+            raise typer.BadParameter(f"{error.message}: {error.remedy}") from None
         values = {"rounds": rounds, "optimize_for": self.optimize_for and self.optimize_for.value}
         values |= {field.name: getattr(self, field.name) for field in fields(self) if field.name not in values}
         del values["mechanism"]

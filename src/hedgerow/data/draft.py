@@ -112,8 +112,9 @@ def draft_domain(
         <BLANKLINE>
         draft: true
         attributes:
-          # 2 values. Are these all values that could occur? Fewer than 10 rows each: "F", "M"; consider
-          # leaving such values out and declaring 'other: true'.
+          # 2 values. Are these all values that could occur?
+          # In doubt: fewer than 10 rows each: "F", "M"; consider leaving such values out and declaring
+          # 'other: true'.
           "sex": {"values": ["F", "M"], "missing": "?"}
           # Whole numbers; bounds rounded outward. Which bounds are publicly known?
           #   perhaps levels: [5, 20]

@@ -87,6 +87,7 @@ class BinCells:
             column: The column.
 
         Example:
+            >>> from hedgerow.domain import IntegerRange
             >>> BinCells.of_numbers(IntegerRange("age", 0, 4)).positions.tolist()
             [-0.5, -0.25, 0.0, 0.25, 0.5]
         """
