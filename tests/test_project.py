@@ -75,6 +75,7 @@ def test_public_names_are_pinned() -> None:
         "ScannedTable",
         "SimulatedErrors",
         "simulate_errors",
+        "replicate",
         "SeededNoise",
         "SessionFile",
         "SmallDB",
