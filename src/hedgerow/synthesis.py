@@ -20,6 +20,7 @@ from hedgerow.algorithms.learning import (
     PositionTargets,
     budget_with_thresholds,
     learn_domain,
+    learning_share,
     workload_before,
 )
 from hedgerow.algorithms.registry import entry
@@ -267,11 +268,11 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
+        if isinstance(self.wanted, OpenDomain):
+            object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
         if self.needs:
             self._check_needs()
         self.targets(self._outline)
-        if isinstance(self.wanted, OpenDomain):
-            object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
 
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""
@@ -283,7 +284,14 @@ class RunSpec:
             message = "questions that must have an interval are measured of all records, beside mwem"
             raise ConfigError(message, remedy="leave them out, or take mwem and no sample")
         check_needs(self.needs, self.wanted)
-        self.needed_steps(self._outline, self.budget)
+        before = self.targets(self._outline).share(self.positions)
+        before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
+        shares = [charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget)]
+        if before + sum(shares) >= 1.0:
+            raise ConfigError(
+                f"what the questions need costs {sum(shares):.0%} of the budget, and {before:.0%} goes before it",
+                remedy="allow wider intervals, or a larger budget",
+            )
 
     @property
     def _outline(self) -> Domain:

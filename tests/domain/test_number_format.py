@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.domain import NumberFormat
+from hedgerow.domain import NumberFormat, read_domain
 from hedgerow.errors import DomainError
+from hedgerow.release import Records
 
 MARKS = [(".", None), (".", ","), (",", None), (",", "."), (".", " "), (".", "'"), (",", " ")]
 PATTERNS = [None, "#,##0.00", "$#,##0.00;($#,##0.00)", "0 cm", "0.0#%", "EUR #,##0", "#.##;-#.##", "€ 0,00;(€ 0,00)"]
@@ -76,3 +81,17 @@ def test_numbers_that_are_no_texts_are_left_as_they_are() -> None:
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(DomainError, match="is no pattern"):
         NumberFormat.of(pattern)
+
+
+def test_numbers_with_and_without_a_step_are_written_by_their_pattern(tmp_path: Path) -> None:
+    (tmp_path / "d.yaml").write_text(
+        "attributes:\n"
+        '  share: {edges: [0, 10, 100], pattern: "0.0%"}\n'
+        '  pay: {min: 0, max: 5, step: 0.25, pattern: "$0.0#"}\n'
+        '  fee: {min: 0, max: 9, pattern: "$0.00"}\n'
+    )
+    domain = read_domain(tmp_path / "d.yaml")
+    Records(np.array([[0, 4, 3], [1, 5, 0], [1, 6, 9]]), domain, seed=0).write(tmp_path / "o.csv")
+    lines = [line.split(",") for line in (tmp_path / "o.csv").read_text().splitlines()[1:]]
+    assert all(re.fullmatch(r"\d+\.\d+%", share) for share, _, _ in lines), "no step: as many digits as were drawn"
+    assert [(pay, fee) for _, pay, fee in lines] == [("$1.0", "$3.00"), ("$1.25", "$0.00"), ("$1.5", "$9.00")]

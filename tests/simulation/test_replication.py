@@ -23,6 +23,7 @@ from hedgerow import (
     Workload,
     impossible,
     replicate,
+    synthesize,
 )
 from hedgerow.algorithms import made_by
 from hedgerow.errors import ConfigError
@@ -123,6 +124,26 @@ def test_a_fit_of_the_measurements_as_they_were_is_the_hypothesis(config: MWEM) 
     )
     assert again is not None
     assert again.total == pytest.approx(release.total)
+    scopes = release.workload.scopes
+    for one, other in zip(release.model.marginals(scopes), again.marginals(scopes), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", [MWEM(), MWEM(rounds="annealed")], ids=lambda config: str(config.rounds))
+def test_answers_of_needs_are_not_fitted_again(config: MWEM) -> None:
+    """They stand before the measurements of the run, which did not see them."""
+    release = synthesize(
+        pa.table(dict(zip(DOMAIN.names, table().columns, strict=True))),
+        budget=ZCDP(0.5),
+        domain=DOMAIN,
+        mechanism=config,
+        needs=[f"{DOMAIN.names[0]} = 1 and {DOMAIN.names[1]} = 0", f"{DOMAIN.names[2]} = 1"],
+        seed=0,
+        records=1,
+    ).release
+    assert sum(event.label == "need" for event in release.events) == 2
+    again = config.refitted(release, release.measurements, release.counted or release.total)
+    assert again is not None
     scopes = release.workload.scopes
     for one, other in zip(release.model.marginals(scopes), again.marginals(scopes), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)

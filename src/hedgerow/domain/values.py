@@ -392,9 +392,11 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
         if scale.width is not None and form.type is not None and "int" in form.type:
             values = values.cast(pa.int64()).cast(pa.string())  # numbers have no zeros before them
-    least = form.number.digits if form.digits is None and form.pattern is not None else form.digits
+    digits, least = scale.digits if isinstance(scale, Decimals) else 0, form.digits
+    if least is None and digits and form.pattern is not None:
+        least = form.number.digits
     if least is not None:
-        values = _with_digits(values.cast(pa.string()), least, scale.digits if isinstance(scale, Decimals) else 0)
+        values = _with_digits(values.cast(pa.string()), least, digits)
     if not form.number.is_plain and is_numeric(attribute):
         values = form.number.written(values)
     missing = attribute.missing if form.null is None else form.null

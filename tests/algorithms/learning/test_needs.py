@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow import ApproxDP, Domain, PureDP, Release, synthesize
+from hedgerow import MWEM, ApproxDP, Domain, PureDP, Release, synthesize
 from hedgerow.algorithms import Need, needed_steps
 from hedgerow.audit import audit_files
-from hedgerow.domain import Binned, Categorical, IntegerRange
+from hedgerow.domain import Binned, Categorical, IntegerRange, OpenDomain
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import ZCDP, Budget
 from hedgerow.release import select_from
 from hedgerow.simulation import simulate_errors
+from hedgerow.synthesis import RunSpec
 
 RNG = np.random.default_rng(5)
 TABLE = pa.table(
@@ -104,3 +106,29 @@ def test_needs_are_of_mwem_and_compare_nothing_that_is_to_be_learnt() -> None:
     ).release
     assert isinstance(release.domain["age"], Binned)
     assert release.measurements[0].target.text == "age"
+
+
+def test_what_goes_before_the_run_is_added_up_before_anything_is_read() -> None:
+    """Bins that are learnt, positions in them, and needs: each fits into the budget alone, and together they do not."""
+    wanted = OpenDomain({"sex": ["F", "M"], "age": {"min": 0, "max": 99, "whole": True, "bins": {"learn": 5}}})
+
+    budget = PureDP(0.1)
+
+    def run(width: int) -> RunSpec:
+        return RunSpec(wanted, MWEM(), budget, needs=(f"sex = 'F' within {width}",))
+
+    def share(width: int) -> float:
+        return sum(charge for _, charge in needed_steps(run(width).needed(wanted.outline), budget)) / budget.limit
+
+    least = next(width for width in range(200, 20, -1) if _is_refused(run, width))
+    assert 0.85 < share(least + 1) < 0.9
+    with pytest.raises(ConfigError, match="of the budget, and 10% goes before it"):
+        run(least)
+
+
+def _is_refused(run: Callable[[int], RunSpec], width: int) -> bool:
+    try:
+        run(width)
+    except ConfigError:
+        return True
+    return False

@@ -193,8 +193,9 @@ class MWEM(MWEMSettings, Algorithm):
         rule = last_refit(self, release.workload)
         if not isinstance(rule, Proximal) or self.needs_histogram or self.prior is not None:
             return None
+        own = measurements[sum(event.label == "need" for event in release.events) :]  # needs stand before the run's own
         first, end = release.provenance.parameters.get("unfitted", (0, 0))
-        fitted = [*measurements[:first], *measurements[end:]]
+        fitted = [*own[:first], *own[end:]]
         if release.counted is not None:
             total = averaged_total(total, release.count_noises[-1].std, fitted)
         before = release.model
