@@ -50,7 +50,7 @@ def test_the_command_lists_and_runs(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_that_disagrees_with_the_pinned_table_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = Average({"statement": "pure (delta = 0)", "rounds": 2}, "epsilon", 1, 9.0, 9.0, 9.0)
-    monkeypatch.setattr(pinned, "pinned_results", lambda _: Results([wrong]))
+    monkeypatch.setattr(pinned, "pinned_results", lambda *_: Results([wrong]))
     done = call(NAME, "-o", tmp_path / "out")
     assert done.exit_code == 1
     assert "pinned 9" in done.stderr

@@ -94,9 +94,19 @@ class PendingRequest:
     def leave(self) -> None:
         """Hand over the answers, or the failure."""
         if self.failure is None:
-            self.done.set_result([self.given[at] for at in self._positions])
+            self.done.set_result(_with_later_totals([self.given[at] for at in self._positions]))
         else:
             self.done.set_exception(self.failure)
+
+
+def _with_later_totals(answers: Sequence[GivenAnswer]) -> list[GivenAnswer]:
+    """Repeated answers of a request state what is spent after the questions before them; they were looked up first."""
+    told: list[GivenAnswer] = []
+    for each in answers:
+        if told and each.source == "cache" and each.spent < told[-1].spent:
+            each = replace(each, spent=told[-1].spent, updates_left=told[-1].updates_left)
+        told.append(each)
+    return told
 
 
 def answer_group(repository: SessionRepository, waiting: Sequence[PendingRequest]) -> bool:
