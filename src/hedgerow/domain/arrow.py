@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools
@@ -78,11 +79,14 @@ def numpy_of(values: pa.Array[Any]) -> Any:
 def numpy_flags(values: Any) -> Bools:
     """Truth values of Arrow as numpy has them, missing ones as false.
 
+    A missing value and a false one is false; `fill_null` would make a scalar, for which Arrow loads pandas.
+
     Example:
         >>> numpy_flags(pa.array([True, None, False])).tolist()
         [True, False, False]
     """
-    flags: Bools = numpy_of(values.fill_null(False).cast(pa.uint8())).astype(np.bool_)
+    known = pc.and_kleene(values, pc.is_valid(values))
+    flags: Bools = numpy_of(known.cast(pa.uint8())).astype(np.bool_)
     return flags
 
 

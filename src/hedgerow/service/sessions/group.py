@@ -102,10 +102,10 @@ class PendingRequest:
 def _with_later_totals(answers: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """Repeated answers of a request state what is spent after the questions before them; they were looked up first."""
     told: list[GivenAnswer] = []
-    for each in answers:
-        if told and each.source == "cache" and each.spent < told[-1].spent:
-            each = replace(each, spent=told[-1].spent, updates_left=told[-1].updates_left)
-        told.append(each)
+    for answer in answers:
+        is_behind = bool(told) and answer.source == "cache" and answer.spent < told[-1].spent
+        left = {"spent": told[-1].spent, "updates_left": told[-1].updates_left} if is_behind else {}
+        told.append(replace(answer, **left))
     return told
 
 
