@@ -103,9 +103,8 @@ def _with_later_totals(answers: Sequence[GivenAnswer]) -> list[GivenAnswer]:
     """Repeated answers of a request state what is spent after the questions before them; they were looked up first."""
     told: list[GivenAnswer] = []
     for answer in answers:
-        is_behind = bool(told) and answer.source == "cache" and answer.spent < told[-1].spent
-        left = {"spent": told[-1].spent, "updates_left": told[-1].updates_left} if is_behind else {}
-        told.append(replace(answer, **left))
+        totals = max(told[-1], answer, key=lambda each: each.spent) if told and answer.source == "cache" else answer
+        told.append(replace(answer, spent=totals.spent, updates_left=totals.updates_left))
     return told
 
 
