@@ -1,7 +1,6 @@
 from .classes.classes import Classes as Classes
 from .classes.coarsening import Coarsening as Coarsening
 from .conditions.canonical import canonical as canonical, query_key as query_key
-from .conditions.count_statement import MAX_LENGTH as MAX_LENGTH, count_sql as count_sql, parse_count as parse_count
 from .conditions.groups import MOST_GROUPS as MOST_GROUPS, Groups as Groups
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
@@ -11,8 +10,10 @@ from .conditions.select_statement import (
     columns_of as columns_of,
     group_counts as group_counts,
     is_select as is_select,
+    parse_count as parse_count,
     parse_select as parse_select,
 )
+from .conditions.statement_reader import MAX_LENGTH as MAX_LENGTH
 from .core import Arrays as Arrays
 from .core.attribute_codes import attribute_codes as attribute_codes
 from .core.blocks import Blocks as Blocks

@@ -1,4 +1,4 @@
-"""Statements that count: what is understood, what is refused and by which name, and the way back."""
+"""Statements that count: what is understood, what is refused and by which name."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
 from hedgerow.queries import (
     MAX_LENGTH,
     Conjunction,
-    Explicit,
-    Parity,
+    LinearQuery,
     canonical,
-    count_sql,
     parse_count,
     parse_predicate,
     query_key,
@@ -34,6 +33,10 @@ PEOPLE = Domain(
 )
 ODD = "'it''s -- \"odd\"; (x)'"
 TABLES = ("t", "adult", "adult-2024", "7", "select", "where", "a--b", "order", "under_score", "-", "t2")
+
+
+def count_sql(query: LinearQuery, table: str) -> str:
+    return f"SELECT COUNT(*) FROM {quoted(table)} WHERE {query.text}"
 
 
 @pytest.mark.parametrize(
@@ -69,25 +72,25 @@ def test_a_count_is_the_query_of_its_condition(text: str, condition: str) -> Non
         ("age = 17", "does not begin with SELECT"),
         ("count(*)", "does not begin with SELECT"),
         ("(SELECT COUNT(*) FROM t)", "does not begin with SELECT"),
-        ("select", "COUNT(*) does not follow SELECT"),
-        ("select count", "COUNT(*) does not follow SELECT"),
-        ("select count(*", "COUNT(*) does not follow SELECT"),
+        ("select", "a column is missing"),
+        ("select count", "there is no column 'count'"),
+        ("select count(*", "COUNT( is not closed"),
         ("select * from t", "'*' is not supported"),
         ("select count(1) from t", "COUNT of anything but * is not supported"),
         ("select count(age) from t", "COUNT of anything but * is not supported"),
-        ("select count(distinct sex) from t", "DISTINCT is not supported"),
+        ("select count(distinct sex) from t", "COUNT(DISTINCT) is not supported"),
         ("select distinct count(*) from t", "DISTINCT is not supported"),
         ("select all count(*) from t", "ALL is not supported"),
-        ("select sum(age) from t", "'SUM' is not supported"),
-        ("select age, count(*) from t", "'AGE' is not supported"),
-        ('select "count"(*) from t', "'COUNT' is not supported"),
-        ("select count(*), sum(age) from t", "a second column is not supported"),
+        ("select sum(age) from t", "SUM(age) is not supported"),
+        ("select age, count(*) from t", "'age' is not supported"),
+        ("select count(*), sum(age) from t", "SUM(age) is not supported"),
+        ("select count(*), count(*) from t", "a second column is not supported"),
         ("select count(*) n from t", "a name without AS is not supported"),
         ("select count(*) as from t", "a name is missing after AS"),
         ("select count(*) + 1 from t", "'+' is not supported"),
         ("select count(*) over () from t", "OVER is not supported"),
         ("select count(*) filter (where age = 17) from t", "a name without AS is not supported"),
-        ("select count(*)", "FROM does not follow COUNT(*)"),
+        ("select count(*)", "FROM does not follow the columns"),
         ("select count(*) into u from t", "INTO is not supported"),
         ("select count(*) from", "a table does not follow FROM"),
         ("select count(*) from u", "there is no table 'u' here"),
@@ -192,10 +195,3 @@ def test_tables_of_any_name(table: str) -> None:
 def test_tables_with_signs_need_no_quotes() -> None:
     for table in ("adult-2024", "7", "-", "a-b-"):
         assert parse_count(f"select count(*) from {table} where age = 17", PEOPLE, table).scope == ("age",)
-
-
-def test_what_is_no_count_is_not_written() -> None:
-    domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
-    for query in (Parity(domain, ("a", "b")), Explicit.of(domain, ["a"], [0, 0.5]), Explicit.of(domain, ["a"], [0, 2])):
-        with pytest.raises(QueryError, match="does not count"):
-            count_sql(query, "t")

@@ -1,4 +1,4 @@
-"""Conditions as linear queries, read from SQL (`predicate`, `count_statement`) or JSON (`json_predicate`).
+"""Conditions as linear queries, read from SQL (`predicate`, `select_statement`) or JSON (`json_predicate`).
 
 Both are read into the trees of `domain.conditions`; `canonical` brings equal queries into one form. It may import
 `queries.core`, `queries.families`, `domain` and what is below.

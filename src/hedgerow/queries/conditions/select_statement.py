@@ -9,11 +9,12 @@ from typing import Literal
 
 from hedgerow.domain import Clique, Decimals, Domain, IntegerRange, Ordered
 from hedgerow.domain.conditions import did_you_mean, in_condition, shown
+from hedgerow.engines import quoted
 from hedgerow.errors import QueryError
-from hedgerow.queries.conditions.count_statement import StatementReader
 from hedgerow.queries.conditions.groups import Groups
 from hedgerow.queries.conditions.predicate import parse_predicate
-from hedgerow.queries.core import query_scope
+from hedgerow.queries.conditions.statement_reader import StatementReader
+from hedgerow.queries.core import Conjunction, LinearQuery, query_scope
 
 Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile"]
 
@@ -159,7 +160,56 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
         hedgerow.errors.QueryError: 'MAX' is not supported
           Remedy: one record can decide the largest value; QUANTILE(x, 0.99) is supported
     """
-    reader = StatementReader(text, table, _REMEDY, domain.all_names)
+    listed, columns, where, names = _read(StatementReader(text, table, _REMEDY, domain.all_names, _ABSENT), domain)
+    missing = [name for name in listed if name not in names]
+    if missing:
+        raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy=_REMEDY)
+    if not columns:
+        raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
+    if len(columns) > MOST_COLUMNS:
+        raise QueryError(f"at most {MOST_COLUMNS} aggregates are read at once", remedy="ask in several statements")
+    groups = Groups(domain, names, parse_predicate(where, domain))
+    _check_headings(names, columns)
+    return Selection(groups, tuple(columns), text.strip())
+
+
+def parse_count(text: str, domain: Domain, table: str) -> LinearQuery:
+    """Read a statement that counts records: ``SELECT COUNT(*) [AS name] FROM table [WHERE condition] [;]``.
+
+    Args:
+        text: The statement, at most ``MAX_LENGTH`` characters.
+        domain: The domain of the table.
+        table: Its name, which may stand in double quotes; without them case does not matter.
+
+    Returns:
+        The result of `parse_predicate` for the condition; the number of records if there is none.
+
+    Raises:
+        QueryError: It is another statement (the error names the first thing that is not supported), or the condition is
+            not understood.
+
+    Example:
+        >>> from hedgerow import Categorical, IntegerRange
+        >>> domain = Domain((Categorical("sex", ("Female", "Male")), IntegerRange("age", 17, 90)))
+        >>> parse_count("select count(*) from adult where age < 30;", domain, "adult").text
+        'age between 17 and 29'
+        >>> parse_count("SELECT COUNT(*) FROM adult GROUP BY sex", domain, "adult")
+        Traceback (most recent call last):
+        hedgerow.errors.QueryError: GROUP BY is not supported
+          Remedy: one count is supported, as in: SELECT COUNT(*) FROM "adult" WHERE sex = 'Female'
+    """
+    condition = Conjunction.where(domain, {domain.names[0]: [0]}).text
+    remedy = f"one count is supported, as in: SELECT COUNT(*) FROM {quoted(table)} WHERE {condition}"
+    reader = StatementReader(text, table, remedy, domain.all_names)
+    listed, columns, where, names = _read(reader, domain)
+    more = ["GROUP BY"] * bool(names) + [*map(shown, listed)] + [each.heading for each in columns if each.name]
+    if more or len(columns) > 1:
+        reader.refuse_word(more[0] if more else "a second column")
+    return parse_predicate(where, domain)
+
+
+def _read(reader: StatementReader, domain: Domain) -> tuple[list[str], list[Aggregate], str, tuple[str, ...]]:
+    """Columns and aggregates that are selected, the text after WHERE, and the columns of GROUP BY."""
     reader.expect("SELECT", "it does not begin with SELECT")
     listed: list[str] = []
     columns: list[Aggregate] = []
@@ -175,18 +225,8 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
         reader.take()
         where = reader.take_until("GROUP BY").strip()
         if not where:
-            raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=_REMEDY)
-    names = _take_groups(reader, domain)
-    missing = [name for name in listed if name not in names]
-    if missing:
-        raise QueryError(f"{shown(missing[0])} is selected, and not in GROUP BY", remedy=_REMEDY)
-    if not columns:
-        raise QueryError("nothing is counted", remedy="add COUNT(*), as in SELECT sex, COUNT(*) FROM t GROUP BY sex")
-    if len(columns) > MOST_COLUMNS:
-        raise QueryError(f"at most {MOST_COLUMNS} aggregates are read at once", remedy="ask in several statements")
-    groups = Groups(domain, names, parse_predicate(where, domain))
-    _check_headings(names, columns)
-    return Selection(groups, tuple(columns), text.strip())
+            raise QueryError("the statement is not understood: there is no condition after WHERE", remedy=reader.remedy)
+    return listed, columns, where, _take_groups(reader, domain)
 
 
 def _check_headings(names: Sequence[str], columns: Sequence[Aggregate]) -> None:
@@ -213,17 +253,17 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
     if reader.kind(1) != "L_PAREN":
         listed.append(_take_column(reader, domain))
         if reader.take_alias():
-            raise QueryError("AS after a column of GROUP BY is not supported", remedy=_REMEDY)
+            reader.refuse_word("AS after a column of GROUP BY")
         return
     function = reader.word()
     if function not in _KINDS:
-        raise QueryError(f"{shown(function)} is not supported", remedy=_ABSENT.get(function, _REMEDY))
+        reader.refuse_word(function, shown(function))
     reader.take()
     reader.take()
     name, share = "", 0.5
     if function == "COUNT":
         if reader.word() == "DISTINCT":
-            raise QueryError("COUNT(DISTINCT) is not supported", remedy=_ABSENT["COUNT"])
+            reader.refuse_word("COUNT", "COUNT(DISTINCT)")
         what = "COUNT of anything but *"
         reader.expect("STAR", "COUNT(*) is not closed", WORD=what, NAME=what, NUMBER=what, TEXT=what)
     else:
@@ -249,11 +289,12 @@ def _share(reader: StatementReader) -> float:
 
 
 def _take_column(reader: StatementReader, domain: Domain) -> str:
-    if reader.kind() not in {"NAME", "WORD"}:
+    if reader.kind() not in {"NAME", "WORD"} or reader.is_unsupported:
         reader.refuse("a column is missing")
     name = reader.take()
     if name not in domain.all_names:
-        raise QueryError(f"there is no column {shown(name)}", remedy=did_you_mean(name, domain.all_names) or _REMEDY)
+        remedy = did_you_mean(name, domain.all_names) or reader.remedy
+        raise QueryError(f"there is no column {shown(name)}", remedy=remedy)
     return name
 
 
@@ -284,9 +325,8 @@ def _take_groups(reader: StatementReader, domain: Domain) -> tuple[str, ...]:
             reader.take()
             names.append(_take_column(reader, domain))
     if reader.kind():
-        remedy = _ABSENT.get(reader.word())
-        if remedy is not None:
-            raise QueryError(f"{reader.word()} is not supported", remedy=remedy)
+        if reader.word() in _ABSENT:
+            reader.refuse_word(reader.word())
         alias = "an alias of the table"
         reader.refuse("something follows the statement", COMMA="a second table", WORD=alias, NAME=alias, ALIAS=alias)
     return tuple(names)
