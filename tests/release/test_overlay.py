@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedgerow.errors import DamagedReleaseError
-from hedgerow.models import Markov, Overlay, Parts
+from hedgerow.models import Markov, Overlay, ResidualBasis
 from hedgerow.privacy import ApproxDP
 from hedgerow.release import Container, Release, StoredModel, summary_of, tables_sentence, write_container
 from hedgerow.release.release import Method
@@ -24,7 +24,7 @@ PAIRS = [("sex", "age"), ("age", "job"), ("sex", "job"), ("job", "income")]
 @pytest.fixture
 def release() -> Release:
     made = make_release(ApproxDP(1.0, 1e-6), 0, PAIRS[:3], workload="marginals:2; prefixes:age")
-    parts = Parts(DOMAIN, PAIRS)
+    parts = ResidualBasis(DOMAIN, PAIRS)
     coefficients = np.random.default_rng(0).uniform(-0.004, 0.004, parts.size)
     coefficients[0] = 1.0
     tree = Markov(DOMAIN, made.total)

@@ -49,17 +49,17 @@ from .fit.consistency import consistent as consistent
 from .fit.nested import Nested as Nested
 from .fit.newton import Newton as Newton, solvable as solvable
 from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resume as resume
+from .fit.residual_basis import ResidualBasis as ResidualBasis
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays import can_hold as can_hold
 from .overlays.estimate import overlaid as overlaid
-from .overlays.moves import can_move as can_move
-from .overlays.overlay import Overlay as Overlay, moves_of as moves_of
-from .overlays.parts import (
+from .overlays.limits import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,
-    Parts as Parts,
     can_hold_table as can_hold_table,
     table_cells as table_cells,
 )
+from .overlays.moves import can_move as can_move
+from .overlays.overlay import Overlay as Overlay, moves_of as moves_of
 from .overlays.projection import nearest as nearest
 from .records.empirical import Empirical as Empirical, cells_of as cells_of, values_at as values_at
 from .tree_fit import TreeFit as TreeFit

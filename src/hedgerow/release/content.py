@@ -30,8 +30,8 @@ from hedgerow.models import (
     Markov,
     Model,
     Overlay,
-    Parts,
     Potentials,
+    ResidualBasis,
     can_hold_table,
     table_cells,
 )
@@ -128,7 +128,7 @@ def _overlay_from_dict(
     scopes = [tuple(names[axis] for axis in row) for row in listed]
     if not all(can_hold_table(domain, scope) for scope in scopes) or table_cells(domain, scopes) > LARGEST_OVERLAY:
         raise ValueError("the tables of the model are too large")
-    parts = Parts(domain, scopes)
+    parts = ResidualBasis(domain, scopes)
     tree = Markov.from_potentials(domain, total, _potentials_from_dict(entry, arrays, domain))
     return Overlay(tree, parts, _array(arrays, COEFFICIENTS, parts.size))
 

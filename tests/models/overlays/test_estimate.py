@@ -11,7 +11,7 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain, impossible
 from hedgerow.errors import ModelTooLargeError
-from hedgerow.models import Parts, Proximal, agreed, nearest, overlaid
+from hedgerow.models import Proximal, ResidualBasis, agreed, nearest, overlaid
 from hedgerow.models.overlays import estimate, shared
 from hedgerow.models.overlays.estimate import averaged
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, Parity
@@ -46,7 +46,7 @@ def flat(tables: list[Floats]) -> Floats:
 @pytest.mark.parametrize(("domain", "scopes"), SCOPES)
 def test_averages_are_those_of_agreement_and_of_least_squares(domain: Domain, scopes: list[Clique]) -> None:
     measured = noisy(domain, scopes, 1)
-    parts = Parts(domain, scopes)
+    parts = ResidualBasis(domain, scopes)
     means, precisions = averaged(parts, measured, 100.0)
     found = flat(parts.tables(scopes, means))
     tables = [each.values.reshape(domain.shape_of(each.target.scope)) / 100.0 for each in measured]
@@ -61,7 +61,7 @@ def test_averages_of_parities_and_tables_are_least_squares() -> None:
     measured = noisy(domain, scopes[:2], 2)
     for scope, value in ((("x0",), 20.0), (("x0", "x2"), -15.0), (("x1",), 5.0), (("x0", "x2"), 3.0)):
         measured.append(Measurement(Parity(domain, scope), np.array([value]), NoiseKind.LAPLACE, 7.0))
-    parts = Parts(domain, scopes)
+    parts = ResidualBasis(domain, scopes)
     means, _ = averaged(parts, measured, 100.0)
     expected = estimates(domain, scopes, measured, 100.0)
     np.testing.assert_allclose(flat(parts.tables(scopes, means)), expected, atol=1e-8)
@@ -71,7 +71,7 @@ def test_averages_of_parities_and_tables_are_least_squares() -> None:
 @pytest.mark.parametrize(("domain", "scopes"), SCOPES)
 def test_the_nearest_tables_are_those_of_dense_projections(domain: Domain, scopes: list[Clique], seed: int) -> None:
     measured = noisy(domain, scopes, seed, scale=25.0)
-    parts = Parts(domain, scopes)
+    parts = ResidualBasis(domain, scopes)
     means, precisions = averaged(parts, measured, 100.0)
     stacks, inner = parts.stacks(parts.scopes), np.eye(1, parts.size)[0]
     found = nearest(stacks, means, precisions, inner, [None] * len(stacks), close=-1.0, steps=6000)
@@ -87,7 +87,7 @@ def test_impossible_cells_vanish() -> None:
     free, scopes = SCOPES[1]
     domain = Domain(free.attributes, constraints=[impossible(free, "x0 = 0 and x1 = 1")])
     measured = noisy(domain, scopes, 3)
-    parts = Parts(domain, scopes)
+    parts = ResidualBasis(domain, scopes)
     means, precisions = averaged(parts, measured, 100.0)
     stacks = parts.stacks(parts.scopes)
     wrong = np.zeros((3, 2))
@@ -203,7 +203,7 @@ def nothing_is_made_of_noise() -> None:
 
 def noise_has_nothing_in_common() -> None:
     domain, rng = domain_of(*[2] * 30), np.random.default_rng(9)
-    parts = Parts(domain, list(combinations(domain.names, 2)))
+    parts = ResidualBasis(domain, list(combinations(domain.names, 2)))
     noise = rng.normal(0.0, 1.0, parts.size)
     assert np.linalg.norm(shared.common(parts, noise, np.ones(parts.size))[0]) < 0.2 * np.linalg.norm(noise)
 

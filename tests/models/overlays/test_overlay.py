@@ -10,7 +10,7 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.models import Footprint, JunctionTree, Markov, Model, Overlay, Parts, over_tables
+from hedgerow.models import Footprint, JunctionTree, Markov, Model, Overlay, ResidualBasis, over_tables
 from hedgerow.queries import AnswersParities, Conjunction, Marginal, Parity, Tables, Workload
 from tests.models.strategies import domain_of
 
@@ -21,7 +21,7 @@ PAIRS = [("x0", "x1"), ("x1", "x2"), ("x0", "x2")]
 def overlay(seed: int = 0) -> Overlay:
     """Random tables near the uniform ones, over a tree that says something else."""
     rng = np.random.default_rng(seed)
-    parts = Parts(DOMAIN, PAIRS)
+    parts = ResidualBasis(DOMAIN, PAIRS)
     coefficients = rng.uniform(-0.03, 0.03, parts.size)
     coefficients[0] = 1.0
     tree = Markov(DOMAIN, 50.0)
@@ -89,7 +89,7 @@ def test_coefficients_must_fit() -> None:
         with pytest.raises(ConfigError):
             Overlay(model.tree, model.parts, wrong)
     with pytest.raises(ConfigError):
-        Overlay(model.tree, Parts(domain_of(2, 3, 2, 3), PAIRS), model.coefficients)
+        Overlay(model.tree, ResidualBasis(domain_of(2, 3, 2, 3), PAIRS), model.coefficients)
 
 
 def _pairs(columns: int) -> tuple[Domain, list[Marginal]]:

@@ -10,7 +10,7 @@ import pytest
 
 from hedgerow.data import read_table
 from hedgerow.domain import read_domain
-from hedgerow.models import Parts, Proximal, nearest, overlaid
+from hedgerow.models import Proximal, ResidualBasis, nearest, overlaid
 from hedgerow.models.overlays import projection
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of
@@ -46,7 +46,7 @@ def test_sparse_tables_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_nearer_tables_are_mixed_in_where_steps_end_early() -> None:
     domain = domain_of(3, 3)
-    parts = Parts(domain, [("x0", "x1")])
+    parts = ResidualBasis(domain, [("x0", "x1")])
     (stack,) = stacks = parts.stacks(parts.scopes)
 
     def of(table: list[list[float]]) -> np.ndarray:

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from hedgerow.arrays import Floats
-from hedgerow.models import Parts
+from hedgerow.models import ResidualBasis
 from hedgerow.models.overlays.shared import common
 from tests.models.strategies import domain_of
 
-PARTS = Parts(domain_of(*[2] * 60), list(combinations(domain_of(*[2] * 60).names, 2)))
+PARTS = ResidualBasis(domain_of(*[2] * 60), list(combinations(domain_of(*[2] * 60).names, 2)))
 PAIRS = np.array([len(each) == 2 for each in PARTS.sets])
 
 
 def of_rank(rank: int, seed: int) -> tuple[Floats, Floats]:
-    """Parts of pairs that few directions say, and the matrix that they are entries of."""
+    """ResidualBasis of pairs that few directions say, and the matrix that they are entries of."""
     directions = np.random.default_rng(seed).normal(0.0, 0.3, (60, rank))
     matrix = directions @ directions.T
     found = np.zeros(PARTS.size)
@@ -47,7 +47,7 @@ def test_noise_alone_has_nothing_in_common() -> None:
 
 def test_the_matrix_has_a_block_for_each_pair() -> None:
     domain = domain_of(3, 2, 4)
-    parts = Parts(domain, [("x0", "x1"), ("x0", "x2")])
+    parts = ResidualBasis(domain, [("x0", "x1"), ("x0", "x2")])
     rng = np.random.default_rng(0)
     one, other = rng.normal(0.0, 9.0, 2), rng.normal(0.0, 9.0, 3)
     differences = np.zeros(parts.size)

@@ -1,9 +1,9 @@
 """Best linear unbiased answers from overlapping noisy marginals, before anything is fitted.
 
-Two marginals that share attributes both measure the marginal of these, and their noises differ. Split every table
-into orthogonal components, one for each set of its attributes: what that set adds to all smaller ones. The noise of
-the components is independent, so that each component is averaged over the tables that hold it, with the inverse
-variances as weights, and the averages are put together again. No estimate that is linear and unbiased for all
+Two marginals that share attributes both measure the marginal of these, and their noises differ. Every table is split
+into orthogonal components (``residual_basis.py``), one for each set of its attributes. Their noise is independent, so
+that each component is averaged over the tables that hold it, with the inverse variances as weights, and the averages
+are put together again. No estimate that is linear and unbiased for all
 distributions has less variance (Gauss and Markov; for marginals: Hay, Rastogi, Miklau and Suciu, "Boosting the
 Accuracy of Differentially Private Histograms Through Consistency", VLDB 2010; Ding, Winslett, Han and Li,
 "Differentially Private Data Cubes", SIGMOD 2011).
@@ -15,16 +15,15 @@ A function of noisy answers, so it costs no privacy. Answers may be negative; su
 number of records, are averaged too, or become 1 among uneven ones.
 """
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.domain import Clique, possible_cells
+from hedgerow.arrays import Bools, Floats
+from hedgerow.domain import possible_cells, spread_over, summed
 from hedgerow.models.fit.agreement import agreed
+from hedgerow.models.fit.residual_basis import ResidualBasis
 from hedgerow.queries import Marginal, Measurable, Measurement
 
 _WIDEST = 6
@@ -60,12 +59,9 @@ def consistent(measurements: Sequence[Measurement], total: float) -> list[Floats
     for position, found in possible.items():
         answers[position][~found] = 0.0
     uneven = _touching(measurements, possible)
-    stacks = list(_stacks(measurements, set(range(len(measurements))) - uneven, answers, total))
-    for components in _shared(stacks):
-        _average(components)
-    for stack in stacks:
-        for position, table in zip(stack.members, stack.tables, strict=True):
-            answers[position] = table.reshape(-1)
+    even = [position for position, each in enumerate(measurements) if _is_narrow(each) and position not in uneven]
+    if even:
+        _average(measurements, even, answers, total)
     if uneven:
         _agree(measurements, sorted(uneven), answers, possible, total)
     return answers
@@ -129,103 +125,23 @@ def _agree(
         answers[position] = table.reshape(-1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Stack:
-    """Marginals of equal shape.
-
-    Attributes:
-        tables: Their answers, the first axis for the marginals; corrected in place.
-        variances: Variance of one cell, shape ``(marginals,)``.
-    """
-
-    members: list[int]
-    scopes: list[Clique]
-    tables: Floats
-    variances: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Components:
-    """Components of some tables of a stack, over the same axes.
-
-    Attributes:
-        rows: Positions of the tables in the stack.
-        places: For each table the number of its component among those that are averaged together.
-        axes: The axes of a table that the component does not depend on.
-        values: Components, with one entry on these axes.
-        variances: Variance of one value, before it is centred.
-    """
-
-    stack: _Stack
-    rows: Ints
-    places: Ints
-    axes: tuple[int, ...]
-    values: Floats
-    variances: Floats
-
-
-def _stacks(
-    measurements: Sequence[Measurement], even: Collection[int], answers: Sequence[Floats], total: float
-) -> Iterator[_Stack]:
-    shapes: dict[tuple[int, ...], list[int]] = {}
-    for position, measured in enumerate(measurements):
-        if position in even and _is_narrow(measured):
-            shapes.setdefault(measured.target.domain.shape_of(measured.target.scope), []).append(position)
-    for shape, members in shapes.items():
-        tables = np.stack([answers[position].reshape(shape) for position in members])
-        deviations = np.array([_deviation(measurements[position], total) for position in members])
-        yield _Stack(members, [measurements[position].target.scope for position in members], tables, deviations**2)
-
-
-def _shared(stacks: Sequence[_Stack]) -> list[list[_Components]]:
-    """Components that several tables hold, those of equal shape together."""
-    holders: dict[Clique, int] = {}
-    for stack in stacks:
-        for scope in stack.scopes:
-            for kept in _subsets(len(scope)):
-                subset = tuple(scope[axis] for axis in kept)
-                holders[subset] = holders.get(subset, 0) + 1
-    places: dict[tuple[int, ...], dict[Clique, int]] = {}
-    shared: dict[tuple[int, ...], list[_Components]] = {}
-    for stack in stacks:
-        shape = stack.tables.shape[1:]
-        for kept in _subsets(len(shape)):
-            subsets = [tuple(scope[axis] for axis in kept) for scope in stack.scopes]
-            rows = [row for row, subset in enumerate(subsets) if holders[subset] > 1]
-            if rows:
-                sizes = tuple(shape[axis] for axis in kept)
-                known = places.setdefault(sizes, {})
-                numbers = [known.setdefault(subsets[row], len(known)) for row in rows]
-                shared.setdefault(sizes, []).append(_components(stack, rows, numbers, kept))
-    return list(shared.values())
-
-
-def _subsets(count: int) -> list[tuple[int, ...]]:
-    """All of them; the empty one is that of the sum of a table."""
-    return [subset for size in range(count + 1) for subset in combinations(range(count), size)]
-
-
-def _components(stack: _Stack, rows: list[int], places: list[int], kept: tuple[int, ...]) -> _Components:
-    axes = tuple(axis + 1 for axis in range(stack.tables.ndim - 1) if axis not in kept)
-    values = stack.tables[rows].sum(axis=axes, keepdims=True)
-    for axis in kept:
-        values = values - values.mean(axis=axis + 1, keepdims=True)
-    summed = math.prod(stack.tables.shape[axis] for axis in axes)
-    return _Components(stack, np.array(rows), np.array(places), axes, values, stack.variances[rows] * summed)
-
-
-def _average(components: Sequence[_Components]) -> None:
-    """Replace components of one shape by their averages, in all tables."""
-    count = 1 + max(int(component.places.max()) for component in components)
-    weights, sums = np.zeros(count), np.zeros((count, math.prod(components[0].values.shape[1:])))
-    for component in components:
-        np.add.at(weights, component.places, 1.0 / component.variances)
-        np.add.at(
-            sums, component.places, component.values.reshape(len(component.rows), -1) / component.variances[:, None]
-        )
-    means = sums / weights[:, None]
-    for component in components:
-        summed = math.prod(component.stack.tables.shape[axis] for axis in component.axes)
-        component.stack.tables[component.rows] += (
-            means[component.places].reshape(component.values.shape) - component.values
-        ) / summed
+def _average(measurements: Sequence[Measurement], members: Sequence[int], answers: list[Floats], total: float) -> None:
+    """Replace the components that several tables hold by their averages; what one of them holds alone stays."""
+    scopes = [measurements[position].target.scope for position in members]
+    domain, owners = measurements[members[0]].target.domain, Counter(name for scope in scopes for name in scope)
+    tables = [answers[at].reshape(domain.shape_of(scope)) for at, scope in zip(members, scopes, strict=True)]
+    inner = [tuple(name for name in scope if owners[name] > 1) for scope in scopes]
+    sums = [summed(domain, *each).reshape(-1) for each in zip(tables, scopes, inner, strict=True)]
+    added = np.array([table.size / each.size for table, each in zip(tables, sums, strict=True)])
+    weights = np.array([_deviation(measurements[at], total) for at in members]) ** -2.0 / added
+    basis = ResidualBasis(domain, inner)
+    stacks = basis.stacks(inner)
+    noisy = [np.stack([sums[row] for row in stack.rows.tolist()]) for stack in stacks]
+    weighted, precisions = basis.weighted_sums(stacks, noisy, [weights[stack.rows] for stack in stacks])
+    means = weighted / precisions
+    shared = np.sum([stack.added(np.ones(()), basis.size) for stack in stacks], axis=0) > 1.0
+    for stack, own in zip(stacks, noisy, strict=True):
+        missing = np.where(shared[stack.places], means[stack.places] - stack.coefficients(own), 0.0)
+        for row, change in zip(stack.rows.tolist(), stack.tables(missing), strict=True):
+            even = spread_over(domain, change.reshape(stack.shape) / added[row], inner[row], scopes[row])
+            answers[members[row]] = (tables[row] + even).reshape(-1)

@@ -1,9 +1,9 @@
 """Answers that no junction tree holds: consistent tables of what was measured, over a tree for everything else.
 
-``parts`` splits tables into orthogonal parts, ``projection`` brings these to the nearest tables without negative
-counts, ``overlay`` is the model, ``holding`` says what a tree below it should hold, ``shared`` what all pairs have in
-common, ``estimate`` makes one from measurements, and ``moves`` gives its records the tables. Imports ``fit``, ``trees``
-and ``core``.
+``limits`` says which tables are held. ``projection`` brings components (``fit/residual_basis.py``) to the nearest
+tables without negative counts, ``overlay`` is the model, ``holding`` says what a tree below it should hold, ``shared``
+what all pairs have in common, ``estimate`` makes one from measurements, and ``moves`` gives its records the tables.
+Imports ``fit``, ``trees`` and ``core``.
 """
 
 import lazy_loader

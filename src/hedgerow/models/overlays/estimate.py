@@ -26,10 +26,11 @@ from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain, possible_cells
 from hedgerow.models.core import check_cells
 from hedgerow.models.fit.refit import refit
+from hedgerow.models.fit.residual_basis import ResidualBasis, Stack
 from hedgerow.models.fit.rules import Proximal
 from hedgerow.models.overlays.holding import chosen_scopes
+from hedgerow.models.overlays.limits import can_hold, overlay_bytes
 from hedgerow.models.overlays.overlay import Overlay
-from hedgerow.models.overlays.parts import Parts, Stack, can_hold, overlay_bytes
 from hedgerow.models.overlays.projection import nearest
 from hedgerow.models.overlays.shared import common
 from hedgerow.models.trees import Markov
@@ -74,7 +75,7 @@ def overlaid(
     others: list[Measurement] = []
     for each in measurements:
         (held if can_hold(each.target) else others).append(each)
-    parts = Parts(domain, [each.target.scope for each in held])
+    parts = ResidualBasis(domain, [each.target.scope for each in held])
     check_cells(parts.cells, overlay_bytes(parts.cells), tree=True)
     told = _Told(parts, *averaged(parts, held, total), total)
     tree = _tree(told, held, others, rule, min(largest_tree, LARGEST_BELOW))
@@ -94,13 +95,13 @@ class _Told:
     """The parts that measurements tell.
 
     Attributes:
-        parts: Parts of the measured tables.
+        parts: ResidualBasis of the measured tables.
         means: Best linear unbiased estimates of them, as fractions; 0 where nothing is told.
         precisions: 1 over their variances; 0 likewise.
         total: In counts.
     """
 
-    parts: Parts
+    parts: ResidualBasis
     means: Floats
     precisions: Floats
     total: float
@@ -126,28 +127,26 @@ class _Told:
                 )
 
 
-def averaged(parts: Parts, measurements: Sequence[Measurement], total: float) -> tuple[Floats, Floats]:
+def averaged(parts: ResidualBasis, measurements: Sequence[Measurement], total: float) -> tuple[Floats, Floats]:
     """The best linear unbiased estimates of all parts, as fractions, and 1 over their variances.
 
     Args:
-        parts: Parts of all that was measured.
+        parts: ResidualBasis of all that was measured.
         measurements: Whole marginals and parities.
         total: In counts; the sum of all cells is known to be 1.
 
     Returns:
         Two arrays, shape ``(size,)``; 0 where nothing is told.
     """
-    sums, precisions = np.zeros(parts.size), np.zeros(parts.size)
-    weights = np.array([max(each.std / total, _EXACT) ** -2 for each in measurements])
-    whole = [place for place, each in enumerate(measurements) if isinstance(each.target, Marginal)]
-    for stack in parts.stacks([measurements[place].target.scope for place in whole]):
-        members = [whole[row] for row in stack.rows.tolist()]
-        tables = np.stack([measurements[place].values / total for place in members])
-        sums += stack.sums(weights[members][:, None] * tables, parts.size)
-        precise = np.broadcast_to(weights[members][:, None] * stack.factors**2, stack.places.shape)
-        precisions += np.bincount(stack.places.reshape(-1), precise.reshape(-1), parts.size)
-    for weight, each in zip(weights.tolist(), measurements, strict=True):
+    whole = [each for each in measurements if isinstance(each.target, Marginal)]
+    stacks = parts.stacks([each.target.scope for each in whole])
+    members = [[whole[row] for row in stack.rows.tolist()] for stack in stacks]
+    tables = [np.stack([each.values / total for each in some]) for some in members]
+    weights = [np.array([_weight(each, total) for each in some]) for some in members]
+    sums, precisions = parts.weighted_sums(stacks, tables, weights)
+    for each in measurements:
         if isinstance(each.target, Parity):
+            weight = _weight(each, total)
             place, cells = parts.start(each.target.scope), 2.0 ** len(each.target.scope)
             sums[place] += weight * math.sqrt(cells) * float(each.values[0]) / total
             precisions[place] += weight * cells
@@ -156,7 +155,11 @@ def averaged(parts: Parts, measurements: Sequence[Measurement], total: float) ->
     return found, precisions
 
 
-def parts_of(model: Markov, parts: Parts, stacks: Sequence[Stack]) -> Floats:
+def _weight(measured: Measurement, total: float) -> float:
+    return float(max(measured.std / total, _EXACT) ** -2)
+
+
+def parts_of(model: Markov, parts: ResidualBasis, stacks: Sequence[Stack]) -> Floats:
     """The parts of the tables of a tree, as fractions."""
     total = model.total
     names = {name for scope in parts.scopes for name in scope}
@@ -208,8 +211,8 @@ def _moved(told: _Told, expected: Floats) -> tuple[Floats, Floats]:
     return np.asarray(middle), np.asarray(certain)
 
 
-def _groups(parts: Parts, lengths: Ints) -> Ints:
-    """Parts whose variance around expectations is taken to be one: large ones alone, small ones by their shape."""
+def _groups(parts: ResidualBasis, lengths: Ints) -> Ints:
+    """Components whose variance around expectations is taken to be one: large ones alone, small ones by shape."""
     known: dict[object, int] = {}
     keys = (
         scope if length >= _OWN else tuple(sorted(parts.domain.shape_of(scope)))

@@ -15,7 +15,7 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats
 from hedgerow.domain import Clique
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.fit.residual_basis import ResidualBasis
 from hedgerow.models.trees import JunctionTree
 
 _PER_ATTRIBUTE = 3
@@ -23,7 +23,7 @@ _PER_ATTRIBUTE = 3
 
 
 def chosen_scopes(
-    parts: Parts, coefficients: Floats, variances: Floats, always: Sequence[Clique], most_cells: int
+    parts: ResidualBasis, coefficients: Floats, variances: Floats, always: Sequence[Clique], most_cells: int
 ) -> list[Clique]:
     """Tables for a tree: a spanning forest of the pairs that say most, then others in order while they fit.
 
@@ -76,7 +76,7 @@ def _forest(ordered: Sequence[Clique], always: Sequence[Clique]) -> list[Clique]
     return [scope for scope in ordered if len(scope) == 2 and joined(scope)]
 
 
-def _gains(parts: Parts, coefficients: Floats, variances: Floats) -> dict[Clique, float]:
+def _gains(parts: ResidualBasis, coefficients: Floats, variances: Floats) -> dict[Clique, float]:
     """The information in each pair, and in each wider table beyond its pairs, in nats."""
     found: dict[Clique, float] = {}
     pairs = [scope for scope in parts.sets if len(scope) == 2]
@@ -90,7 +90,7 @@ def _gains(parts: Parts, coefficients: Floats, variances: Floats) -> dict[Clique
 
 
 def _information(
-    parts: Parts, scopes: Sequence[Clique], coefficients: Floats, variances: Floats
+    parts: ResidualBasis, scopes: Sequence[Clique], coefficients: Floats, variances: Floats
 ) -> Mapping[Clique, float]:
     found: dict[Clique, float] = {}
     for stack in parts.stacks(scopes):

@@ -31,8 +31,8 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain, spread_over
 from hedgerow.models.core import Codes, Factored
+from hedgerow.models.fit.residual_basis import largest
 from hedgerow.models.overlays.moves_kernels import Layout, count, sweep
-from hedgerow.models.overlays.parts import largest
 from hedgerow.queries import LinearQuery
 from hedgerow.system import generator, in_slices, usable_cores
 

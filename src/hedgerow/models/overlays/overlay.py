@@ -11,8 +11,8 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, possible_cells
 from hedgerow.errors import ConfigError
 from hedgerow.models.core import Codes, Columns, Complete, Factored, Given, Model, SamplingMethod, code_type
+from hedgerow.models.fit.residual_basis import ResidualBasis, largest
 from hedgerow.models.overlays.moves import Moves, as_many, can_move
-from hedgerow.models.overlays.parts import Parts, largest
 from hedgerow.models.trees import Markov
 from hedgerow.queries import Conjunction, LinearQuery, Parity, filled_axes
 from hedgerow.system import Seed, generator
@@ -39,7 +39,7 @@ class Overlay(Model):
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(name, 0, 1) for name in "abc")
-        >>> parts = Parts(domain, [("a", "b"), ("b", "c"), ("a", "c")])
+        >>> parts = ResidualBasis(domain, [("a", "b"), ("b", "c"), ("a", "c")])
         >>> coefficients = np.zeros(parts.size)
         >>> coefficients[[0, 4, 5, 6]] = 1.0, -0.5, -0.5, -0.5  # no two are equal: no record can be so
         >>> model = Overlay(Markov(domain, 12.0), parts, coefficients)
@@ -49,7 +49,7 @@ class Overlay(Model):
         array([1.5])
     """
 
-    def __init__(self, tree: Markov, parts: Parts, coefficients: Floats) -> None:
+    def __init__(self, tree: Markov, parts: ResidualBasis, coefficients: Floats) -> None:
         """Put tables over a tree.
 
         Args:

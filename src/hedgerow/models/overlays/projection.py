@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hedgerow.arrays import Bools, Floats
-from hedgerow.models.overlays.parts import Stack
+from hedgerow.models.fit.residual_basis import Stack
 
 _STEPS = 400
 """Most steps."""
@@ -38,15 +38,15 @@ def nearest(
     close: float = _CLOSE,
     steps: int = _STEPS,
 ) -> Floats:
-    """Parts of the nearest tables that are nowhere negative, and vanish where no record can be.
+    """Components of the nearest tables that are nowhere negative, and vanish where no record can be.
 
     Args:
         stacks: The tables.
         parts: Estimates, shape ``(size,)``; the first, the sum of all cells, stays as it is.
         precisions: 1 over their variances, positive.
-        inner: Parts of tables that are positive wherever records can be; in the end so much of them is mixed in that no
-            cell is negative.
-        other: Parts of tables that are nowhere negative, which are mixed in instead where that ends nearer.
+        inner: Components of tables that are positive wherever records can be; in the end so much of them is mixed in
+            that no cell is negative.
+        other: Components of tables that are nowhere negative, which are mixed in instead where that ends nearer.
         possible: For each stack the cells that records can have, shape ``(tables, cells)``; None for all.
         close: Share of the inner tables at which to stop.
         steps: Most steps.

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.models.overlays.parts import Parts
+from hedgerow.models.fit.residual_basis import ResidualBasis
 
 _LARGEST = 1500
 """Rows of the largest matrix."""
@@ -28,11 +28,11 @@ _LEAST = 0.05
 """Share of the noise that is left in any difference, at least."""
 
 
-def common(parts: Parts, differences: Floats, variances: Floats) -> tuple[Floats, Floats]:
+def common(parts: ResidualBasis, differences: Floats, variances: Floats) -> tuple[Floats, Floats]:
     """The part of noisy differences that few directions say, for the parts of pairs; 0 for all others.
 
     Args:
-        parts: Parts of the measured tables.
+        parts: ResidualBasis of the measured tables.
         differences: Noisy parts less those that are expected, shape ``(size,)``.
         variances: Variances of their noise; differences of infinite variance are not looked at.
 
@@ -44,7 +44,7 @@ def common(parts: Parts, differences: Floats, variances: Floats) -> tuple[Floats
         >>> from itertools import combinations
         >>> from hedgerow.domain import Domain, IntegerRange
         >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(20))
-        >>> parts = Parts(domain, combinations(domain.names, 2))
+        >>> parts = ResidualBasis(domain, combinations(domain.names, 2))
         >>> of_pairs = np.array([0.3 * (len(each) == 2) for each in parts.sets])
         >>> [float(common(parts, of_pairs, np.full(parts.size, v))[0][-1].round(2)) for v in (0.001, 1.0)]
         [0.3, 0.0]
@@ -79,7 +79,7 @@ def _standing_out(matrix: Floats, edge: float) -> tuple[Floats, Floats]:
 class _Places:
     """The coefficients of pairs as entries of a matrix with a row for each function of one attribute."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: ResidualBasis) -> None:
         pairs = [each for each in parts.sets if len(each) == 2]
         names = parts.domain.clique({name for pair in pairs for name in pair})
         lengths = [parts.domain[name].size - 1 for name in names]
