@@ -24,9 +24,7 @@ null in Parquet, is read as missing.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -48,7 +46,7 @@ from hedgerow.system import generator
 Codes = NDArray[np.integer[Any]]
 
 
-_REPEATED = 4
+REPEATED = 4
 """Times that a value must be repeated on average, for the texts of all values to be made once and looked up."""
 
 _DECIMAL = re.compile(r"decimal128\((\d+), (\d+)\)")
@@ -186,6 +184,16 @@ class Drawn:
         """Whether codes are those of the missing or the other value."""
         return self.codes >= self.attribute.ordinary
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether each cell follows from its code, and is repeated so often that it is made once."""
+        return not isinstance(self.attribute, Binned) and REPEATED * self.attribute.size <= len(self.codes)
+
+    @property
+    def every(self) -> Self:
+        """The same column with each code once."""
+        return self.of(self.attribute, np.arange(self.attribute.size), generator(0), form=self.form)
+
 
 def encoded_values(drawn: Drawn) -> pa.Array[Any]:
     """Values of a column of codes, texts as a dictionary, which Parquet writes as it is.
@@ -290,97 +298,10 @@ def texts_of(drawn: Drawn, *, empties: bool) -> pa.Array[Any]:
         >>> texts_of(Drawn.of(age, np.array([0, 74]), generator(0)), empties=True).to_pylist()
         ['17', '-1']
     """
-    if not _is_looked_up(drawn):
+    if not drawn.is_repeated:
         return _texts(drawn, empties)
-    texts: pa.Array[Any] = _listed(drawn, empties).take(arrow_numbers(drawn.codes))
+    texts: pa.Array[Any] = _texts(drawn.every, empties).take(arrow_numbers(drawn.codes))
     return texts
-
-
-class Lines:
-    r"""Lines of CSV files in which no text needs quotes: neighbouring columns of few values are looked up together.
-
-    A line of fifteen columns is put together from about five pieces, each of which was made once.
-
-    Args:
-        empties: Whether a column may have empty cells.
-        separator: What stands between two cells.
-
-    Example:
-        >>> from hedgerow.system.randomness import generator
-        >>> sex, age = Categorical("sex", ("F", "M")), IntegerRange("age", 17, 18)
-        >>> columns = [Drawn.of(each, np.array([0, 1, 1]), generator(0)) for each in (sex, age)]
-        >>> bytes(Lines(empties=True).of(columns))
-        b'F,17\nM,18\nM,18\n'
-    """
-
-    def __init__(self, *, empties: bool, separator: str = ",") -> None:
-        """Nothing is made yet."""
-        self._empties = empties
-        self._separator = arrow_text(separator)
-        self._listed: dict[tuple[str, ...], Any] = {}
-
-    def of(self, columns: Sequence[Drawn]) -> memoryview:
-        """The lines of some records, in UTF-8.
-
-        Args:
-            columns: All columns, in order; in each call the same ones.
-        """
-        pieces = [self._piece(group) for group in _together(columns)]
-        pieces[-1] = pa.compute.binary_join_element_wise(pieces[-1], arrow_text("\n"), arrow_text(""))
-        lines: Any = pa.compute.binary_join_element_wise(*pieces, self._separator)
-        _, offsets, data = lines.buffers()
-        bounds = np.frombuffer(offsets, np.int32)[lines.offset : lines.offset + len(lines) + 1]
-        return memoryview(data)[bounds[0] : bounds[-1]]
-
-    def _piece(self, group: Sequence[Drawn]) -> Any:
-        """The cells of neighbouring columns, joined; text without nulls."""
-        if not _is_looked_up(group[0]):
-            return _filled(_texts(group[0], self._empties))
-        names, shape = tuple(each.attribute.name for each in group), [each.attribute.size for each in group]
-        if names not in self._listed:
-            cells = [_filled(_listed(each, self._empties)) for each in group]
-            places = np.unravel_index(np.arange(math.prod(shape)), shape)
-            each_place = [cell.take(arrow_numbers(place)) for cell, place in zip(cells, places, strict=True)]
-            self._listed[names] = pa.compute.binary_join_element_wise(*each_place, self._separator)
-        codes = np.zeros(len(group[0].codes), dtype=np.int32)
-        for each, size in zip(group, shape, strict=True):
-            codes *= size
-            codes += each.codes
-        return self._listed[names].take(arrow_numbers(codes))
-
-
-_MOST_TOGETHER = 1 << 13
-"""Most texts of neighbouring columns that are made to be looked up: they stay in a core's second cache."""
-
-
-def _together(columns: Sequence[Drawn]) -> list[list[Drawn]]:
-    """Neighbouring columns that are looked up together."""
-    groups: list[list[Drawn]] = []
-    size = 0
-    for column in columns:
-        most = min(_MOST_TOGETHER, len(column.codes) // _REPEATED)
-        size = size * column.attribute.size if _is_looked_up(column) else 0
-        if not groups or not 0 < size <= most:
-            groups.append([column])
-            size = column.attribute.size if _is_looked_up(column) else 0
-        else:
-            groups[-1].append(column)
-    return groups
-
-
-def _is_looked_up(drawn: Drawn) -> bool:
-    """Whether each cell follows from its code, and is repeated so often that it is made once."""
-    return not isinstance(drawn.attribute, Binned) and _REPEATED * drawn.attribute.size <= len(drawn.codes)
-
-
-def _listed(drawn: Drawn, empties: bool) -> pa.Array[Any]:
-    """The cell of each code."""
-    every = np.arange(drawn.attribute.size)
-    return _texts(Drawn.of(drawn.attribute, every, generator(0), form=drawn.form), empties)
-
-
-def _filled(cells: pa.Array[Any]) -> Any:
-    return pa.compute.coalesce(cells.cast(pa.string()), arrow_text(""))
 
 
 def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:

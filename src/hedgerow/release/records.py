@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import base64
-import codecs
-import csv
-import io
 import os
-import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +20,15 @@ from numpy.typing import ArrayLike
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
-from hedgerow.domain.attribute import Attribute, Binned, Categorical
+from hedgerow.domain.attribute import Attribute, Binned
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.measures import measure_of, written
 from hedgerow.domain.spans import Span
 from hedgerow.domain.tables import codes_at
-from hedgerow.domain.values import Drawn, Lines, arrow_schema, encoded_values, form_of, texts_of, values_of
+from hedgerow.domain.values import Drawn, arrow_schema, encoded_values, form_of, texts_of, values_of
 from hedgerow.engines import DUCKDB_REMEDY, DuckDBTable, duckdb_table, is_duckdb, write_table
-from hedgerow.errors import ConfigError, MissingExtraError, RecordsError
+from hedgerow.errors import ConfigError, MissingExtraError
+from hedgerow.release.csv_files import may_be_empty, write_csv
 from hedgerow.system import Seed, Tabular, ahead, generator, replacing
 
 if TYPE_CHECKING:
@@ -43,15 +40,13 @@ _CHUNK_CODES = 1 << 21
 _GROUP_CHUNKS = 4
 """Chunks in one row group of a Parquet file; larger groups make smaller files and take more memory."""
 
-_LONGEST = 200
-"""Characters of a text, of which a chunk of lines can have two million."""
 
 _SHOWN = 10
 """Records that a notebook shows."""
 
 RECORD_ENDINGS = (".csv", ".tsv", ".txt", ".parquet", ".pq")
 """Endings of the files that records are written to."""
-Form = Callable[[Iterable["Records"], Domain, Path], Generator[int, None, None]]
+Form = Callable[[Iterable["Records"], pa.Schema, Domain, Path], Generator[int, None, None]]
 Writer = Callable[[Iterable["Records"], Domain, Callable[[int], None]], None]
 Decode = Callable[[Drawn], "pa.Array[Any]"]
 
@@ -218,10 +213,10 @@ class Records(Tabular):
         Args:
             as_text: Whether missing and other values become their texts, as in CSV.
         """
-        return self._decoded(partial(texts_of, empties=_may_be_empty(self.domain)) if as_text else values_of)
+        return self._decoded(partial(texts_of, empties=may_be_empty(self.domain)) if as_text else values_of)
 
-    def columns(self) -> Iterator[list[Drawn]]:
-        """The columns that are written, a chunk of records at a time."""
+    def columns(self) -> Iterator[tuple[list[Drawn], list[pa.Array[Any]]]]:
+        """The columns that are written, and the numbers behind them, a chunk of records at a time."""
         rows = chunk_rows(self.domain)
         attributes = (*self.domain.attributes, *(column.attribute for column in self.domain.derived_columns))
         for start in range(0, len(self), rows):
@@ -234,20 +229,17 @@ class Records(Tabular):
                 of_name, form = codes_at(self.domain, name, known), form_of(self.domain, name)
                 drawn[name] = Drawn.of(attribute, of_name, rng, self._tilts.get(name), form)
             drawn |= {span.end: self._end(span, drawn) for span in self.domain.spans}
-            yield [drawn[column.name] for column in written(self.domain)]
+            beside: list[pa.Array[Any]] = [pa.array(numbers[start : start + rows]) for numbers in self._beside.values()]
+            yield [drawn[column.name] for column in written(self.domain)], beside
 
     def encoded(self) -> Iterator[pa.RecordBatch]:
         """Decode the records into Arrow batches with dictionary-encoded texts, which Parquet writes as they are."""
         return self._decoded(encoded_values)
 
     def _decoded(self, decode: Decode) -> Iterator[pa.RecordBatch]:
-        start = 0
-        for columns in self.columns():
-            stop = start + len(columns[0].codes)
-            beside = [pa.array(numbers[start:stop]) for numbers in self._beside.values()]
-            names = [*(column.attribute.name for column in columns), *self._beside]
+        names = [*(column.name for column in written(self.domain)), *self._beside]
+        for columns, beside in self.columns():
             yield pa.RecordBatch.from_arrays([*map(decode, columns), *beside], names=names)
-            start = stop
 
     def _end(self, span: Span, drawn: Mapping[str, Drawn]) -> Drawn:
         """The end of a span: the sum of its start and its duration, unknown where one of them is."""
@@ -377,113 +369,25 @@ def _with_schema(batches: Iterable[Records], domain: Domain) -> tuple[pa.Schema,
 
 
 def _to_file(path: Path, form: Form, batches: Iterable[Records], domain: Domain, tell: Callable[[int], None]) -> None:
-    with replacing(path) as beside, closing(form(batches, domain, beside)) as pieces:
+    schema, batches = _with_schema(batches, domain)
+    with replacing(path) as beside, closing(form(batches, schema, domain, beside)) as pieces:
         for rows in pieces:
             tell(rows)
 
 
-def _write_csv(batches: Iterable[Records], domain: Domain, path: Path, usual: str = ",") -> Generator[int, None, None]:
-    """Write a text file in the format of the domain's layout, or with the usual separator of the file's ending."""
-    form = domain.layout.file
-    separator = form.separator or usual
-    header = io.StringIO(newline="")
-    schema, batches = _with_schema(batches, domain)
-    names, plain = schema.names, len(schema) == len(written(domain)) and _is_plain(domain, separator)
-    csv.writer(
-        header,
-        delimiter=separator,
-        quotechar=form.quote or '"',
-        lineterminator="\n",
-        quoting=csv.QUOTE_MINIMAL if form.quoting == "necessary" else csv.QUOTE_ALL,
-    ).writerow(names)
-    with path.open("wb") as raw:
-        file: IO[bytes] = raw if form.is_utf8 else cast("IO[bytes]", _Encoded(raw, form.encoding))
-        if form.header:
-            file.write(header.getvalue().encode())
-        yield from (_write_lines if plain else _write_quoted)(batches, domain, file, separator)
-
-
-class _Encoded:
-    """A file of bytes that is given UTF-8, whole lines at a time, and holds another encoding."""
-
-    closed = False
-
-    def __init__(self, file: IO[bytes], encoding: str) -> None:
-        self._file = file
-        self._encoder = codecs.getincrementalencoder(encoding)()
-
-    def write(self, lines: bytes | memoryview) -> int:
-        """Write lines."""
-        try:
-            self._file.write(self._encoder.encode(str(lines, "utf-8")))
-        except UnicodeEncodeError as error:
-            message = f"a label cannot be written as {error.encoding}"
-            raise RecordsError(message, remedy="declare an encoding that has its letters: 'encoding: utf-8'") from error
-        return len(lines)
-
-    def flush(self) -> None:
-        """Nothing is kept."""
-
-
-def _write_lines(
-    batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
+def _write_csv(
+    batches: Iterable[Records], schema: pa.Schema, domain: Domain, path: Path, usual: str
 ) -> Generator[int, None, None]:
-    lines = Lines(empties=_may_be_empty(domain), separator=separator)
-    for batch in batches:
-        for columns in batch.columns():
-            file.write(lines.of(columns))
-            yield len(columns[0].codes)
+    return write_csv(chain.from_iterable(batch.columns() for batch in batches), schema, domain, path, usual)
 
 
-def _write_quoted(
-    batches: Iterable[Records], domain: Domain, file: IO[bytes], separator: str
+def _write_parquet(
+    batches: Iterable[Records], wanted: pa.Schema, domain: Domain, path: Path
 ) -> Generator[int, None, None]:
-    form = domain.layout.file
-    labels = {attribute.name for attribute in written(domain) if isinstance(attribute, Categorical)}
-    for batch in batches:
-        for chunk in batch.batches(as_text=True):
-            always = (
-                {*chunk.schema.names} if form.quoting == "always" else labels if form.quoting != "necessary" else ()
-            )
-            cells = [_quoted(chunk[name], separator, form.quote, always=name in always) for name in chunk.schema.names]
-            lines: Any = pa.compute.binary_join_element_wise(*cells, _large(separator))
-            lines = pa.compute.binary_join_element_wise(lines, _large("\n"), _large(""))
-            _, offsets, data = lines.buffers()
-            ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
-            file.write(memoryview(data)[ends[0] : ends[-1]])
-            yield chunk.num_rows
-
-
-def _large(text: str) -> Any:
-    return pa.scalar(text, pa.large_string())
-
-
-def _quoted(column: pa.Array[Any], separator: str, quote: str | None, *, always: bool) -> Any:
-    """Cells as texts, in quotes always or where a reader needs them; empty ones where there is none."""
-    texts: Any = column.cast(pa.large_string())
-    if quote is not None and (always or _is_text(column.type)):
-        needed: Any = (
-            pa.scalar(always)
-            if always
-            else pa.compute.match_substring_regex(texts, rf"^$|[{re.escape(separator + quote)}\r\n]|^\s|\s$")
-        )
-        doubled = pa.compute.replace_substring(texts, quote, 2 * quote)
-        around = pa.compute.binary_join_element_wise(_large(quote), doubled, _large(quote), _large(""))
-        texts = pa.compute.if_else(needed, around, texts)
-    return pa.compute.coalesce(texts, _large(""))
-
-
-def _may_be_empty(domain: Domain) -> bool:
-    """Whether cells may be: a line without any text would be no record to most readers."""
-    return len(written(domain)) > 1
-
-
-def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Generator[int, None, None]:
     text = pa.dictionary(pa.int32(), pa.string())
     # Texts come as dictionaries, and the note of Arrow's own schema says what readers shall get; numbers drawn inside
     # bins hardly repeat; and in random order nearly every row group has nearly every value, so statistics would skip
     # none.
-    wanted, batches = _with_schema(batches, domain)
     schema = pa.schema([field.with_type(text) if _is_text(field.type) else field for field in wanted])
     repeated: Any = [
         attribute.name for attribute in written(domain) if not isinstance(attribute, Binned) or attribute.whole
@@ -502,25 +406,3 @@ def _write_parquet(batches: Iterable[Records], domain: Domain, path: Path) -> Ge
 
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _is_plain(domain: Domain, separator: str) -> bool:
-    """Whether no text needs quotes around it, and none is so long that a chunk of lines could be too large."""
-    if domain.layout.file.quoting != "necessary":
-        return False
-    special = {separator, *'"\r\n'}
-    texts = [label for attribute in written(domain) if isinstance(attribute, Categorical) for label in attribute.labels]
-    texts += [
-        text for attribute in written(domain) for text in (attribute.missing, attribute.other) if text is not None
-    ]
-    texts += [form.null for form in domain.layout.columns.values() if form.null]
-    numbers = (form.number for form in domain.layout.columns.values() if not form.number.is_plain)
-    texts += [str(number.written(pa.array(["-1234567.5"]))[0]) for number in numbers]
-    first, rng = np.zeros(1, dtype=np.int64), generator(0)
-    texts += [
-        str(texts_of(Drawn.of(attribute, first, rng), empties=True)[0])  # the format of dates may have commas
-        for attribute in written(domain)
-        if attribute.scale is not None
-    ]
-    longest = max(map(len, texts), default=0)
-    return longest <= _LONGEST and not any(not text or special & set(text) or text != text.strip() for text in texts)
