@@ -23,7 +23,7 @@ from hedgerow.domain.measures import written
 from hedgerow.domain.values import REPEATED, Drawn, texts_of
 from hedgerow.errors import RecordsError
 
-Chunk = tuple[Sequence[Drawn], Iterable[pa.Array[Any]]]
+Chunk = tuple[Sequence[Drawn], Iterable["pa.Array[Any]"]]
 """Columns of some records, and numbers behind them."""
 _MOST_TOGETHER = 1 << 13
 """Most texts of neighbouring columns that are made to be looked up: they stay in a core's second cache."""
