@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
@@ -12,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import Bools, Ints
-from hedgerow.data.kinds import Spellings, digits_of
+from hedgerow.arrays import Floats, Ints
+from hedgerow.data.kinds import Spellings
 from hedgerow.data.written_numbers import WrittenNumbers, written_numbers
 from hedgerow.domain import UnsupportedTypeError, plain, plain_durations, type_name, value_text
 from hedgerow.domain.arrow import arrow_flags, numpy_flags, numpy_of
@@ -29,7 +30,7 @@ MISSING_TEXTS = (*_NOT_AVAILABLE, *_SUPPRESSED, *_ERRORS)
 """Texts that are taken for the missing value: those of programs, of offices for suppressed cells, of spreadsheets."""
 _INFINITE = ("inf", "+inf", "-inf", "infinity", "+infinity", "-infinity")
 """Texts of infinite numbers, which no bounded column has."""
-_PLAIN_NUMBER = r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _FEW, _REPEATED = 12, 20
 """Texts of a batch that are labels, where each is there so often on average."""
 _LOOKED_AT = 2_000
@@ -38,10 +39,6 @@ _LOOKED_AT = 2_000
 TRACKED = 10_000
 """With more distinct values than this a column is not a list of categories."""
 
-_MANY = 1_000
-"""Distinct texts of a batch that are looked at together."""
-_FIRST = 20
-"""Of these those that decide which forms are left."""
 _STEPS = 20
 """Steps of sizes of numbers in a factor of ten."""
 
@@ -105,7 +102,6 @@ class Summary:
     are_texts: bool = True
     written: WrittenNumbers | None = None
     order: dict[str, int] = field(default_factory=dict)
-    _dated: bool = field(default=False, init=False, repr=False)
 
     def look(self, column: pa.Array[Any]) -> None:
         """See by the first batch how numbers are written, before it is taken in."""
@@ -141,114 +137,55 @@ class Summary:
         if pa.types.is_dictionary(values.type):
             words: Any = plain(values.dictionary)
             values = pa.DictionaryArray.from_arrays(values.indices, words).dictionary_decode()
-        if len(values) > TRACKED:
-            self.counts = None
-        self._dated = len(values) > _MANY and self._add_dates(values)
-        if self.counts is None and len(values) > _MANY:
-            taken = self._add_many(values, counts)
-            values, counts = values.filter(arrow_flags(~taken)), counts[~taken]
-        for text, count in zip(_texts(values), counts.tolist(), strict=True):
-            if not text:
-                self.empty = True
-            elif text in MISSING_TEXTS or text.lower() in _INFINITE:
-                self.missing.add(text)
-            else:
-                self._add_value(text, count)
+        kind = values.type
+        texts: Any = values if pa.types.is_string(kind) else pa.array(_texts(values), pa.string())
+        unsaid = texts.filter(pc.invert(_spelled(texts))).to_pylist()
+        self.empty = self.empty or any(not text for text in unsaid)
+        self.missing.update(text for text in unsaid if text)
+        said = numpy_flags(_spelled(texts))
+        self._take(texts.filter(arrow_flags(said)), counts[said])
 
-    def _add_many(self, values: Any, counts: Ints) -> Bools:
-        """Take many distinct values in at once, and tell which: dates behind the first ones, and plain numbers."""
-        taken = np.zeros(len(values), dtype=np.bool_)
-        if self._dated:
-            taken[_FIRST:] = numpy_flags(_spelled(values))[_FIRST:]
-            self.rows += int(counts[taken].sum())
-            return taken
-        if self.spellings.is_possible or len(self.others) == _MOST_OTHERS:
-            return taken
-        if pa.types.is_string(values.type):
-            plain_ones: Any = pc.match_substring_regex(values, _PLAIN_NUMBER).fill_null(False)
-            taken = numpy_flags(plain_ones)
-            texts = values.filter(plain_ones)
-            point: Any = pc.find_substring(texts, pattern=".")
-            behind = numpy_of(pc.utf8_length(texts)) - numpy_of(point) - 1  # digits after the point
-            behind = np.where(numpy_of(point) < 0, 0, behind)
-            noughts = numpy_flags(pc.match_substring_regex(texts, r"\.[0-9]*0$"))
-            self._add_digits(behind, behind[noughts])
-            numbers = numpy_of(texts.cast(pa.float64()))
-        elif pa.types.is_integer(values.type) and not values.null_count:
-            taken[:] = True
-            numbers = numpy_of(values).astype(np.float64)
-        else:
-            return taken
-        held = counts[taken]
-        if len(numbers):
-            self.rows, self.numbers = self.rows + int(held.sum()), self.numbers + int(held.sum())
-            self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
-            self.zeros += int(held[numbers == 0].sum())
-            for sizes, chosen in ((self.sizes, numbers > 0), (self.below, numbers < 0)):
-                places = np.floor(_STEPS * np.log10(np.abs(numbers[chosen]))).astype(np.int64)
-                for place in np.unique(places).tolist():
-                    sizes[place] += int(held[chosen][places == place].sum())
-            self.whole = (
-                self.whole and bool((numbers == np.floor(numbers)).all()) and float(np.abs(numbers).max()) < 2**63
-            )
-            common = int(np.gcd.reduce(numbers.astype(np.int64))) if self.whole else 1
-            self.common = math.gcd(self.common, common) if self.whole else 1
-        return taken
-
-    def _add_value(self, text: str, count: int) -> None:
-        self.rows += count
+    def _take(self, texts: Any, counts: Ints) -> None:
+        """Take distinct texts in, none of them empty or missing, and how many rows have each."""
+        self.rows += int(counts.sum())
         if self.counts is not None:
-            self.counts[text] += count
-            if len(self.counts) > TRACKED:
-                self.counts = None
-        if not self._dated:
-            self.spellings.add(self._as_date(text), count)
-        if len(self.others) == _MOST_OTHERS:
-            return
-        number = _number(text)
-        if math.isfinite(number):
-            self.numbers += count
-            self.low, self.high = min(self.low, number), max(self.high, number)
-            self.zeros += count if number == 0 else 0
-            if number:
-                sizes = self.sizes if number > 0 else self.below
-                sizes[math.floor(_STEPS * math.log10(abs(number)))] += count
-            self.whole = self.whole and number.is_integer()
-            self.common = math.gcd(self.common, int(number)) if self.whole else 1
-            self.padded = self.padded or (self.are_texts and text.isdecimal() and len(text) > 1 and text[0] == "0")
-            digits = digits_of(text)
-            if digits is None:
-                self.digits = None
-            else:
-                self._add_digits(np.array([digits]), np.array([digits] if digits and text[-1] == "0" else [], np.int64))
-            return
-        self.others.add(text)
-        if self.word in {None, text}:
-            self.word, self.worded = text, self.worded + count
-        else:
-            self.numeric = False
+            self.counts.update(dict(zip(texts.to_pylist(), counts.tolist(), strict=True)))
+            self.counts = None if len(self.counts) > TRACKED else self.counts
+        if self.spellings.is_possible:
+            dates = texts if self.are_texts else pa.array(map(_as_date, texts.to_pylist()), pa.string())
+            self.spellings.add_all(dates, counts)
+        spelled = numpy_flags(pc.match_substring_regex(texts, _NUMBER))
+        numbers = np.full(len(texts), math.nan)
+        unsigned = pc.replace_substring_regex(texts.filter(arrow_flags(spelled)), r"^\+", "")
+        numbers[spelled] = numpy_of(unsigned.cast(pa.float64()))
+        finite = np.isfinite(numbers)
+        if finite.any():
+            self._add_numbers(texts.filter(arrow_flags(finite)), numbers[finite], counts[finite])
+        for text, count in zip(texts.filter(arrow_flags(~finite)).to_pylist(), counts[~finite].tolist(), strict=True):
+            self.numeric = self.numeric and self.word in {None, text}
+            self.word, self.worded = self.word or text, self.worded + count
+            if len(self.others) < _MOST_OTHERS:
+                self.others.add(text)
 
-    def _add_digits(self, digits: Ints, filled: Ints) -> None:
-        """Note digits after the point of numbers, and those of the numbers among them with noughts at the end."""
-        self.digits = None if self.digits is None else int(digits.max(initial=self.digits))
-        self.fewest = min([self.fewest, *digits.tolist()])
+    def _add_numbers(self, texts: Any, numbers: Floats, counts: Ints) -> None:
+        """Take distinct numbers in: as they are written, their values, and how many rows have each."""
+        self.numbers += int(counts.sum())
+        self.low, self.high = min(self.low, float(numbers.min())), max(self.high, float(numbers.max()))
+        self.zeros += int(counts[numbers == 0].sum())
+        for sizes, chosen in ((self.sizes, numbers > 0), (self.below, numbers < 0)):
+            places = np.floor(_STEPS * np.log10(np.abs(numbers[chosen]))).astype(np.int64)
+            for place in np.unique(places).tolist():
+                sizes[place] += int(counts[chosen][places == place].sum())
+        self.whole = self.whole and bool((numbers == np.floor(numbers)).all())
+        self.common = math.gcd(self.common, *map(int, np.unique(numbers).tolist())) if self.whole else 1
+        self.padded = self.padded or (self.are_texts and pc.any(pc.match_substring_regex(texts, r"^0[0-9]+$")).as_py())
+        point = numpy_of(pc.find_substring(texts, pattern="."))
+        behind = np.where(point < 0, 0, numpy_of(pc.utf8_length(texts)) - point - 1)  # digits after the point
+        plain_ones = pc.all(pc.match_substring_regex(texts, r"^[+-]?[0-9]+(?:\.[0-9]*)?$")).as_py()
+        self.digits = max(self.digits, int(behind.max())) if plain_ones and self.digits is not None else None
+        self.fewest = min(self.fewest, int(behind.min()))
+        filled = behind[numpy_flags(pc.match_substring_regex(texts, r"\.[0-9]*0$"))]
         self.filled = int(filled.max(initial=self.filled))
-
-    def _as_date(self, text: str) -> str:
-        """A text as it would be if it were a date: 1022020 was 01022020."""
-        lost = not self.are_texts and text.isdecimal() and len(text) == _DATE_DIGITS - 1
-        return f"0{text}" if lost else text
-
-    def _add_dates(self, values: Any) -> bool:
-        """Look for dates and times in many values at once; whether that could be done."""
-        if not self.spellings.is_possible:
-            return False
-        if not pa.types.is_string(values.type):
-            values = pa.array([self._as_date(text) for text in _texts(values) if text], pa.string())
-        held = values.filter(_spelled(values))
-        for text in held.slice(0, _FIRST).to_pylist():
-            self.spellings.add(text)
-        return bool(len(held)) and self.spellings.add_many(held) and self.spellings.is_possible
 
     @property
     def without_word(self) -> Summary:
@@ -268,9 +205,8 @@ class Summary:
         """
         rest = Summary(empty=self.empty, missing=self.missing | set(texts), kind=self.kind, are_texts=self.are_texts)
         rest.written = self.written
-        for text, count in (self.counts or {}).items():
-            if text not in texts:
-                rest._add_value(text, count)
+        kept = {text: count for text, count in (self.counts or {}).items() if text not in texts}
+        rest._take(pa.array(kept, pa.string()), np.array([*kept.values()], dtype=np.int64))
         return rest
 
     def quantile(self, share: float) -> float:
@@ -319,10 +255,16 @@ class Summary:
         return next(iter(self.missing_texts), None)
 
 
-def _spelled(values: Any) -> Any:
+def _spelled(texts: Any) -> Any:
     """Which texts are neither empty nor those of a missing value."""
-    unsaid = pc.is_in(values, value_set=pa.array(["", *MISSING_TEXTS], pa.string()))
-    return pc.and_(pc.is_valid(values), pc.invert(unsaid))
+    named = pc.is_in(texts, value_set=pa.array(["", *MISSING_TEXTS], pa.string()))
+    infinite = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(_INFINITE))
+    return pc.and_(pc.is_valid(texts), pc.invert(pc.or_(named, infinite)))
+
+
+def _as_date(text: str) -> str:
+    """The digits of a number as they would be if it were a date: 1022020 was 01022020."""
+    return f"0{text}" if text.isdecimal() and len(text) == _DATE_DIGITS - 1 else text
 
 
 def _texts(values: Any) -> list[str | None]:
@@ -337,13 +279,4 @@ def is_number(text: str) -> bool:
         >>> is_number("1e3"), is_number("inf"), is_number("1_000")
         (True, False, False)
     """
-    return math.isfinite(_number(text))
-
-
-def _number(text: str) -> float:
-    if text.strip() != text or "_" in text:
-        return math.nan
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    return re.fullmatch(_NUMBER, text) is not None and math.isfinite(float(text))

@@ -51,6 +51,10 @@ _LENGTHS_OF_TIME = (
 """Seconds of durations that bins may begin at."""
 _TAIL = 0.01
 """Share of the rows in each tail, where bins would hold next to nothing."""
+_MANY = 1_000
+"""Distinct texts that are looked at together ..."""
+_FIRST = 20
+"""... but for the first ones, which decide which forms are left."""
 _MOST_VALUES = 200
 """Times of day and durations that get a code each."""
 _MOST_DIGITS = 6
@@ -156,7 +160,23 @@ class Spellings:
                     self._lengths[bisect_right(_LENGTHS_OF_TIME, number * scale.seconds)] += count
         self._found, self._empty = kept, False
 
-    def add_many(self, texts: pa.Array[Any]) -> bool:
+    def add_all(self, texts: pa.Array[Any], counts: NDArray[np.int64]) -> None:
+        """Keep the scales that all of some distinct texts are on.
+
+        Args:
+            texts: The texts.
+            counts: The number of rows that have each.
+        """
+        first = len(texts) if len(texts) <= _MANY else _FIRST
+        listed: list[Any] = texts.to_pylist()
+        texts_and_counts = list(zip(listed, counts.tolist(), strict=True))
+        for text, count in texts_and_counts[:first]:
+            self.add(text, count)
+        if first < len(texts) and self._found and not self._add_many(texts.slice(first)):
+            for text, count in texts_and_counts[first:]:
+                self.add(text, count)
+
+    def _add_many(self, texts: pa.Array[Any]) -> bool:
         """Keep the scales that many texts are on, all at once; of dates and times, which may be as many as rows.
 
         A text that is read in another way than one by one makes a draft that its table refuses, and is found then.
