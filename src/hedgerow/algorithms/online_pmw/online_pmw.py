@@ -64,7 +64,8 @@ class OnlinePMW(OnlineSettings):
             ``"refit"``. By default the theorem's where its parameters are used, and else a refit.
         bounds: Smallest and largest value that a query may have: (0, 1) for conditions, (-1, 1) for parities too.
         total_share: Share of the budget for the noisy number of records, spent under "add-remove" only.
-        answer_share: Share of the budget for answers, where no theorem divides it.
+        answer_share: Share of the budget for answers, where no theorem divides it; by default 0.4 in zCDP for sessions
+            that start from nothing, and a quarter in all others.
         uniform_share: gamma, the part of the uniform distribution in a warm start.
         largest_tree: Cells that the cliques of junction trees may have, where the domain is too large for a histogram.
             Questions that would need more are refused.

@@ -23,8 +23,8 @@ FALSE_FIRES = 0.2
 """Share of the updates that may go to queries which the hypothesis answers exactly [H]."""
 MOST_UPDATES = 500
 """Largest number of updates: more measurements at once take long to fit [H]."""
-ANSWER_SHARE = 0.25
-"""Share of the budget for noisy answers; the rest pays for tests [H]."""
+_ANSWER_SHARE, _ANSWER_SHARE_ZCDP = 0.25, 0.4
+"""Shares of the budget for noisy answers; the rest pays for tests [H]."""
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,7 @@ def practical_rules(
     *,
     updates: int | None,
     threshold: float | None,
-    answer_share: float,
+    answer_share: float | None,
 ) -> Rules:
     """Rules without a theorem: as many updates and as low a threshold as have proved useful.
 
@@ -212,7 +212,7 @@ def practical_rules(
         variant: 4b, 4c or pay-as-you-go.
         updates: c; chosen here if None.
         threshold: A fraction of the unit; chosen here if None.
-        answer_share: Share of the amount for answers.
+        answer_share: Share of the amount for answers; chosen here if None.
 
     Raises:
         ConfigError: The variant does not fit.
@@ -233,17 +233,32 @@ def practical_rules(
             remedy="use 4b, 4c or pay-as-you-go with a chosen threshold",
         )
     c = practical_updates(stream, budget.regime, amount) if updates is None else updates
-    watch = shared_watch(stream, budget.regime, (1.0 - answer_share) * amount, c, once=variant == "4c")
+    share = practical_answer_share(stream, budget.regime) if answer_share is None else answer_share
+    watch = shared_watch(stream, budget.regime, (1.0 - share) * amount, c, once=variant == "4c")
     level = watch.test_scale * math.log(max(math.e, stream.queries / (2.0 * FALSE_FIRES * c)))
     return Rules(
         variant=variant,
         updates=c,
         watch=watch,
-        answer_charge=answer_share * amount / c,
+        answer_charge=share * amount / c,
         answer_kind=NoiseKind.LAPLACE if budget.regime is Regime.PURE else NoiseKind.GAUSSIAN,
         threshold=level if threshold is None else threshold * stream.unit,
         queries=None if variant == "pay-as-you-go" else stream.queries,
     )
+
+
+def practical_answer_share(stream: Stream, regime: Regime) -> float:
+    """Share of a session's amount that pays for noisy answers [H].
+
+    In zCDP tests are cheap and thresholds low, so that sessions from nothing find more to correct than they may. A
+    larger share for answers raises thresholds by a ninth, and corrections last. Sessions that start from a release need
+    few corrections, and keep lower thresholds.
+
+    Example:
+        >>> [practical_answer_share(Stream(48_842.0, math.log(1e6), 1000), regime) for regime in Regime]
+        [0.25, 0.4, 0.25]
+    """
+    return _ANSWER_SHARE_ZCDP if regime is Regime.ZCDP and not stream.warm else _ANSWER_SHARE
 
 
 def practical_updates(stream: Stream, regime: Regime, amount: float) -> int:

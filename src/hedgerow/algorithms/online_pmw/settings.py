@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 from hedgerow.algorithms.online_pmw.parameters import best_rules, cheapest_rules
-from hedgerow.algorithms.online_pmw.rules import ANSWER_SHARE, Rules, Stream, Variant, check_variant, practical_rules
+from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, practical_rules
 from hedgerow.algorithms.shared import check_choice, check_fraction
 from hedgerow.algorithms.shared.algorithm import plain_parameters
 from hedgerow.algorithms.shared.checks import check_count
@@ -38,7 +38,7 @@ class OnlineSettings:
     step: StepRule | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
     total_share: float = 0.02
-    answer_share: float = ANSWER_SHARE
+    answer_share: float | None = None
     uniform_share: float = 0.001
     largest_tree: int = LARGEST_TREE
 
@@ -59,7 +59,8 @@ class OnlineSettings:
             check_count("updates", self.updates, "give the number of corrections that the budget is divided over")
         check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
         for name in ("beta", "total_share", "answer_share", "uniform_share"):
-            check_fraction(name, getattr(self, name))
+            if getattr(self, name) is not None:
+                check_fraction(name, getattr(self, name))
         for name in ("alpha", "threshold"):
             if getattr(self, name) is not None and not 0.0 < getattr(self, name) <= 1.0:
                 raise ConfigError(
