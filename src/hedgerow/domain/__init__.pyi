@@ -1,3 +1,9 @@
+from .arrow_cells import (
+    UnsupportedTypeError as UnsupportedTypeError,
+    distinct_texts as distinct_texts,
+    plain as plain,
+    plain_durations as plain_durations,
+)
 from .attribute import (
     Attribute as Attribute,
     Binned as Binned,
@@ -49,11 +55,7 @@ from .encoding import (
     Codes as Codes,
     Encoder as Encoder,
     Fault as Fault,
-    UnsupportedTypeError as UnsupportedTypeError,
-    distinct_texts as distinct_texts,
     encoder as encoder,
-    plain as plain,
-    plain_durations as plain_durations,
     smallest_unsigned as smallest_unsigned,
 )
 from .entries import attribute_of as attribute_of, parsed as parsed

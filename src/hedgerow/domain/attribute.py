@@ -256,13 +256,10 @@ class Categorical(Attribute):
         repeated = sorted({text for text in texts if texts.count(text) > 1}) if len(set(texts)) < len(texts) else []
         if repeated:
             raise DomainError(f"attribute {name!r} lists {repeated[0]!r} more than once", remedy="list each value once")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
         object.__setattr__(self, "values", kept)
         object.__setattr__(self, "spelling", spelling)
         object.__setattr__(self, "learnt", learnt)
-        self.__post_init__()
+        super().__init__(name, missing=missing, other=other)
         try:
             _ = self.codes_by_spelling if spelling != AS_WRITTEN else None
         except DomainError as error:
@@ -388,14 +385,10 @@ class Binned(Attribute):
         cut = tuple(float(edge) for edge in edges)
         if any(not math.isfinite(edge) for edge in cut) or any(a >= b for a, b in pairwise(cut)):
             raise attribute_error(name, "bin edges must be finite and strictly increasing", "sort the edges")
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "other", other)
-        object.__setattr__(self, "scale", scale)
         object.__setattr__(self, "edges", cut)
         object.__setattr__(self, "whole", whole or scale is not None)
         object.__setattr__(self, "learnt", learnt)
-        self.__post_init__()
+        super().__init__(name, missing=missing, other=other, scale=scale)
         if self.whole and self.ordinary:
             least, most = np.ceil(cut[:-1]), np.ceil(cut[1:]) - 1
             most[-1] = math.floor(cut[-1])

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from datetime import date
 from enum import IntEnum
 from typing import Any, cast
 
@@ -38,9 +37,18 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
 from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_flags, numpy_of, of_each_kind
+from hedgerow.domain.arrow_cells import (
+    DAYS,
+    EXACT,
+    FAR,
+    beyond_python,
+    durations_of_intervals,
+    in_microseconds,
+    plain,
+    texts_of_times,
+)
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, canonical_text, value_text
-from hedgerow.domain.clocks import Durations
-from hedgerow.domain.scales import EPOCH, TICKS, Calendar, Moments, Scale
+from hedgerow.domain.scales import TICKS, Calendar, Moments, Scale
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -52,20 +60,10 @@ _TICKS = r"^-?(?:[0-9]{1,18}|[1-8][0-9]{18})$"
 _INTEGER = r"^[+-]?[0-9]{1,18}$"
 _SHORT_RANGE = 1 << 12
 _INT64_MAX = 2**63 - 1
-_EXACT = 2**53
-"""Up to this doubles tell whole numbers apart; a larger one that is not listed is read as the nearest double."""
-_FAR = 2**62
-"""Beyond all bounds."""
-_DAY = 86_400_000_000
-"""Microseconds."""
 _DAY_SECONDS = 86_400
 _ONE_BY_ONE = 64
 """Up to so many texts of dates and times are read one by one."""
-_MICROSECONDS = {"s": 1_000_000, "ms": 1000, "us": 1}
-"""Microseconds of each unit of Arrow that is not shorter."""
-_DAYS = (date.min.toordinal() - EPOCH, date.max.toordinal() + 1 - EPOCH)
-"""The first day that Python has, counted from 1970-01-01, and the day after the last one."""
-_FIRST_SECOND = _DAYS[0] * _DAY_SECONDS
+_FIRST_SECOND = DAYS[0] * _DAY_SECONDS
 _SPELLINGS = {"true": ("true", "True", "TRUE"), "false": ("false", "False", "FALSE")}
 
 
@@ -77,10 +75,6 @@ class Fault(IntEnum):
     OUT_OF_RANGE = -3
     NOT_WHOLE = -4
     NOT_A_NUMBER = -5
-
-
-class UnsupportedTypeError(TypeError):
-    """A column has an Arrow type that holds neither texts nor numbers."""
 
 
 def smallest_unsigned(size: int) -> type[np.unsignedinteger[Any]]:
@@ -239,7 +233,7 @@ class CategoricalEncoder(Encoder):
 
     def _of_number(self, number: float) -> int:
         text = value_text(number)
-        listed = abs(number) < _EXACT or self._normal(text) in self._texts
+        listed = abs(number) < EXACT or self._normal(text) in self._texts
         return self._code(text if listed else value_text(float(number)))
 
     def _of_numbers(self, numbers: NDArray[Any]) -> Ints:
@@ -352,9 +346,9 @@ class ScaledEncoder(Encoder):
         if pa.types.is_time(kind):
             return values.cast(pa.time64("us"), safe=False)
         if pa.types.is_interval(kind):
-            return _of_intervals(values)
+            return durations_of_intervals(values)
         if pa.types.is_duration(kind):
-            return _in_microseconds(values)
+            return in_microseconds(values)
         dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
         return values if dated or pa.types.is_decimal(kind) else plain(values)
 
@@ -428,7 +422,7 @@ class ScaledEncoder(Encoder):
             return None
         if not (on_days or (isinstance(self._scale, Moments) and not dated)):  # a date is no time
             return None
-        known = numpy_flags(times.is_valid()) & ~_beyond_python(times)
+        known = numpy_flags(times.is_valid()) & ~beyond_python(times)
         counted: Any = times.cast(pa.int32() if dated else pa.int64())
         ticks = numpy_of(counted.fill_null(0)).astype(np.int64)
         return self._stepped(ticks * _DAY_SECONDS if dated else ticks, 1 if dated else TICKS[kind.unit], known)
@@ -443,7 +437,7 @@ class ScaledEncoder(Encoder):
         return numbers, known
 
     def _one_by_one(self, texts: pa.Array[Any]) -> Ints:
-        far = _beyond_python(texts)
+        far = beyond_python(texts)
         if not far.any():
             return self._of_cells(texts.to_pylist())
         codes = np.full(len(texts), self._or_other(Fault.OUT_OF_RANGE), dtype=np.int64)
@@ -469,173 +463,7 @@ class ScaledEncoder(Encoder):
         if (code := self._declared_places.get(place)) is not None:
             return code, False
         number = self._scale.rounded(place)
-        return (Fault.NOT_WHOLE, False) if number is None else (max(-_FAR, min(number, _FAR)), True)
-
-
-def texts_of_times(times: Any, form: str) -> Any:
-    """Texts of an Arrow column of times in a form, numbers without zeros before them too.
-
-    Args:
-        times: Timestamps.
-        form: The form.
-
-    Example:
-        >>> from datetime import datetime
-        >>> texts_of_times(pa.array([datetime(2021, 5, 10, 0, 3)]), "%-m/%-d/%Y %-H:%M").to_pylist()
-        ['5/10/2021 0:03']
-        >>> texts_of_times(pa.array([90_000], pa.timestamp("s")), "%Y-%m-%dT%H:%M").to_pylist()
-        ['1970-01-02T01:00']
-    """
-    usual = re.fullmatch(r"%Y-%m-%d(?:([ T])%H:%M(:%S)?)?", form)
-    if usual is not None and pa.types.is_timestamp(times.type) and (times.type.unit, times.type.tz) == ("s", None):
-        length = 10 if usual[1] is None else 19 if usual[2] else 16
-        texts: Any = pc.utf8_slice_codeunits(times.cast(pa.string()), 0, length)  # as below, ten times as fast
-        return pc.utf8_replace_slice(texts, 10, 11, "T") if usual[1] == "T" else texts
-    pieces: list[Any] = []
-    for place, piece in enumerate(re.split(r"%-(.)", form)):
-        if place % 2:
-            short: Any = pc.utf8_ltrim(pc.strftime(times, format=f"%{piece}"), characters="0")
-            pieces.append(pc.if_else(pc.equal(short, arrow_text("")), arrow_text("0"), short))
-        elif piece:
-            pieces.append(pc.strftime(times, format=piece))
-    return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, arrow_text(""))
-
-
-def plain(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Values as texts, integers, doubles, or a dictionary of some: of any width, unit and digits the same.
-
-    Raises:
-        UnsupportedTypeError: They are nested or binary.
-
-    Example:
-        >>> from decimal import Decimal
-        >>> plain(pa.array([Decimal("0.70")])).to_pylist(), plain(pa.array([0.1], pa.float32())).to_pylist()
-        ([0.7], [0.1])
-        >>> [plain(pa.array([90_000], pa.timestamp("s")).cast(pa.timestamp(unit)))[0].as_py() for unit in ("s", "ns")]
-        ['1970-01-02 01:00:00', '1970-01-02 01:00:00']
-    """
-    kind = values.type
-    narrow = pa.types.is_floating(kind) and kind != pa.float64()
-    if narrow or pa.types.is_decimal(kind):  # as the decimal number that is written, and not as its nearest binary one
-        return _written(values).cast(pa.float64())
-    for keep in (pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_dictionary):
-        if keep(kind):
-            return values
-    if pa.types.is_boolean(kind):
-        spelled: pa.Array[Any] = pc.if_else(values, "True", "False")
-        return spelled
-    text = pa.types.is_large_string(kind) or kind == pa.string_view()
-    if text or pa.types.is_date(kind) or pa.types.is_null(kind):
-        return values.cast(pa.string())
-    return _texts_of_times(values)
-
-
-def _written(numbers: pa.Array[Any]) -> pa.Array[Any]:
-    """Texts of narrow floats and of decimals; Arrow writes out the whole binary fraction of the narrowest."""
-    if not pa.types.is_float16(numbers.type):
-        return numbers.cast(pa.string())
-    return pa.array([None if cell is None else str(np.float16(cell)) for cell in numbers.to_pylist()], pa.string())
-
-
-def _texts_of_times(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Times and durations as texts.
-
-    Raises:
-        UnsupportedTypeError: They are something else.
-    """
-    kind = values.type
-    if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
-        shorter: Any = pc.replace_substring_regex(values.cast(pa.string()), r"(\.[0-9]*?)0+(Z|[+-][0-9]+|$)", r"\1\2")
-        shortest: pa.Array[Any] = pc.replace_substring_regex(shorter, r"\.(Z|[+-][0-9]+|$)", r"\1")
-        return shortest
-    if pa.types.is_duration(kind) or pa.types.is_interval(kind):
-        return plain_durations(values).cast(pa.string())
-    raise UnsupportedTypeError(str(kind))
-
-
-def distinct_texts(column: pa.Array[Any]) -> list[str]:
-    """The different texts of the cells of a column that are not empty, as those of listed values are compared.
-
-    Raises:
-        UnsupportedTypeError: The column holds neither texts nor numbers.
-
-    Example:
-        >>> distinct_texts(pa.array([2.0, 0.5, None, 2.0])), distinct_texts(pa.array(["a", "", "a"]))
-        (['2', '0.5'], ['a'])
-        >>> distinct_texts(pa.array([2**60])) == distinct_texts(pa.array([2.0**60, None]))
-        True
-    """
-    if pa.types.is_union(column.type):
-        cells: Any = column
-        return [text for kind in range(cells.type.num_fields) for text in distinct_texts(cells.field(kind))]
-    values = plain(column)
-    encoded: Any = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    cells = plain(encoded.dictionary)
-    texts: list[Any] = cells.filter(pc.invert(cells.is_null(nan_is_null=True))).to_pylist()
-    large = (isinstance(cell, int) and abs(cell) >= _EXACT for cell in texts)
-    return [text for cell, far in zip(texts, large, strict=True) if (text := value_text(float(cell) if far else cell))]
-
-
-def plain_durations(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Durations as texts, in whole seconds; other values as they are.
-
-    Example:
-        >>> plain_durations(pa.array([5400], pa.duration("s"))).to_pylist(), plain_durations(pa.array([1])).to_pylist()
-        (['PT1H30M'], [1])
-    """
-    if not (pa.types.is_duration(values.type) or pa.types.is_interval(values.type)):
-        return values
-    known = _of_intervals(values) if pa.types.is_interval(values.type) else _in_microseconds(values)
-    distinct: Any = known.dictionary_encode()
-    seconds = distinct.dictionary.cast(pa.int64()).to_pylist()
-    texts = [Durations(1).text(second // 1_000_000) for second in seconds]
-    plain: pa.Array[Any] = pa.DictionaryArray.from_arrays(distinct.indices, pa.array(texts, pa.string()))
-    return plain
-
-
-def _of_intervals(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Intervals of databases as durations; those with months, which have no length, are beyond all bounds."""
-    stored: Any = values.buffers()[1]
-    parts = np.frombuffer(stored, dtype=np.dtype([("months", "<i4"), ("days", "<i4"), ("rest", "<i8")]))
-    parts = parts[values.offset : values.offset + len(values)]
-    days = np.clip(parts["days"].astype(np.int64), -_FAR // _DAY, _FAR // _DAY)
-    micro = days * _DAY + parts["rest"] // 1000
-    micro[parts["months"] != 0] = _FAR // _DAY * _DAY
-    empty = values.is_null().to_numpy(zero_copy_only=False)
-    return pa.array(micro.astype("timedelta64[us]"), pa.duration("us"), mask=empty)
-
-
-def _in_microseconds(values: pa.Array[Any]) -> pa.Array[Any]:
-    """Durations in microseconds; those that are too long for them are beyond all bounds, in whole days."""
-    unit: Any = values.type
-    scale = _MICROSECONDS.get(unit.unit)
-    if scale is None:
-        return values.cast(pa.duration("us"), safe=False)
-    ticks = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    most = _FAR // _DAY * (_DAY // scale)
-    empty = values.is_null().to_numpy(zero_copy_only=False)
-    micro = np.clip(ticks, -most, most) * scale
-    return pa.array(micro.astype("timedelta64[us]"), pa.duration("us"), mask=empty)
-
-
-def _beyond_python(values: pa.Array[Any]) -> Bools:
-    """Mask of the dates that no calendar of Python has, and of the times that no clock shows: 24:00 is one."""
-    kind: Any = values.type
-    ticks: Any = values
-    if pa.types.is_time(kind):
-        ticks, first, after = values.cast(pa.int64()), 0, _DAY
-    elif pa.types.is_date32(kind):
-        ticks, (first, after) = values.cast(pa.int32()), _DAYS
-    elif pa.types.is_date64(kind) or pa.types.is_timestamp(kind):
-        per_day = _DAY // _MICROSECONDS["ms" if pa.types.is_date64(kind) else kind.unit]
-        margin = int(pa.types.is_timestamp(kind) and kind.tz is not None)  # the day in the zone may be another one
-        ticks = values.cast(pa.int64())
-        first, after = (_DAYS[0] + margin) * per_day, (_DAYS[1] - margin) * per_day
-    else:
-        return np.zeros(len(values), dtype=np.bool_)
-    numbers = ticks.fill_null(0).to_numpy(zero_copy_only=False)
-    beyond: Bools = (numbers < first) | (numbers >= after)
-    return beyond
+        return (Fault.NOT_WHOLE, False) if number is None else (max(-FAR, min(number, FAR)), True)
 
 
 def _number(text: str) -> float:
