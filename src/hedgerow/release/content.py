@@ -104,21 +104,17 @@ def model_to_dict(model: Model | StoredModel | Potentials) -> tuple[dict[str, An
     )
 
 
-def _records_from_dict(
-    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
-) -> Empirical:
+def _records_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain, total: float) -> Empirical:
     n = int(entry["records"])
-    codes = np.asarray(arrays[RECORDS])
+    codes = np.asarray(reader.arrays[RECORDS])
     if len(codes) != n:
         raise ValueError(f"the array {RECORDS} holds {len(codes):,} records where {n:,} belong")
-    return Empirical(domain, total, codes, _array(arrays, LOG_WEIGHTS, n) if entry["weighted"] else None)
+    return Empirical(domain, total, codes, reader.floats(LOG_WEIGHTS, (n,)) if entry["weighted"] else None)
 
 
-def _overlay_from_dict(
-    entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain, total: float
-) -> Overlay:
+def _overlay_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain, total: float) -> Overlay:
     rows, widest = (int(number) for number in entry["scopes"])
-    axes = np.asarray(arrays[SCOPES])
+    axes = np.asarray(reader.arrays[SCOPES])
     if axes.size != rows * widest or axes.dtype.kind not in "iu":
         raise ValueError(f"the array {SCOPES} holds {axes.size:,} values where {rows * widest:,} belong")
     names = domain.names
@@ -129,16 +125,12 @@ def _overlay_from_dict(
     if not all(can_hold_table(domain, scope) for scope in scopes) or table_cells(domain, scopes) > LARGEST_OVERLAY:
         raise ValueError("the tables of the model are too large")
     parts = ResidualBasis(domain, scopes)
-    tree = Markov.from_potentials(domain, total, _potentials_from_dict(entry, arrays, domain))
-    return Overlay(tree, parts, _array(arrays, COEFFICIENTS, parts.size))
+    tree = Markov.from_potentials(domain, total, _potentials_from_dict(entry, reader, domain))
+    return Overlay(tree, parts, reader.floats(COEFFICIENTS, (parts.size,)))
 
 
 def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {}
-    if potentials.tables:
-        arrays[TABLES] = np.concatenate([table.reshape(-1) for table in potentials.tables.values()])
-    if potentials.steps:
-        arrays[STEPS] = np.array(list(potentials.steps.values()), dtype=np.float64)
+    arrays = _joined({TABLES: list(potentials.tables.values()), STEPS: [np.array([*potentials.steps.values()])]})
     if potentials.base is not None:
         arrays[BASE] = potentials.base
     steps = [{"scope": list(q.scope), "codes": [codes.to_json() for codes in q.codes]} for q in potentials.steps]
@@ -146,30 +138,51 @@ def _potentials_to_dict(potentials: Potentials) -> tuple[dict[str, Any], Arrays]
     return {"kind": "potentials", "tables": tables, "steps": steps, "base": potentials.base is not None}, arrays
 
 
-def _potentials_from_dict(entry: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], domain: Domain) -> Potentials:
+def _potentials_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain) -> Potentials:
     cliques = [domain.clique(names) for names in entry["tables"]]
-    sizes = [math.prod(domain.shape_of(clique)) for clique in cliques]
-    flat = _array(arrays, TABLES, sum(sizes))
-    pieces = np.split(flat, np.cumsum(sizes)[:-1]) if cliques else []
-    tables = {clique: piece.reshape(domain.shape_of(clique)) for clique, piece in zip(cliques, pieces, strict=True)}
+    tables = {clique: reader.floats(TABLES, domain.shape_of(clique)) for clique in cliques}
     queries = [
         Conjunction(domain, domain.clique(step["scope"]), tuple(map(CodeSet.from_json, step["codes"])))
         for step in entry["steps"]
     ]
-    amounts = _array(arrays, STEPS, len(queries)).tolist()
-    base = _array(arrays, BASE, domain.size).reshape(domain.shape) if entry["base"] else None
+    amounts = reader.floats(STEPS, (len(queries),)).tolist()
+    base = reader.floats(BASE, domain.shape) if entry["base"] else None
     if base is not None and not (base >= 0.0 if domain.constraints else base > 0.0).all():
         raise ValueError("the base of the model is not positive")
     return Potentials(tables, dict(zip(queries, amounts, strict=True)), base)
 
 
-def _array(arrays: Mapping[str, NDArray[Any]], name: str, size: int) -> Floats:
-    if not size:
-        return np.zeros(0)
-    array = np.asarray(arrays[name], dtype=np.float64).reshape(-1)
-    if array.size != size or not np.isfinite(array).all():
-        raise ValueError(f"the array {name} holds {array.size:,} values where {size:,} finite ones belong")
-    return array
+def _joined(pieces: Mapping[str, Sequence[NDArray[Any]]]) -> Arrays:
+    """Pieces of arrays one after the other, without the arrays that hold nothing."""
+    joined = {name: np.concatenate([each.reshape(-1) for each in some]) for name, some in pieces.items() if some}
+    return {name: array for name, array in joined.items() if array.size}
+
+
+class _Reader:
+    """Consecutive pieces of arrays, each of which is opened when its first piece is read."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.arrays = arrays
+        self._rest: dict[str, NDArray[Any]] = {}
+
+    def take(self, name: str, size: int) -> NDArray[Any]:
+        if size and name not in self._rest:
+            self._rest[name] = np.asarray(self.arrays[name]).reshape(-1)
+        rest = self._rest.get(name, np.zeros(0))
+        if size > rest.size:
+            raise ValueError(f"the array {name} holds fewer values than belong there")
+        self._rest[name] = rest[size:]
+        return rest[:size]
+
+    def floats(self, name: str, shape: tuple[int, ...]) -> Floats:
+        values = np.asarray(self.take(name, math.prod(shape)), dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(f"the array {name} holds a value that is not finite")
+        return values.reshape(shape)
+
+    def finish(self) -> None:
+        if left := [name for name, rest in self._rest.items() if rest.size]:
+            raise ValueError(f"the array {left[0]} holds more values than belong there")
 
 
 def _product(domain: Domain, total: float, state: Potentials) -> Product:
@@ -229,19 +242,24 @@ class StoredModel:
             DamagedReleaseError: The file is damaged where the model stands.
         """
         try:
-            kind = self.entry.get("kind", "potentials")
-            if kind == "records":
-                return _records_from_dict(self.entry, self.arrays, self.domain, self.total)
-            if kind == "overlay":
-                return _overlay_from_dict(self.entry, self.arrays, self.domain, self.total)
-            if kind != "potentials":
-                raise ValueError(f"there is no model of kind {kind!r}")
-            return _potentials_from_dict(self.entry, self.arrays, self.domain)
+            reader, kind = _Reader(self.arrays), self.entry.get("kind", "potentials")
+            state: Potentials | Empirical | Overlay
+            match kind:
+                case "records":
+                    state = _records_from_dict(self.entry, reader, self.domain, self.total)
+                case "overlay":
+                    state = _overlay_from_dict(self.entry, reader, self.domain, self.total)
+                case "potentials":
+                    state = _potentials_from_dict(self.entry, reader, self.domain)
+                case _:
+                    raise ValueError(f"there is no model of kind {kind!r}")
+            reader.finish()
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise DamagedReleaseError(
                 f"the model of the release does not fit its domain ({str(error).splitlines()[0]})",
                 remedy="use the file as 'hedgerow synth --release' or Release.save wrote it",
             ) from error
+        return state
 
 
 def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict[str, Any]], Arrays]:
@@ -254,33 +272,12 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
         ([{'target': {'kind': 'marginal', 'scope': ['a']}, 'noise': 'laplace', 'scale': 2.0}],
          {'measured_values': array([3., 4.])})
     """
+    pieces: dict[str, list[NDArray[Any]]] = {VALUES: [each.values for each in measurements], VECTORS: [], BITS: []}
     entries = [
-        {"target": _target_to_dict(measurement.target), "noise": measurement.noise.value, "scale": measurement.scale}
-        for measurement in measurements
+        {"target": _target_to_dict(each.target, pieces), "noise": each.noise.value, "scale": each.scale}
+        for each in measurements
     ]
-    arrays: Arrays = {}
-    if measurements:
-        arrays[VALUES] = np.concatenate([measurement.values for measurement in measurements])
-    vectors: list[Floats] = []
-    bits: list[NDArray[np.uint8]] = []
-    for measurement in measurements:
-        target = measurement.target
-        if isinstance(target, Blocks):
-            vectors.append(target.places.astype(np.float64).reshape(-1))
-        elif isinstance(target, Explicit) and _has_bits(target):
-            bits.append(np.packbits(target.vector != 0.0))
-        elif isinstance(target, Explicit):
-            vectors.append(target.vector.reshape(-1))
-    if vectors:
-        arrays[VECTORS] = np.concatenate(vectors)
-    if bits:
-        arrays[BITS] = np.concatenate(bits)
-    return entries, arrays
-
-
-def _has_bits(target: Explicit) -> bool:
-    """Whether its values are all 0 or 1, and stand in the file as bits."""
-    return bool(((target.vector == 0.0) | (target.vector == 1.0)).all())
+    return entries, _joined(pieces)
 
 
 def measurements_from_list(
@@ -302,36 +299,13 @@ def measurements_from_list(
     measurements = []
     for entry in entries:
         target = _target_from_dict(entry["target"], reader, domain)
-        values = reader.floats(VALUES, target.size)
+        values = reader.floats(VALUES, (target.size,))
         measurements.append(Measurement(target, values, NoiseKind(entry["noise"]), float(entry["scale"])))
     reader.finish()
     return tuple(measurements)
 
 
-class _Reader:
-    """Consecutive pieces of arrays, each of which is opened when its first piece is read."""
-
-    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self._arrays = arrays
-        self._rest: dict[str, NDArray[Any]] = {}
-
-    def take(self, name: str, size: int) -> NDArray[Any]:
-        if name not in self._rest:
-            self._rest[name] = np.asarray(self._arrays[name]).reshape(-1)
-        if size > self._rest[name].size:
-            raise ValueError("there are fewer measured values than measurements need")
-        piece, self._rest[name] = self._rest[name][:size], self._rest[name][size:]
-        return piece
-
-    def floats(self, name: str, size: int) -> Floats:
-        return np.asarray(self.take(name, size), dtype=np.float64)
-
-    def finish(self) -> None:
-        if any(rest.size for rest in self._rest.values()):
-            raise ValueError("there are more measured values than measurements need")
-
-
-def _target_to_dict(target: Measurable) -> dict[str, Any]:  # noqa: PLR0911
+def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]) -> dict[str, Any]:  # noqa: PLR0911
     entry: dict[str, Any] = {"scope": list(target.scope)}
     match target:
         case Marginal(within=None):
@@ -339,8 +313,9 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:  # noqa: PLR0911
                 entry["cells"] = target.size  # the attributes of the file do not tell how many cells levels have
             return {"kind": "marginal", **entry}
         case Marginal(within=Conjunction() as condition):
-            return {"kind": "marginal", **entry, "within": _target_to_dict(condition), "cells": target.size}
+            return {"kind": "marginal", **entry, "within": _target_to_dict(condition, pieces), "cells": target.size}
         case Blocks():
+            pieces[VECTORS].append(target.places.astype(np.float64))
             about = {"about": target.about} if target.about else {}
             return {"kind": "blocks", **entry, "cells": target.size, **about}
         case Positions():
@@ -351,14 +326,18 @@ def _target_to_dict(target: Measurable) -> dict[str, Any]:  # noqa: PLR0911
         case Parity():
             return {"kind": "parity", **entry}
         case Explicit():
-            bits = {"bits": True} if _has_bits(target) else {}
+            has_bits = bool(((target.vector == 0.0) | (target.vector == 1.0)).all())
+            pieces[BITS if has_bits else VECTORS].append(
+                np.packbits(target.vector != 0.0) if has_bits else target.vector
+            )
+            bits = {"bits": True} if has_bits else {}
             return {"kind": "explicit", **entry, "name": target.name, "limits": list(target.limits), **bits}
     raise ReleaseError(f"a release cannot hold a measurement of {type(target).__name__}")
 
 
 def _blocks(entry: Mapping[str, Any], reader: _Reader, domain: Domain, scope: Clique) -> Blocks:
     shape = domain.shape_of(scope)
-    places = reader.floats(VECTORS, math.prod(shape)).reshape(shape)
+    places = reader.floats(VECTORS, shape)
     if not ((places >= 0.0) & (places < places.size) & (places == np.floor(places))).all():
         raise ValueError("blocks of a measurement are not numbered")
     blocks = Blocks(domain, scope, places.astype(np.int64), str(entry.get("about", "")))
@@ -390,7 +369,7 @@ def _target_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain)
                 packed = np.asarray(reader.take(BITS, -(-size // 8)), dtype=np.uint8)
                 vector = np.unpackbits(packed, count=size).astype(np.float64)
             else:
-                vector = reader.floats(VECTORS, size)
+                vector = reader.floats(VECTORS, shape)
             low, high = entry["limits"]
             return Explicit(domain, scope, str(entry["name"]), vector.reshape(shape), (float(low), float(high)))
     raise ValueError(f"the kind of measurement {entry['kind']!r} is unknown")

@@ -412,5 +412,5 @@ def test_conditions_take_bits_in_session_files_too() -> None:
         assert np.array_equal(one.target.values(), other.target.values())
     for name in ("measured_bits", "measured_vectors"):
         for changed in (arrays[name][:-1], np.append(arrays[name], arrays[name][:1])):
-            with pytest.raises(ValueError, match="measured values than"):
+            with pytest.raises(ValueError, match="values than belong there"):
                 measurements_from_list(entries, {**arrays, name: changed}, domain)
