@@ -6,7 +6,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
-EXTRAS := duckdb evaluate excel pandas polars postgresql report service signing
+EXTRAS := duckdb evaluate excel pandas polars postgresql regress report service signing
 
 # A venv per checkout. A lock file names everything, so nothing is resolved: old versions of pip look past the pin of a
 # package that another asks for with an extra. uv installs the same pins faster where it is present.

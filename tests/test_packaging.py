@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 OPTIONAL = (
     *("adbc_driver_manager", "adbc_driver_postgresql", "alembic", "cryptography", "duckdb", "fastapi", "itsdangerous"),
+    "formulaic",
     *("jinja2", "limits", "matplotlib", "pandas", "polars", "prometheus_client", "psycopg", "pyspark"),
     *("sklearn", "sqlalchemy", "starlette", "uvicorn"),
 )

@@ -76,6 +76,7 @@ def test_public_names_are_pinned() -> None:
         "SimulatedErrors",
         "simulate_errors",
         "replicate",
+        "regress",
         "SeededNoise",
         "SessionFile",
         "SmallDB",

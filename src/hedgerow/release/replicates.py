@@ -64,6 +64,7 @@ class ReplicateEstimate:
         error: Standard error.
         low: Lower end of the interval.
         high: Upper end.
+        replicates: The statistic of each replicate, along the first axis.
     """
 
     value: NDArray[np.float64]
@@ -72,6 +73,7 @@ class ReplicateEstimate:
     error: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    replicates: NDArray[np.float64] = field(repr=False)
 
     @classmethod
     def of(
@@ -105,7 +107,7 @@ class ReplicateEstimate:
         value = theta - bias if corrected else theta
         error = each.std(axis=0, ddof=1) if corrected else np.sqrt(np.mean((each - theta) ** 2, axis=0))
         reach = float(special.stdtrit(len(each) - 1, 1.0 - 0.5 * check_confidence(confidence)))
-        return cls(value, theta, bias, error, value - reach * error, value + reach * error)
+        return cls(value, theta, bias, error, value - reach * error, value + reach * error, each)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,85 @@
+"""Commands that infer from a release: ``regress`` and ``test``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from hedgerow.cli.commands.released import ReleaseFile, Target, load_release
+from hedgerow.cli.console import Output, showing_steps
+from hedgerow.cli.declaring import Options, option
+
+
+class Family(StrEnum):
+    """The law of an outcome."""
+
+    LINEAR = "linear"
+    LOGISTIC = "logistic"
+    POISSON = "poisson"
+
+
+@dataclass(frozen=True)
+class _Inferring(Options):
+    """How errors are estimated.
+
+    Attributes:
+        confidence: Confidence of each interval.
+        replicate_for: Intervals for the population that the table is a random sample of, or for the table itself.
+        replicates: Number of replicates that standard errors come from.
+        seed: Make the same replicates again; harmless here.
+    """
+
+    confidence: float = 0.95
+    replicate_for: Target = Target.POPULATION
+    replicates: Annotated[int, option(metavar="N", min=2)] = 40
+    seed: int | None = None
+
+    def arguments(self, update: Any) -> dict[str, Any]:
+        """Arguments of the functions."""
+        return {
+            "target": self.replicate_for.value,
+            "replicates": self.replicates,
+            "confidence": self.confidence,
+            "seed": self.seed,
+            "progress": update,
+        }
+
+
+def regress(
+    *,
+    release: ReleaseFile,
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help="An outcome, a tilde and what explains it, as in R.")
+    ],
+    family: Annotated[Family, option(help="Least squares, or an outcome of two values, or of counts.")] = Family.LINEAR,
+    inferring: _Inferring,
+    shown: Output,
+) -> None:
+    r"""Fit a regression: estimates, errors, intervals and p-values that know of the noise of privacy. Costs no budget.
+
+    Errors come from replicates ('hedgerow sample --replicates'). Where a table that the coefficients follow from was
+    never measured, there are no intervals, and the text of a workload that asks for it is printed. A formula can call
+    functions of numpy: run none that you would not run as code. Needs the extra 'regress'.
+
+    Examples:
+      hedgerow regress people.release "hours ~ age + C(race) + sex"
+      hedgerow regress people.release "income ~ age * sex" --family logistic
+      hedgerow regress people.release "children ~ age" --family poisson --json
+      hedgerow regress people.release "hours ~ age" --replicate-for file --seed 1
+    """
+    from hedgerow.inference import regress as run
+
+    loaded = load_release(release)
+    with showing_steps(shown, "replicate", note=f"making {inferring.replicates} replicates") as update:
+        found = run(loaded, formula, family.value, **inferring.arguments(update))
+    headings, rows = found.headings, found.rows()
+    shown.tell(found.title)
+    shown.table(headings, rows, right=headings[1:])
+    for note in found.notes:
+        shown.warn(note)
+    if loaded.provenance.stamp:
+        shown.warn(loaded.provenance.stamp)
+    shown.result(found.to_dict())

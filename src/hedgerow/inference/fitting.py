@@ -1,0 +1,188 @@
+"""Designs that formulas make of records, and generalised linear models fitted to them, by `formulaic` and scikit-learn.
+
+Weights make weighted maximum likelihood, which is what software for surveys computes. Records with equal rows count
+once, with the sum of their weights.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hedgerow.arrays import Floats, Ints
+from hedgerow.domain import Categorical, Domain
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.queries import Formula
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+ModelFamily = Literal["linear", "logistic", "poisson"]
+"""Normal, binomial or Poisson law, each with its canonical link."""
+FAMILIES: tuple[ModelFamily, ...] = ("linear", "logistic", "poisson")
+_SURE = 15.0
+"""Linear predictor of a logistic fit beyond which a probability is 0 or 1 in effect."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The distinct rows of a regression.
+
+    Attributes:
+        names: Names of the coefficients, as `formulaic` gives them.
+        left: What explains, shape ``(rows, coefficients)``.
+        right: The outcome, shape ``(rows,)``.
+        places: The row of each record; -1 where a record lacks a value.
+        spec: How rows are made of records, as `formulaic` keeps it.
+        labels: The labels of each column of labels that records have.
+    """
+
+    names: list[str]
+    left: Floats
+    right: Floats
+    places: Ints
+    spec: Any = field(repr=False)
+    labels: dict[str, list[str]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, formula: Formula, family: ModelFamily, records: pa.Table, domain: Domain, like: Design | None = None
+    ) -> Design:
+        """Make the rows of records.
+
+        Args:
+            formula: The formula.
+            family: The law of the outcome, which must be able to have its values.
+            records: The records.
+            domain: Their domain; labels are categories in its order.
+            like: Another design whose coefficients it has; records with labels that are none of its are left out.
+
+        Raises:
+            QueryError: The formula cannot be evaluated.
+            ConfigError: The outcome does not fit the family.
+        """
+        from formulaic import Formula as Parsed
+        from formulaic.errors import FormulaicError
+
+        labels = _labels(records, formula, domain) if like is None else like.labels
+        frame = _frame(records, formula, labels)
+        complete = frame.notna().all(axis=1).to_numpy()
+        try:
+            spec = Parsed(formula.text) if like is None else like.spec
+            made = spec.get_model_matrix(frame[complete], context={}, na_action="ignore")
+        except (FormulaicError, ValueError, TypeError) as error:
+            raise QueryError(f"{formula.text!r} cannot be evaluated: {error}", remedy=_REMEDY) from error
+        left, outcome = (np.asarray(side, dtype=np.float64) for side in (made.rhs, made.lhs))
+        right = _outcome(outcome, [str(name) for name in made.lhs.columns], family)
+        both = np.column_stack([left, right])
+        known = np.isfinite(both).all(axis=1)
+        rows, found = np.unique(both[known], axis=0, return_inverse=True)
+        places = np.full(len(complete), -1)
+        places[np.flatnonzero(complete)[known]] = found.reshape(-1)
+        return cls([str(name) for name in made.rhs.columns], rows[:, :-1], rows[:, -1], places, made.model_spec, labels)
+
+    def summed(self, weights: Floats) -> Floats:
+        """The weights of the rows, from those of the records."""
+        kept = self.places >= 0
+        return np.bincount(self.places[kept], weights[kept], len(self.right)).astype(np.float64)
+
+
+_REMEDY = "name columns of numbers, or categories as C(column); the outcome has numbers, or two values"
+
+
+def _labels(records: pa.Table, formula: Formula, domain: Domain) -> dict[str, list[str]]:
+    """The labels that records have, in the order of the domain."""
+    labels = {}
+    for column in domain.columns:
+        if column.name in formula.columns and isinstance(column, Categorical):
+            held = set(records[column.name].unique().to_pylist())
+            labels[column.name] = [label for label in column.labels if label in held]
+    return labels
+
+
+def _frame(records: pa.Table, formula: Formula, labels: dict[str, list[str]]) -> pd.DataFrame:
+    """Columns of a formula; labels as categories."""
+    import pandas as pd
+
+    frame = {name: records[name].to_pandas() for name in formula.columns}
+    return pd.DataFrame(frame | {name: pd.Series(pd.Categorical(frame[name], held)) for name, held in labels.items()})
+
+
+def _outcome(columns: Floats, names: list[str], family: ModelFamily) -> Floats:
+    """The outcome: of two labels whether it is the second.
+
+    Raises:
+        ConfigError: It does not fit the family.
+    """
+    two = columns.shape[1] == 2 and bool((columns.sum(axis=1)[np.isfinite(columns).all(axis=1)] == 1.0).all())
+    if columns.shape[1] != 1 and not two:
+        raise ConfigError(f"the outcome has {columns.shape[1]} values: {', '.join(names)}", remedy=_REMEDY)
+    values = columns[:, -1]
+    known = values[np.isfinite(values)]
+    if family == "logistic" and not np.isin(known, (0.0, 1.0)).all():
+        raise ConfigError("the outcome of a logistic regression has two values", remedy="compare: I(hours > 40) ~ age")
+    if family == "poisson" and (known < 0.0).any():
+        raise ConfigError("the outcome of a Poisson regression is a count", remedy="use family='linear'")
+    return values
+
+
+def fitted(design: Design, weights: Floats, family: ModelFamily) -> Floats:
+    """Coefficients of weighted maximum likelihood, shape ``(coefficients,)``.
+
+    Args:
+        design: The rows.
+        weights: Weights of the rows, not negative.
+        family: The law of the outcome.
+    """
+    kept = weights > 0.0
+    left, right, weights = design.left[kept], design.right[kept], weights[kept]
+    if family == "logistic" and len(np.unique(right)) < 2:
+        return np.full(left.shape[1], np.nan)
+    scale = np.maximum(np.abs(design.left).max(axis=0), 1e-300)
+    with _quietly():
+        model = _model(family).fit(left / scale, right, sample_weight=weights / weights.mean())
+    coefficients: Floats = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
+    return np.asarray(coefficients / scale, dtype=np.float64)
+
+
+def _model(family: ModelFamily) -> Any:
+    from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
+
+    newton: dict[str, Any] = {"fit_intercept": False, "solver": "newton-cholesky", "tol": 1e-10, "max_iter": 100}
+    if family == "linear":
+        return LinearRegression(fit_intercept=False)
+    return LogisticRegression(C=np.inf, **newton) if family == "logistic" else PoissonRegressor(alpha=0.0, **newton)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """No warnings: coefficients without an end are told by `separated`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def check_rank(design: Design, weights: Floats) -> None:
+    """Refuse designs whose coefficients are not determined.
+
+    Raises:
+        ConfigError: A column is a combination of the others.
+    """
+    scaled = design.left[weights > 0.0] / np.maximum(np.abs(design.left).max(axis=0), 1e-300)
+    rank = 0
+    for number, name in enumerate(design.names, 1):
+        now = int(np.linalg.matrix_rank(scaled[:, :number]))
+        if now == rank:
+            raise ConfigError(f"{name} is a combination of what stands before it", remedy="leave it out of the formula")
+        rank = now
+
+
+def separated(design: Design, coefficients: Floats, family: ModelFamily) -> bool:
+    """Whether a logistic fit has probabilities of 0 or 1, so that coefficients have no end."""
+    return family == "logistic" and bool(np.abs(design.left @ coefficients).max() > _SURE)

@@ -1,0 +1,211 @@
+"""Regressions on a release: coefficients of weighted records, and their errors from replicates.
+
+The estimate is what weighted maximum likelihood gives on the records, less the bias that replicates show; its error is
+how the coefficients vary over replicates (`hedgerow.replicate`). Which tables the coefficients follow from is traced
+first (theory.md, section 22): where one was never measured, there is no interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from hedgerow.arrays import Floats
+from hedgerow.cards import card
+from hedgerow.errors import ConfigError
+from hedgerow.inference.fitting import FAMILIES, Design, ModelFamily, check_rank, fitted, separated
+from hedgerow.inference.tracing import Traced, traced
+from hedgerow.queries import Formula, require_regressions
+from hedgerow.release import Release, ReplicateEstimate, Replicates, Target
+from hedgerow.simulation import REPLICATES, replicate
+from hedgerow.system import Seed
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """Coefficients with standard errors, intervals and p-values.
+
+    Attributes:
+        formula: The formula.
+        family: ``"linear"``, ``"logistic"`` (log odds) or ``"poisson"`` (logarithms of rates).
+        names: Names of the coefficients.
+        estimate: Their estimates, errors and intervals, arrays in this order; not a number where nothing can be said.
+        p_values: Two-sided p-values of each coefficient being 0, by Student's law.
+        confidence: Confidence of each interval.
+        replicates: What the errors come from.
+        traced: The tables that the coefficients follow from, and those of them that are missing.
+        notes: What the intervals leave out.
+    """
+
+    formula: str
+    family: ModelFamily
+    names: list[str]
+    estimate: ReplicateEstimate
+    p_values: Floats
+    confidence: float
+    replicates: Replicates = field(repr=False)
+    traced: Traced
+    notes: tuple[str, ...]
+
+    headings = ("coefficient", "estimate", "error", "low", "high", "p")
+
+    def __repr__(self) -> str:
+        """The table of coefficients, as text."""
+        rows = [self.headings, *self.rows()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows]
+        return "\n".join([self.title, *lines, *self.notes])
+
+    def _repr_html_(self) -> str:
+        """The table of coefficients, for notebooks."""
+        return card(self.title, [("note", note) for note in self.notes], self.headings, self.rows())
+
+    @property
+    def title(self) -> str:
+        """What it is, in one line."""
+        about = "the population" if self.replicates.target == "population" else "the table itself"
+        return f"{self.family} regression: {self.formula}, for {about}, {100 * self.confidence:g} % intervals"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row of texts for each coefficient, under ``headings``."""
+        found = self.estimate
+        columns = zip(found.value, found.error, found.low, found.high, self.p_values, strict=True)
+        forms = ("{:.4g}",) * 4 + ("{:.3g}",)
+        return [
+            (name, *(form.format(x) if np.isfinite(x) else "-" for form, x in zip(forms, row, strict=True)))
+            for name, row in zip(self.names, columns, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Summary for JSON."""
+        found = self.estimate
+        columns = zip(
+            self.names, found.value, found.raw, found.error, found.low, found.high, self.p_values, strict=True
+        )
+        keys = ("name", "value", "raw", "error", "low", "high", "p")
+        return {
+            "formula": self.formula,
+            "family": self.family,
+            "for": self.replicates.target,
+            "confidence": self.confidence,
+            "coefficients": [dict(zip(keys, (name, *map(float, row)), strict=True)) for name, *row in columns],
+            "missing": [list(scope) for scope in self.traced.missing],
+            "notes": list(self.notes),
+            "replicates": self.replicates.to_dict(),
+        }
+
+
+def regress(
+    release: Release | Replicates,
+    formula: str,
+    family: ModelFamily = "linear",
+    *,
+    target: Target = "population",
+    replicates: int = REPLICATES,
+    confidence: float = 0.95,
+    seed: Seed = None,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Regression:
+    """Fit a regression to a release: estimates, standard errors, intervals and p-values that know of all noise.
+
+    It costs no budget. ``docs/replicates.md`` says how often the intervals hold.
+
+    Args:
+        release: The release; or replicates of it, for several statistics from the same ones.
+        formula: As in R: ``"income ~ age + C(race) + hours:sex"``. Labels are categories, ``C(age)`` makes some of
+            numbers, and an outcome of two labels is the second one. A formula can call functions of numpy: run none
+            that you would not run as code.
+        family: ``"linear"`` for least squares, ``"logistic"`` for an outcome of two values, ``"poisson"`` for counts.
+        target: See `replicate`; not with replicates.
+        replicates: Their number, from 2 on; likewise.
+        confidence: Probability with which each interval should hold the coefficient.
+        seed: See `replicate`; likewise.
+        progress: See `replicate`; likewise.
+
+    Returns:
+        The coefficients. Where a table that they follow from was not measured they have no error and no interval, and
+        ``notes`` says which is missing.
+
+    Raises:
+        QueryError: The formula is not understood.
+        ConfigError: The family is unknown or does not fit the outcome; a coefficient is not determined; see
+            `replicate`.
+        MissingExtraError: The extra ``regress`` is not installed.
+
+    Example:
+        >>> import hedgerow
+        >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 1) for name in ("smokes", "ill"))
+        >>> rng = np.random.default_rng(0)
+        >>> smokes = rng.integers(0, 2, 5000)
+        >>> table = hedgerow.Table(domain, [smokes, (rng.random(5000) < 0.1 + 0.2 * smokes).astype(int)])
+        >>> workload, budget = hedgerow.Workload.marginals(domain, 2), hedgerow.PureDP(1.0)
+        >>> release = hedgerow.MWEM().run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> found = regress(release, "ill ~ smokes", "logistic", seed=0)
+        >>> bool(found.estimate.low[1] < 1.35 < found.estimate.high[1])
+        True
+    """
+    require_regressions()
+    if family not in FAMILIES:
+        raise ConfigError(f"a family {family!r}", remedy=f"give one of {', '.join(FAMILIES)}")
+    of = release.release if isinstance(release, Replicates) else release
+    read = Formula.parse(formula, of.domain)
+    form = "logistic" if family == "logistic" else "regression"
+    found = traced(of, read.tables, f"{form}: {formula}")
+    if isinstance(release, Release):
+        release = replicate(release, replicates, target=target, seed=seed, progress=progress)
+    made = Design.of(read, family, release.records.to_arrow(), of.domain)
+    check_rank(made, made.summed(release.weight))
+    estimate = _estimate(release, read, made, family, confidence)
+    notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
+    if found.missing:
+        nothing = np.full_like(estimate.value, np.nan)
+        estimate = replace(estimate, value=estimate.raw, error=nothing, low=nothing, high=nothing)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.abs(estimate.value) / estimate.error
+    p_values = 2.0 * special.stdtr(release.number - 1, -t)
+    return Regression(formula, family, made.names, estimate, p_values, confidence, release, found, notes)
+
+
+def _estimate(
+    replicates: Replicates, formula: Formula, design: Design, family: ModelFamily, confidence: float
+) -> ReplicateEstimate:
+    """Coefficients of the records and of each replicate, whose rows are made anew where it has records of its own."""
+
+    def coefficients(records: Any, weights: Floats) -> Floats:
+        same = replicates.weights is not None
+        rows = design if same else Design.of(formula, family, records, replicates.release.domain, design)
+        return fitted(rows, rows.summed(weights), family)
+
+    return replicates.estimate(coefficients, confidence)
+
+
+def _notes(
+    *,
+    replicates: Replicates,
+    formula: Formula,
+    design: Design,
+    family: ModelFamily,
+    estimate: ReplicateEstimate,
+    found: Traced,
+) -> tuple[str, ...]:
+    """What is missing or left out, in sentences."""
+    notes = [f"No intervals: the regression {found.says}."] if found.missing else []
+    if separated(design, estimate.raw, family):
+        notes.append(
+            "Some groups have all their records in one of the outcomes, so that coefficients have no end: "
+            "take fewer or coarser columns."
+        )
+    together = traced(replicates.release, [formula.explaining]).missing if family != "linear" else ()
+    if together and not found.missing:
+        notes.append(
+            f"The intervals leave out how {', '.join(together[0])} go together beyond their pairs, which nobody "
+            "measured: the coefficients depend on it a little."
+        )
+    lost = int((design.places < 0).sum())
+    if lost:
+        notes.append(f"{lost:,} of {len(design.places):,} records lack a value of a column and are left out.")
+    return tuple(notes)

@@ -1,0 +1,92 @@
+"""The tables that a statistic follows from, and which of them a release does not know.
+
+Where nobody measured how some columns go together, the hypothesis guesses it, and so does every replicate of it: they
+agree with each other, and an interval from them means nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hedgerow.algorithms.shared import noise_of
+from hedgerow.domain import Clique
+from hedgerow.queries import Marginal, in_workload
+from hedgerow.release import Knowledge, Release, pair_knowledge
+
+SHARE = 0.05
+"""Share of a budget that the price of a missing table is told for."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What a statistic needs of a release.
+
+    Attributes:
+        tables: The tables that it follows from, over attributes.
+        missing: Those of them that no measurement holds.
+        price: What it takes to measure them; empty where nothing is missing.
+    """
+
+    tables: tuple[Clique, ...]
+    missing: tuple[Clique, ...]
+    price: str = ""
+
+    @property
+    def says(self) -> str:
+        """What is missing and how to get it, in a sentence; empty where nothing is."""
+        if not self.missing:
+            return ""
+        names = ", ".join(" x ".join(scope) for scope in self.missing)
+        holds = "which no measurement holds" if len(self.missing) == 1 else "which no measurements hold"
+        return f"needs {names}, {holds}: {self.price}"
+
+
+def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None) -> Traced:
+    """Look for tables among the measurements.
+
+    Args:
+        release: The release.
+        scopes: The columns of each table; of derived ones the attributes that they are made of count.
+        asked: The family of a workload that asks for all of them; by default marginals.
+
+    Example:
+        >>> import hedgerow, numpy as np
+        >>> domain = hedgerow.Domain(hedgerow.IntegerRange(name, 0, 1) for name in "abc")
+        >>> table = hedgerow.Table(domain, [np.arange(100) % 2] * 3)
+        >>> workload, budget = hedgerow.Workload.parse("marginals:a*b; marginals:c", domain), hedgerow.PureDP(1.0)
+        >>> release = hedgerow.MWEM(rounds=2).run(table, workload, budget, noise=hedgerow.SeededNoise(0))
+        >>> traced(release, [("a", "b"), ("a", "c")]).says[:78]
+        "needs a x c, which no measurement holds: 'marginals:a*c' in the workload would"
+    """
+    domain = release.domain
+    tables = tuple(dict.fromkeys(scope for scope in map(domain.base, scopes) if len(scope) > 1))
+    whole = [each.target.scope for each in release.measurements if _is_table(each.target)]
+    pairs = pair_knowledge(release)
+
+    def is_measured(scope: Clique) -> bool:
+        if len(scope) == 2 and pairs[scope[0], scope[1]] is Knowledge.MEASURED:
+            return True
+        return any(all(domain.determines(measured, name) for name in scope) for measured in whole)
+
+    missing = tuple(scope for scope in tables if not is_measured(scope))
+    if not missing:
+        return Traced(tables, ())
+    family = asked or "marginals:" + ",".join("*".join(map(in_workload, scope)) for scope in missing)
+    return Traced(tables, missing, f"{family!r} in the workload would measure {_price(release, missing)}")
+
+
+def _is_table(target: object) -> bool:
+    return isinstance(target, Marginal) and target.within is None
+
+
+def _price(release: Release, missing: Sequence[Clique]) -> str:
+    """The noise that a part of the budget would leave, if it were measured alone with that."""
+    domain, budget = release.domain, release.budget
+    target = Marginal(domain, max(missing, key=lambda scope: math.prod(domain.shape_of(scope))))
+    noise = noise_of(target, budget, SHARE * budget.limit / len(missing), None)
+    them = f"it ({target.size:,} cells)" if len(missing) == 1 else f"them (up to {target.size:,} cells)"
+    return (
+        f"{them}; {100 * SHARE:.0f} % of this budget buys cells with a standard deviation of {noise.std:,.1f} records"
+    )

@@ -1,0 +1,127 @@
+"""Formulas of regressions, as in R: the columns that each term reads, and the tables that its coefficients follow from.
+
+`formulaic` reads them (G. N. Wilkinson and C. E. Rogers, "Symbolic Description of Factorial Models", 1973). Here they
+are parsed and never evaluated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from hedgerow.domain import Clique, Domain
+from hedgerow.domain.conditions import did_you_mean
+from hedgerow.errors import QueryError, require
+
+_EXAMPLE = "write an outcome, a tilde and the columns that explain it: income ~ age + sex + C(race)"
+
+
+def require_regressions() -> None:
+    """Check that the libraries that read formulas and fit regressions are installed.
+
+    Raises:
+        MissingExtraError: One is not.
+    """
+    for module, name in (("formulaic", "formulaic"), ("pandas", "pandas"), ("sklearn", "scikit-learn")):
+        require(module, f"{name} is not installed, which regressions need", "pip install 'hedgerow[regress]'")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula over the columns of a domain.
+
+    Attributes:
+        text: The formula as `formulaic` reads it: names that are no identifiers stand between backquotes.
+        outcome: Columns left of the tilde.
+        terms: Columns of each term on the right that reads some.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain(IntegerRange(name, 0, 1) for name in ("hours", "age", "education-num"))
+        >>> formula = Formula.parse("hours ~ age * education-num", domain)
+        >>> formula.text
+        'hours ~ age * `education-num`'
+        >>> formula.terms
+        (('age',), ('education-num',), ('age', 'education-num'))
+        >>> formula.tables
+        (('hours', 'age', 'education-num'),)
+    """
+
+    text: str
+    outcome: Clique
+    terms: tuple[Clique, ...]
+
+    @classmethod
+    def parse(cls, text: str, domain: Domain) -> Formula:
+        """Read a formula.
+
+        Args:
+            text: The formula. A name with other characters than letters, digits and ``_`` may stand as it is, or
+                between backquotes.
+            domain: The domain whose columns it may name.
+
+        Raises:
+            QueryError: It is not understood, or names something that is no column.
+            MissingExtraError: ``formulaic`` is not installed.
+        """
+        require_regressions()
+        from formulaic import Formula as Parsed
+        from formulaic.errors import FormulaicError
+
+        names = [column.name for column in domain.columns]
+        quoted = _with_backquotes(text, names)
+        try:
+            parsed: Any = Parsed(quoted)
+            sides = [[Parsed([term]).required_variables for term in side] for side in (parsed.lhs, parsed.rhs)]
+        except (FormulaicError, AttributeError, SyntaxError) as error:
+            said = "" if isinstance(error, AttributeError) else f": {str(error).splitlines()[0].rstrip('.')}"
+            raise QueryError(f"the formula {text!r} is not understood{said}", remedy=_EXAMPLE) from error
+        left, right = ([_columns(each, domain, names, text) for each in side if each] for side in sides)
+        if len(left) != 1:
+            raise QueryError(f"the formula {text!r} has {len(left)} outcomes", remedy=_EXAMPLE)
+        return cls(quoted, left[0], tuple(dict.fromkeys(right)))
+
+    @property
+    def columns(self) -> Clique:
+        """All columns, the outcome first."""
+        return tuple(dict.fromkeys([*self.outcome, *(name for term in self.terms for name in term)]))
+
+    @property
+    def explaining(self) -> Clique:
+        """The columns on the right."""
+        return tuple(dict.fromkeys(name for term in self.terms for name in term))
+
+    @property
+    def tables(self) -> tuple[Clique, ...]:
+        """The tables that least squares follow from: of every two terms, and of each term with the outcome.
+
+        Least squares solve ``X'X b = X'y``, and an element of X'X is a sum over the table of the columns of two terms.
+        """
+        order = {name: place for place, name in enumerate(self.columns)}
+        unions = [{*one, *other} for one, other in combinations((self.outcome, *self.terms), 2)]
+        scopes = [tuple(sorted(each, key=order.__getitem__)) for each in (unions or [{*self.outcome}])]
+        kept = [each for each in dict.fromkeys(scopes) if not any({*each} < {*other} for other in scopes)]
+        return tuple(kept)
+
+
+def _with_backquotes(text: str, names: list[str]) -> str:
+    """The text with backquotes around names that are no identifiers, outside of quotes."""
+    odd = sorted((name for name in names if not name.isidentifier()), key=len, reverse=True)
+    if not odd:
+        return text
+    pattern = rf"""`[^`]*`|'[^']*'|"[^"]*"|(?<![\w.])(?P<name>{"|".join(map(re.escape, odd))})(?!\w)"""
+    return re.sub(pattern, lambda match: f"`{match['name']}`" if match["name"] else match[0], text)
+
+
+def _columns(used: set[str], domain: Domain, names: list[str], text: str) -> Clique:
+    """Columns of a term in the order of the domain.
+
+    Raises:
+        QueryError: It names something else.
+    """
+    for name in sorted(used):
+        if name not in names:
+            raise QueryError(f"the formula {text!r} names {name!r}, no column", remedy=did_you_mean(name, names))
+    return tuple(name for name in names if name in used)

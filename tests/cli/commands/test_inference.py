@@ -1,0 +1,28 @@
+"""Commands that infer from a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Place
+
+
+@pytest.fixture
+def release(place: Place) -> Path:
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    return place / "first.release"
+
+
+def test_regress_prints_coefficients_with_intervals(place: Place, release: Path) -> None:
+    asked = ("regress", release, "age ~ sex", "--replicates", 4, "--seed", 1)
+    told = json.loads(place.call(*asked, "--json").stdout)
+    assert [each["name"] for each in told["coefficients"]] == ["Intercept", "sex[T.M]"]
+    assert told["for"] == "population"
+    said = place.call(*asked, "--replicate-for", "file", "--confidence", 0.9).stdout
+    assert "linear regression: age ~ sex, for the table itself, 90 % intervals" in said
+    wrong = place.call("regress", release, "age ~ sx")
+    assert wrong.exit_code == 1
+    assert "did you mean 'sex'?" in wrong.stderr

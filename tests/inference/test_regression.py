@@ -1,0 +1,217 @@
+"""Regressions: coefficients solve the score equations, intervals hold, and what was not measured has none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hedgerow import (
+    GDP,
+    MWEM,
+    ZCDP,
+    Categorical,
+    Domain,
+    IntegerRange,
+    PureDP,
+    Release,
+    SeededNoise,
+    Workload,
+    read_table,
+    regress,
+    replicate,
+)
+from hedgerow.arrays import Floats
+from hedgerow.errors import ConfigError, MissingExtraError, QueryError
+from hedgerow.inference import Regression
+from hedgerow.privacy import Budget
+from hedgerow.queries import Formula
+from hedgerow.release import Target
+
+DOMAIN = Domain(
+    [
+        IntegerRange("age", 20, 27),
+        Categorical("sex", ("F", "M"), missing="?"),
+        Categorical("job", ("a", "b", "c")),
+        IntegerRange("years-of-school", 0, 3),
+        Categorical("rich", ("no", "yes")),
+    ]
+)
+
+
+def made(workload: str = "marginals:2", budget: Budget | None = None, *, n: int = 3000, seed: int = 0) -> Release:
+    """A release of a table in which men and the older are more often rich."""
+    rng = np.random.default_rng(seed)
+    age, sex, school = rng.integers(20, 28, n), rng.integers(0, 2, n), rng.integers(0, 4, n)
+    rich = rng.random(n) < 1.0 / (1.0 + np.exp(1.5 - 0.1 * (age - 20) - 0.8 * sex - 0.3 * school))
+    rows = {
+        "age": age,
+        "sex": np.array(["F", "M"])[sex],
+        "job": np.array(list("abc"))[rng.integers(0, 3, n)],
+        "years-of-school": school,
+        "rich": np.array(["no", "yes"])[rich.astype(int)],
+    }
+    read = Workload.parse(workload, DOMAIN)
+    return MWEM().run(read_table(pa.table(rows), DOMAIN), read, budget or PureDP(2.0), noise=SeededNoise(seed))
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    return made()
+
+
+def columns(records: pa.Table) -> tuple[Floats, Floats, Floats, Floats]:
+    """A constant, whether a man and the years of school; whether rich."""
+    man, rich = (np.array(records[name].to_pylist()) == label for name, label in (("sex", "M"), ("rich", "yes")))
+    school = records["years-of-school"].to_numpy().astype(float)
+    return np.ones(len(man)), man.astype(float), school, rich.astype(float)
+
+
+LINKS = {"linear": lambda x: x, "logistic": lambda x: 1.0 / (1.0 + np.exp(-x)), "poisson": np.exp}
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic", "poisson"])
+def test_coefficients_solve_the_score_equations_of_each_replicate(release: Release, family: str) -> None:
+    made = replicate(release, 6, seed=1)
+    formula = "rich ~ sex + years-of-school"
+    found = regress(made, formula, family)  # type: ignore[arg-type]
+    assert found.names == ["Intercept", "sex[T.M]", "years-of-school"]
+    records = made.records.to_arrow()
+    *left, right = columns(records)
+    design = np.column_stack(left)
+    known = np.array([value is not None for value in records["sex"].to_pylist()])
+    assert made.weights is not None
+    fits = [(made.weight, found.estimate.raw), *zip(made.weights.T, found.estimate.replicates, strict=True)]
+    for weights, coefficients in fits:
+        score = design.T @ (weights * known * (right - LINKS[family](design @ coefficients)))
+        np.testing.assert_allclose(score / weights.sum(), 0.0, atol=1e-9)
+    expected = 2.0 * found.estimate.raw - found.estimate.replicates.mean(axis=0)
+    np.testing.assert_allclose(found.estimate.value, expected)
+    assert ((found.p_values < 0.05) == ((found.estimate.low > 0.0) | (found.estimate.high < 0.0))).all()
+
+
+@pytest.mark.parametrize("target", ["population", "file"])
+def test_intervals_hold_the_truth(target: Target) -> None:
+    """Of 24 coefficients of 12 releases intervals of 95 % hold nearly all; those of the file are shorter."""
+    held, widths = 0, 0.0
+    for seed in range(12):
+        found = regress(
+            made(n=4000, seed=seed), "rich ~ age + sex", "logistic", target=target, replicates=20, seed=seed
+        )
+        truth = 0.8 * 0.96  # school is left out, so that the coefficient of a man shrinks a little
+        held += int(found.estimate.low[2] <= truth <= found.estimate.high[2])
+        held += int(found.estimate.low[1] <= 0.1 * 0.96 <= found.estimate.high[1])
+        widths += float(found.estimate.high[2] - found.estimate.low[2])
+    if target == "population":
+        assert held >= 20
+        assert 0.2 < widths / 12 < 0.8
+    else:
+        assert 0.0 < widths / 12 < 0.3
+
+
+def test_what_was_not_measured_has_no_interval_and_is_named() -> None:
+    release = made("marginals:age*rich,sex*rich,job")
+    found = regress(release, "rich ~ age + sex", "logistic", replicates=4, seed=0)
+    assert found.traced.missing == (("age", "sex"),)
+    assert np.isnan([found.estimate.error, found.estimate.low, found.estimate.high, found.p_values]).all()
+    assert np.isfinite(found.estimate.value).all()
+    note = found.notes[0]
+    assert "needs age x sex, which no measurement holds" in note
+    assert "'logistic: rich ~ age + sex' in the workload would measure it (24 cells)" in note
+    assert "-  -  -  -" in " ".join(repr(found).replace("  ", " ").split("\n")[2].split()).replace(" ", "  ")
+    assert regress(release, "rich ~ age", "logistic", replicates=4, seed=0).traced.missing == ()
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), GDP(0.5)])
+def test_the_price_is_the_noise_of_the_missing_table(budget: Budget) -> None:
+    """A release that spends a twentieth of its budget on that table alone has it."""
+    release = made("marginals:age*rich,sex*rich", budget)
+    note = regress(release, "rich ~ age + sex", replicates=2, seed=0).notes[0]
+    told = float(note.split("deviation of ")[1].split(" ")[0].replace(",", ""))
+    measured = next(each for each in release.measurements if each.target.text == "age * rich")
+    event = next(each for each in release.events if each.target == "age * rich")
+    ratio = event.charge / (0.05 * budget.limit)
+    assert told == pytest.approx(
+        measured.std * (ratio if isinstance(budget, PureDP) else np.sqrt(ratio)), rel=0.02, abs=0.06
+    )
+
+
+def test_logistic_intervals_say_that_columns_were_measured_in_pairs_only(release: Release) -> None:
+    assert made("marginals:age*sex*job*rich").measurements[0].target.size > 8
+    found = regress(made("marginals:age*sex,age*job,sex*job,age*rich,sex*rich,job*rich"), "rich ~ age + sex + job",
+                    "logistic", replicates=3, seed=0)  # fmt: skip
+    whole = any(len(each.target.scope) > 2 for each in found.replicates.release.measurements)
+    assert any("beyond their pairs" in note for note in found.notes) != whole
+    together = regress(made("marginals:age*sex*job*rich"), "rich ~ age + sex + job", "logistic", replicates=3, seed=0)
+    assert not any("beyond their pairs" in note for note in together.notes)
+
+
+def test_replicate_files_have_the_same_coefficients(release: Release) -> None:
+    files = replicate(release, 8, seed=0, files=True)
+    weights = regress(release, "age ~ C(job) + sex", replicates=8, seed=0)
+    found = regress(files, "age ~ C(job) + sex")
+    assert found.names == weights.names
+    np.testing.assert_allclose(found.estimate.raw, weights.estimate.raw)
+    assert (np.abs(found.estimate.value - weights.estimate.value) < 3.0 * weights.estimate.error).all()
+
+
+def test_groups_with_one_outcome_are_told() -> None:
+    domain = Domain([IntegerRange("x", 0, 1), IntegerRange("y", 0, 1)])
+    table = read_table(pa.table({"x": [0] * 500 + [1] * 500, "y": [0] * 500 + [0, 1] * 250}), domain)
+    release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(1e5), noise=SeededNoise(0))
+    found = regress(release, "y ~ x", "logistic", replicates=3, seed=0)
+    assert any("no end" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("formula", "family", "error", "words"),
+    [
+        ("rich", "linear", QueryError, "not understood"),
+        ("rich ~ age +", "linear", QueryError, "not understood"),
+        ("rich ~ agee", "linear", QueryError, "did you mean 'age'"),
+        ("rich ~ open('x')", "linear", QueryError, "names 'open'"),
+        ("rich + age ~ sex", "linear", QueryError, "2 outcomes"),
+        ("age ~ np.nothing(age)", "linear", QueryError, "cannot be evaluated"),
+        ("job ~ age", "logistic", ConfigError, "3 values"),
+        ("age ~ sex", "logistic", ConfigError, "two values"),
+        ("I(-age) ~ sex", "poisson", ConfigError, "is a count"),
+        ("rich ~ sex + C(sex)", "linear", ConfigError, "is a combination"),
+        ("rich ~ sex", "probit", ConfigError, "give one of"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(
+    release: Release, formula: str, family: str, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        regress(release, formula, family, replicates=2, seed=0)  # type: ignore[arg-type]
+    assert words in f"{caught.value} {getattr(caught.value, 'remedy', '')}"
+
+
+def test_without_its_libraries_the_extra_is_named(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.errors.find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match="formulaic is not installed") as caught:
+        regress(release, "rich ~ age")
+    assert "hedgerow[regress]" in str(caught.value.remedy)
+
+
+def test_names_that_are_no_identifiers_stand_as_they_are() -> None:
+    for text in ("age ~ years-of-school", "age ~ `years-of-school`", "age ~ C(years-of-school)"):
+        assert Formula.parse(text, DOMAIN).terms == (("years-of-school",),)
+    assert Formula.parse("age ~ I(sex == 'years-of-school')", DOMAIN).terms == (("sex",),)
+
+
+def test_least_squares_need_pairs_of_terms() -> None:
+    formula = Formula.parse("rich ~ age * sex + job", DOMAIN)
+    assert set(map(frozenset, formula.tables)) == {
+        frozenset(names) for names in (("rich", "age", "sex"), ("age", "sex", "job"), ("rich", "job"))
+    }
+
+
+def test_a_regression_is_shown_and_told_as_json(release: Release) -> None:
+    found: Regression = regress(release, "age ~ sex", replicates=3, seed=0)
+    assert "sex[T.M]" in found._repr_html_()
+    told = json.loads(json.dumps(found.to_dict()))
+    assert [each["name"] for each in told["coefficients"]] == ["Intercept", "sex[T.M]"]
+    assert told["coefficients"][1]["value"] == pytest.approx(found.estimate.value[1])
