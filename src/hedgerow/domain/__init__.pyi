@@ -81,9 +81,9 @@ from .layout import (
     AS_DECLARED as AS_DECLARED,
     Layout as Layout,
     Written as Written,
-    check_written as check_written,
     is_numeric as is_numeric,
 )
+from .layout_check import check_written as check_written
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked

@@ -7,21 +7,19 @@ is one of floats in pandas), so they come from a domain file that a person has r
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
-from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
-from hedgerow.domain.clocks import SECONDS, Durations, TimesOfDay
+from hedgerow.domain.attribute import Attribute, Binned, IntegerRange
+from hedgerow.domain.clocks import Durations, TimesOfDay
 from hedgerow.domain.file_format import USUAL_FILE, FileFormat
 from hedgerow.domain.number_format import PLAIN, NumberFormat
-from hedgerow.domain.scales import TICKS, Calendar, Decimals, Moments
+from hedgerow.domain.scales import Calendar, Decimals, Moments
 
 _SPELLS_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|inf)")
 _INTEGER = re.compile(r"(u?)int(8|16|32|64)")
@@ -149,165 +147,13 @@ AS_DECLARED = Layout()
 """Columns in the order of the domain, each of its own type."""
 
 
-def check_written(attribute: Attribute, written: Written) -> None:
-    """Refuse what cannot be done to the values of a column.
-
-    Args:
-        attribute: The column.
-        written: The form of it.
-
-    Raises:
-        DomainError: The type does not hold its values, an empty cell would be read as something else, or digits would
-            be lost.
-
-    Example:
-        >>> check_written(IntegerRange("age", 0, 200), Written("int8"))
-        Traceback (most recent call last):
-            ...
-        hedgerow.errors.DomainError: attribute 'age': the type int8 does not hold its values...
-    """
-    if written.type is not None and not _holds(attribute, written.type):
-        raise attribute_error(
-            attribute.name,
-            f"the type {written.type} does not hold its values",
-            "name an Arrow type that does, as in int16, double, bool, timestamp[ns], large_string or dictionary; or "
-            "delete 'type'",
-        )
-    if written.pattern is not None and not is_numeric(attribute):
-        raise attribute_error(attribute.name, "'pattern' has no meaning for it", "delete it: only numbers have one")
-    if written.null is not None:
-        listed = isinstance(attribute, Categorical) and "" in attribute.values
-        empty = not written.null and not listed
-        spelled = written.null in (attribute.missing, *written.missing)
-        known = empty or spelled or _is_synonym(attribute, written.null)
-        if attribute.missing is None or not known:
-            raise attribute_error(
-                attribute.name,
-                f"empty cells as {written.null!r} would not be read as the missing value",
-                "declare it as 'missing', or as a synonym of it; or write 'null: \"\"'",
-            )
-    if written.digits is not None and not (_has_digits(attribute) and written.digits <= _MOST_DIGITS):
-        raise attribute_error(
-            attribute.name,
-            f"its values cannot be written with {written.digits} digits after the point",
-            f"delete 'digits', or give at most {_MOST_DIGITS}, of whole numbers or of decimals with a step",
-        )
-
-
 def is_numeric(attribute: Attribute) -> bool:
     """Whether the cells of a column are numbers, which a pattern may describe.
 
     Example:
+        >>> from hedgerow.domain.attribute import Categorical
         >>> is_numeric(IntegerRange("age", 0, 99)), is_numeric(Categorical("sex", ("F", "M")))
         (True, False)
     """
     scaled = isinstance(attribute.scale, Decimals) or attribute.scale is None
     return scaled and isinstance(attribute, IntegerRange | Binned)
-
-
-def _is_synonym(attribute: Attribute, text: str) -> bool:
-    return (
-        isinstance(attribute, Categorical)
-        and attribute.codes_by_spelling.get(attribute.spelling.normal(text)) == attribute.missing_code
-    )
-
-
-def _has_digits(attribute: Attribute) -> bool:
-    """Whether values are whole numbers, or decimals with a step."""
-    if attribute.scale is not None:
-        return isinstance(attribute.scale, Decimals)
-    return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
-
-
-def _holds(attribute: Attribute, kind: str) -> bool:
-    """Whether the values of a column can have a type."""
-    if kind in _TEXTS:
-        return True
-    scale = attribute.scale
-    if scale is not None and scale.width is not None and (whole := _INTEGER.fullmatch(kind)):
-        return bool(10**scale.width < 2 ** (int(whole[2]) - 1))
-    if scale is not None and (pattern := _OF_SCALES.get(type(scale))) is not None:
-        zone = _ZONED.fullmatch(kind)
-        if zone is not None:
-            return isinstance(scale, Moments) and scale.zone == zone[2] and _fits_ticks(attribute, zone[1])
-        is_unit = isinstance(scale, Calendar) and scale.unit != "day"
-        if not isinstance(scale, Durations) or scale.unit is None:
-            match = pattern.fullmatch(kind)
-            return not is_unit and match is not None and _fits_ticks(attribute, match[match.lastindex or 0])
-    if kind == "bool":
-        return _are_booleans(attribute)
-    ends = _ends(attribute)
-    return ends is not None and _holds_numbers(attribute, ends, kind)
-
-
-def _fits_ticks(attribute: Attribute, unit: str) -> bool:
-    """Whether dates, times or durations have less than 2^63 ticks of a unit; a zone may be a day away."""
-    ends, scale = _ends(attribute), attribute.scale
-    seconds = SECONDS["d"] if isinstance(scale, Calendar) else getattr(scale, "seconds", 1)
-    return ends is None or (max(map(abs, ends)) * seconds + SECONDS["d"]) * TICKS.get(unit, 1) < 2**63
-
-
-def _are_booleans(attribute: Attribute) -> bool:
-    if not isinstance(attribute, Categorical) or attribute.other is not None:
-        return False
-    texts = [str(value).lower() for value in attribute.values]
-    return len({*texts} & _BOOLEANS) == len(texts)
-
-
-def _ends(attribute: Attribute) -> tuple[float, float] | None:
-    """The smallest and the largest number of a column; None if it is none of numbers."""
-    if isinstance(attribute, Categorical):
-        numbers = [v for v in attribute.values if isinstance(v, int | float) and not isinstance(v, bool)]
-        return (min(numbers), max(numbers)) if len(numbers) == len(attribute.values) else None
-    if isinstance(attribute, IntegerRange):
-        ends: tuple[float, float] = (attribute.minimum, attribute.maximum)
-    elif isinstance(attribute, Binned):
-        ends = (attribute.edges[0], attribute.edges[-1])
-    else:
-        return None
-    scale, factor = attribute.scale, 1.0
-    if isinstance(scale, Decimals):
-        factor = float(scale.step)
-    elif isinstance(scale, Durations) and scale.unit:
-        factor = scale.seconds / SECONDS[scale.unit]
-    return ends[0] * factor, ends[1] * factor
-
-
-def _digits(attribute: Attribute) -> int | None:
-    """Digits after the point that values have at most; None where nothing bounds them."""
-    if isinstance(attribute, Categorical):
-        return 0 if all(isinstance(value, int) for value in attribute.values) else None
-    scale = attribute.scale
-    if scale is not None:
-        return scale.digits if isinstance(scale, Decimals) else 0 if scale.arrow_type == "int64" else None
-    return 0 if isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole) else None
-
-
-def _holds_numbers(attribute: Attribute, ends: tuple[float, float], kind: str) -> bool:
-    digits, largest = _digits(attribute), max(map(abs, ends))
-    if kind == "double":
-        return digits is None or largest * 10**digits <= _FLOATS[kind]
-    if kind == "float":
-        if digits is None:
-            return all(map(_is_narrow, _listed(attribute)))
-        return largest <= _FLOATS[kind] if digits == 0 else largest * 10**digits < 10**_NARROW_DIGITS
-    if match := _INTEGER.fullmatch(kind):
-        bits = int(match[2])
-        low, high = (0, 2**bits - 1) if match[1] else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-        return digits == 0 and low <= ends[0] and ends[1] <= high
-    if digits is not None and (match := _DECIMAL.fullmatch(kind)):
-        precision, after = int(match[1]), int(match[2])
-        return digits <= after <= precision <= _MOST_PRECISION and largest < 10 ** (precision - after)
-    return False
-
-
-def _listed(attribute: Attribute) -> tuple[float, ...]:
-    """Numbers that must be told apart: the values, or the edges; of durations in fractions of a unit there are more."""
-    if isinstance(attribute, Categorical):
-        return tuple(value for value in attribute.values if isinstance(value, int | float))
-    return attribute.edges if isinstance(attribute, Binned) and attribute.scale is None else (math.nan,)
-
-
-def _is_narrow(number: float) -> bool:
-    """Whether a narrow float is written as this number."""
-    return float(str(np.float32(number))) == number

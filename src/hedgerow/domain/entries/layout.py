@@ -10,7 +10,8 @@ from hedgerow.domain.attribute import attribute_error
 from hedgerow.domain.domain import Domain
 from hedgerow.domain.entries.options import FILE, WRITTEN
 from hedgerow.domain.file_format import USUAL_FILE, FileFormat
-from hedgerow.domain.layout import Written, check_written, is_numeric
+from hedgerow.domain.layout import Written, is_numeric
+from hedgerow.domain.layout_check import check_written
 from hedgerow.domain.measures import measure_of
 from hedgerow.domain.number_format import PLAIN, NumberFormat
 from hedgerow.domain.spans import Span
