@@ -78,39 +78,31 @@ def _one(left: Floats, right: Floats, out: Floats, i: int, first: int, last: int
 
 
 @kernel()
-def _add_products(left: Floats, right: Floats, lefts: Ints, rights: Ints, out: Floats) -> None:
+def _add_products(left: Floats, right: Floats, out: Floats) -> None:
     rows, inner, columns = left.shape[1], left.shape[2], right.shape[2]
     for s in range(out.shape[0]):
-        i, j = lefts[s], rights[s]
-        if i < 0 or j < 0:
-            continue
         for first in range(0, inner, _INNER):
             last = min(first + _INNER, inner)
             for start in range(0, columns, _COLUMNS):
                 stop = min(start + _COLUMNS, columns)
                 for four in range(rows // 4):
-                    _four(left[i], right[j], out[s], 4 * four, first, last, start, stop)
+                    _four(left[s], right[s], out[s], 4 * four, first, last, start, stop)
                 for row in range(rows - rows % 4, rows):
-                    _one(left[i], right[j], out[s], row, first, last, start, stop)
+                    _one(left[s], right[s], out[s], row, first, last, start, stop)
 
 
-def products(left: Floats, right: Floats, lefts: Ints | None = None, rights: Ints | None = None) -> Floats:
+def products(left: Floats, right: Floats) -> Floats:
     """A stack of matrix products.
 
     Args:
         left: Shape ``(stack, rows, inner)``.
         right: Shape ``(stack, inner, columns)``; columns are what passes run along, so let there be many.
-        lefts: Places in the first stack of what is multiplied, -1 for zeros; one after the other by default.
-        rights: Places in the second.
 
     Returns:
-        Shape ``(products, rows, columns)``.
+        Shape ``(stack, rows, columns)``.
     """
-    lefts = np.arange(len(left)) if lefts is None else np.require(lefts, requirements=_ORDINARY)
-    rights = np.arange(len(right)) if rights is None else np.require(rights, requirements=_ORDINARY)
-    out = np.zeros((len(lefts), left.shape[1], right.shape[2]))
-    left, right = np.require(left, requirements=_ORDINARY), np.require(right, requirements=_ORDINARY)
-    _add_products(left, right, lefts, rights, out)
+    out = np.zeros((len(left), left.shape[1], right.shape[2]))
+    _add_products(np.require(left, requirements=_ORDINARY), np.require(right, requirements=_ORDINARY), out)
     return out
 
 

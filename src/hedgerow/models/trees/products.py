@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, carriers, places_in, spread_over, summed
+from hedgerow.domain import Clique, Domain, carriers, spread_over, summed
 
 Labelled = tuple[Clique, Floats]
 """A name for each axis, and a table."""
@@ -105,25 +105,14 @@ class _Alignment:
         second: Variables of the second that do.
         together: Those of both that no others determine.
         carried: Those of ``together`` that are kept in the product.
-        wanted: Variables of the result, in any order.
-        stack: Variables that are kept, and that both tables depend on.
-        inner: Variables that are summed over.
-        coarse: For each table those of its variables that ``stack`` determines; None where a variable that is summed
-            over is finer in one table.
-        outer: For each table the rest.
-        layouts: For each pair of shapes that was met how the tables become stacks of matrices.
+        coarser: Whether the result is over coarser variables than these.
     """
 
     first: Clique
     second: Clique
     together: Clique
     carried: frozenset[str]
-    wanted: Clique
-    stack: Clique
-    inner: Clique
-    coarse: tuple[Clique, Clique] | None
-    outer: tuple[Clique, Clique]
-    layouts: dict[tuple[tuple[int, ...], tuple[int, ...]], _Layout] = field(default_factory=dict, compare=False)
+    coarser: bool
 
 
 @lru_cache(maxsize=_KEPT)
@@ -138,96 +127,18 @@ def _alignment(domain: Domain, names: Clique, others: Clique, needed: frozenset[
     together = domain.reduced((*first, *second))
     wanted = left_of(together, needed, domain)
     carried = frozenset(name for each in wanted for name in carriers(domain, each, together))
-    finer = [_finer(own, together, domain) for own in (first, second)]
-    both = tuple(name for name in together if name in finer[0] and name in finer[1])
-    stack, inner = (tuple(name for name in both if (name in carried) is kept) for kept in (True, False))
-    one, two = (
-        tuple(name for name in own if set(carriers(domain, name, together)) <= set(stack)) for own in (first, second)
-    )
-    outer = tuple(
-        tuple(name for name in own if name not in coarse and name not in inner)
-        for own, coarse in ((first, one), (second, two))
-    )
-    fits = all(
-        set(own) == {*coarse, *rest, *inner} and set(rest) <= set(together) - set(stack)
-        for own, coarse, rest in zip((first, second), (one, two), outer, strict=True)
-    )
-    return _Alignment(
-        first, second, together, carried, wanted, stack, inner, (one, two) if fits else None, (outer[0], outer[1])
-    )
+    return _Alignment(first, second, together, carried, carried != set(wanted))
 
 
 def _aligned_product(first: Labelled, second: Labelled, needed: frozenset[str], domain: Domain) -> Labelled:
-    """The same where variables of one table may determine variables of the other."""
+    """The same where variables of one table may determine variables of the other: over the finer ones of both."""
     alignment = _alignment(domain, first[0], second[0], needed)
-    one = alignment.first, summed(domain, first[1], first[0], alignment.first)
-    two = alignment.second, summed(domain, second[1], second[0], alignment.second)
-    if alignment.coarse is not None:
-        shapes = one[1].shape, two[1].shape
-        if shapes not in alignment.layouts:
-            alignment.layouts[shapes] = _layout(shapes, alignment, alignment.coarse, domain)
-        from hedgerow.models.trees.elimination_kernels import products  # compiling takes a second
-
-        layout, tables = alignment.layouts[shapes], (one[1], two[1])
-        left, right = (tables[side].transpose(axes).reshape(shape) for side, axes, shape, _ in layout.sides)
-        places = (None if own is None else places_in(domain, layout.stack, own).reshape(-1) for *_, own in layout.sides)
-        names, values = layout.names, products(left, right, *places).reshape(layout.shape)
-    else:
-        finer = [_refined(table, alignment.together, domain) for table in (one, two)]
-        names, values = product(finer[0], finer[1], alignment.carried)
-    return summed_to(names, values, needed, domain) if alignment.carried != set(alignment.wanted) else (names, values)
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """The way in which two tables of some shapes become stacks of matrices; the longer side comes second.
-
-    Attributes:
-        sides: For each stack the number of the table, the order of its axes, its shape, and the variables that stand
-            for those of ``stack``; None where these themselves do.
-        stack: Variables that are kept, and that both tables depend on.
-        names: Variables of the result.
-        shape: Shape of the result.
-    """
-
-    sides: tuple[_Side, _Side]
-    stack: Clique
-    names: Clique
-    shape: tuple[int, ...]
-
-
-_Side = tuple[int, tuple[int, ...], tuple[int, int, int], Clique | None]
-
-
-def _layout(
-    shapes: tuple[tuple[int, ...], ...], found: _Alignment, coarse: tuple[Clique, Clique], domain: Domain
-) -> _Layout:
-    stack, inner, tables = found.stack, found.inner, (found.first, found.second)
-    sizes = dict(zip(stack, domain.shape_of(stack), strict=True))  # of others the tables may have as many as they like
-    for names, shape, own in zip(tables, shapes, coarse, strict=True):
-        sizes |= {name: size for name, size in zip(names, shape, strict=True) if name not in own}
-    lengths = [math.prod(sizes[name] for name in outer) for outer in found.outer]
-    low, high = (1, 0) if lengths[1] < lengths[0] else (0, 1)  # passes run along the longer side
-    length = math.prod(sizes[name] for name in inner)
-    kept = (*stack, *found.outer[low], *found.outer[high])
-    sides = tuple(
-        (
-            side,
-            tuple(tables[side].index(name) for name in (*coarse[side], *order)),
-            (math.prod(domain.shape_of(coarse[side])), *matrix),
-            None if coarse[side] == stack else coarse[side],
-        )
-        for side, order, matrix in (
-            (low, (*found.outer[low], *inner), (lengths[low], length)),
-            (high, (*inner, *found.outer[high]), (length, lengths[high])),
-        )
+    one, two = (
+        _refined((names, summed(domain, values, held, names)), alignment.together, domain)
+        for (held, values), names in ((first, alignment.first), (second, alignment.second))
     )
-    return _Layout((sides[0], sides[1]), stack, kept, tuple(sizes[name] for name in kept))
-
-
-def _finer(names: Clique, together: Clique, domain: Domain) -> set[str]:
-    """The variables of a clique that the axes of a table depend on."""
-    return {carrier for name in names for carrier in carriers(domain, name, together)}
+    names, values = product(one, two, alignment.carried)
+    return summed_to(names, values, needed, domain) if alignment.coarser else (names, values)
 
 
 def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
@@ -235,7 +146,7 @@ def _refined(table: Labelled, together: Clique, domain: Domain) -> Labelled:
     names, values = table
     if set(names) <= set(together):
         return table
-    finer = _finer(names, together, domain)
+    finer = {carrier for name in names for carrier in carriers(domain, name, together)}
     clique = tuple(name for name in together if name in finer)
     return clique, spread_over(domain, values, names, clique)
 

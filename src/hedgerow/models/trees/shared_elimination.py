@@ -17,8 +17,7 @@ has no axis for that part: 10,000 codes given 500 groups are 10,000 numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -43,23 +42,6 @@ _KEPT_MEETINGS = 1 << 14
 """Tables and conditionals for which is kept how they meet: trees ask for the same ones again and again."""
 _COLUMNS = ""
 """Name of the axis of conditionals side by side; no attribute has it."""
-
-
-@dataclass(frozen=True)
-class _Meeting:
-    """The product of a table with conditionals of some variables side by side.
-
-    Attributes:
-        names: The variables; several only where they have nothing to do with those of the table.
-        axes: Axes of the conditional of the first.
-        needed: Variables to keep in its product.
-        together: For each variable all that its product is over.
-    """
-
-    names: Clique
-    axes: Clique
-    needed: frozenset[str]
-    together: tuple[Clique, ...]
 
 
 class SharedElimination:
@@ -235,9 +217,9 @@ class SharedElimination:
         """
         names, values = table
         if self._among is not None:
-            plain, groups = _meetings(self._domain, names, shared, tuple(conditionals), frozenset(kept))
-            yield from self._tangled(table, shared, conditionals, groups)
-            conditionals = {name: conditionals[name] for name in plain}
+            apart = _apart(self._domain, names, shared, tuple(conditionals), frozenset(kept))
+            yield from self._tangled(table, shared, conditionals, [n for n in conditionals if n not in apart], kept)
+            conditionals = {name: conditionals[name] for name in apart}
             if not conditionals:
                 return
         order = sorted((name for name in names if name in shared), key=lambda name: name not in kept)
@@ -259,22 +241,20 @@ class SharedElimination:
                 yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
 
     def _tangled(
-        self, table: Labelled, shared: Clique, conditionals: Mapping[str, Floats], groups: Iterable[_Meeting]
+        self,
+        table: Labelled,
+        shared: Clique,
+        conditionals: Mapping[str, Floats],
+        names: Sequence[str],
+        kept: Collection[str],
     ) -> Iterator[tuple[str, Labelled]]:
-        """The same where variables determine each other."""
-        for group in groups:
-            for together in group.together:
-                self._check(together, self._placing.cells(together))
-            first, *others = group.names  # the first stands for all of them
-            if not others:
-                yield first, product(table, (group.axes, conditionals[first]), group.needed, self._among)
-                continue
-            joined = self._columns.of(conditionals, group.names, shared, shared)
-            axes, values = product(table, (group.axes, joined), group.needed, self._among)
-            ends = np.cumsum([conditionals[name].shape[-1] for name in group.names])[:-1]
-            place = axes.index(first)
-            for name, piece in zip(group.names, np.split(values, ends, axis=place), strict=True):
-                yield name, ((*axes[:place], name, *axes[place + 1 :]), piece)
+        """The same, one by one, for variables whose conditionals have axes that others of the table determine."""
+        needed = {*kept, *(name for name in table[0] if name not in shared)}
+        for name in names:
+            axes = self._axes(shared, name)
+            together = self._domain.reduced((*table[0], *axes))
+            self._check(together, self._placing.cells(together))
+            yield name, product(table, (axes, conditionals[name]), {*needed, name}, self._among)
 
     def _axes(self, given: Clique, name: str) -> Clique:
         return (*given, name) if self._among is None else _axes(self._domain, given, name)
@@ -305,37 +285,11 @@ def _axes(domain: Domain, given: Clique, name: str) -> Clique:
 
 
 @lru_cache(maxsize=_KEPT_MEETINGS)
-def _meetings(
-    domain: Domain, names: Clique, shared: Clique, behind: Clique, kept: frozenset[str]
-) -> tuple[Clique, tuple[_Meeting, ...]]:
-    """The ways in which conditionals meet a table, where variables determine each other.
-
-    Returns:
-        The variables in products with whose conditionals no variable meets one that it determines; and the others, of
-        which those that have nothing to do with the table's variables stand side by side.
-    """
-    axes = {name: _axes(domain, shared, name) for name in behind}
-    apart = set(shared) <= set(names) and not any(each not in names and domain.determines(names, each) for each in kept)
-    plain = tuple(name for name in behind if apart and len(axes[name]) > len(shared))
-    bases = {*domain.base((*names, *shared, *kept))}
-    beside = [
-        name
-        for name in behind
-        if name not in plain and axes[name] == (*shared, name) and bases.isdisjoint(domain.base((name,)))
-    ]
-    needed = kept.union(name for name in names if name not in shared)
-    rows = math.prod(domain.shape_of(domain.reduced(needed)))
-    groups = [[name] for name in behind if name not in plain and name not in beside]
-    groups += [beside[run] for run in runs_within([rows * domain[name].size for name in beside], _ROOM)]
-    return plain, tuple(
-        _Meeting(
-            tuple(group),
-            axes[group[0]],
-            needed.union(group[:1]),
-            tuple(domain.reduced((*names, *axes[name])) for name in group),
-        )
-        for group in groups
-    )
+def _apart(domain: Domain, names: Clique, shared: Clique, behind: Clique, kept: frozenset[str]) -> Clique:
+    """The variables in products with whose conditionals no variable meets one that it determines."""
+    if not set(shared) <= set(names) or any(each not in names and domain.determines(names, each) for each in kept):
+        return ()
+    return tuple(name for name in behind if len(_axes(domain, shared, name)) > len(shared))
 
 
 class _Columns:
