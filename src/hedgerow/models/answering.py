@@ -1,67 +1,48 @@
 """Many answers from one state of a hypothesis: marginal tables that are kept, and compiled sums over them.
 
 A session asks a hypothesis thousands of times between two corrections. The table of a set of attributes is made when
-it is first asked about, in one pass over the cells; a condition is then a sum over a few of its cells, or, where that
-would be many, over the corners of its runs in the table's prefix sums.
+it is first asked about, in one pass over the cells; a condition is then a sum over the corners of its runs in the
+summed-area table.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.models.core import Model, runs_within
-from hedgerow.queries import Conjunction, LinearQuery
+from hedgerow.queries import Conjunction, LinearQuery, summed_area
 
 KEPT_CELLS = 1 << 22
 """Cells of all tables that are kept together."""
 LARGEST_TABLE = 1 << 20
 """Cells of the largest table that is kept; conditions on more are summed over the hypothesis itself."""
-_DIRECT = 1 << 10
-"""Conditions that select more cells of a table go to its prefix sums."""
 
 
-@dataclass(eq=False)
 class _Table:
-    """The marginal of one scope.
+    """The marginal of one scope, in counts."""
 
-    Attributes:
-        cells: Counts, flat.
-        shape: Codes of its attributes.
-        strides: Cells from one code of an attribute to the next.
-        prefix: Sums over all smaller codes, made when it is first needed.
-    """
+    def __init__(self, cells: Floats) -> None:
+        self.cells = cells
 
-    cells: Floats
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    prefix: Floats | None = field(default=None)
+    @cached_property
+    def area(self) -> Floats:
+        """Its summed-area table, made when it is first needed."""
+        return summed_area(self.cells)
 
-    @classmethod
-    def of(cls, table: Floats) -> _Table:
-        strides = tuple(math.prod(table.shape[axis + 1 :]) for axis in range(table.ndim))
-        return cls(np.ascontiguousarray(table).reshape(-1), table.shape, strides)
-
-    def prefixes(self) -> Floats:
-        if self.prefix is None:
-            summed = self.cells.reshape(self.shape)
-            for axis in range(summed.ndim):
-                summed = np.cumsum(summed, axis=axis)
-            self.prefix = summed.reshape(-1)
-        return self.prefix
-
-    def sums(self, queries: Sequence[tuple[CodeSet, ...]], *, prefix: bool) -> Floats:
-        """Sums of conditions over cells, or over corners of the prefix sums."""
+    def sums(self, queries: Sequence[tuple[CodeSet, ...]]) -> Floats:
+        """Sums of conditions that each hold one set of codes per axis."""
+        if not self.cells.shape:
+            return np.full(len(queries), float(self.cells))
         from hedgerow.models.dense import corner_sums  # compiling takes a second
 
-        cells = self.prefixes() if prefix else self.cells
-        lists, answers = _corners(self.strides, queries, runs=prefix), np.empty(len(queries))
-        corner_sums(cells, *lists, len(self.shape), answers)
+        answers = np.empty(len(queries))
+        corner_sums(self.area.reshape(-1), *_corners(self.area.shape, queries), self.cells.ndim, answers)
         return answers
 
 
@@ -119,8 +100,8 @@ class Answering:
             return float(query.on(self._model)[0])
         table = self._kept(query.scope)
         if isinstance(query, Conjunction):
-            return float(self._sums(table, (query.codes,))[0])
-        return float(query.of_table(table.cells.reshape(table.shape))[0])
+            return float(table.sums((query.codes,))[0])
+        return float(query.of_table(table.cells)[0])
 
     def values(self, queries: Sequence[LinearQuery]) -> Floats:
         """The answers to many queries, in counts, shape ``(len(queries),)``.
@@ -139,7 +120,7 @@ class Answering:
             self._make(batch)
             for scope in batch:
                 codes = [queries[index].codes for index in groups[scope]]  # type: ignore[attr-defined]
-                answers[groups[scope]] = self._sums(self._kept(scope), codes)
+                answers[groups[scope]] = self._kept(scope).sums(codes)
         return answers
 
     # Inside
@@ -161,7 +142,7 @@ class Answering:
             self._keep(scope, table)
 
     def _keep(self, scope: Clique, table: Floats) -> _Table:
-        made = self._tables[scope] = _Table.of(table)
+        made = self._tables[scope] = _Table(table)
         self._cells += table.size
         while self._cells > self._kept_cells:  # the oldest goes first
             oldest = next(iter(self._tables))
@@ -172,48 +153,14 @@ class Answering:
         table = self._tables.get(scope)
         return self._keep(scope, self._model.marginals([scope])[0]) if table is None else table
 
-    def _sums(self, table: _Table, queries: Sequence[tuple[CodeSet, ...]]) -> Floats:
-        """Sums over one table of conditions that each hold one set of codes per axis."""
-        if not table.shape:
-            return np.full(len(queries), table.cells[0])
-        large = [math.prod(map(len, codes)) > _DIRECT for codes in queries]
-        if not any(large):
-            return table.sums(queries, prefix=False)
-        if all(large):
-            return table.sums(queries, prefix=True)
-        sums = np.empty(len(queries))
-        for prefix in (False, True):
-            chosen = [index for index, is_large in enumerate(large) if is_large == prefix]
-            sums[chosen] = table.sums([queries[index] for index in chosen], prefix=prefix)
-        return sums
 
-
-def _corners(
-    strides: tuple[int, ...], queries: Sequence[tuple[CodeSet, ...]], *, runs: bool
-) -> tuple[Ints, Floats, Ints]:
-    """Places of all queries in a flat table, their signs, and where the list of each axis ends."""
-    places: list[int] = []
-    signs: list[float] = []
-    ends: list[int] = []
+def _corners(shape: Sequence[int], queries: Sequence[tuple[CodeSet, ...]]) -> tuple[Ints, Floats, Ints]:
+    """Places of all queries in a flat summed-area table, their signs, and where the list of each axis ends."""
+    strides = [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    places, signs, ends = list[int](), list[float](), list[int]()
     for codes in queries:
         for stride, chosen in zip(strides, codes, strict=True):
-            if runs:
-                for place, sign in _run_corners(chosen):
-                    places.append(place * stride)
-                    signs.append(sign)
-            else:
-                cuts = chosen.cuts
-                places.extend(range(cuts[0] * stride, cuts[1] * stride, stride) if cuts else ())
-                for run in chosen.runs[1:] if len(cuts) > 2 else ():
-                    places.extend(range(run.start * stride, run.stop * stride, stride))
+            places += [stride * cut for cut in chosen.cuts]
+            signs += [-1.0, 1.0] * (len(chosen.cuts) // 2)  # each run begins at a cut, and ends before the next
             ends.append(len(places))
-    weights = np.array(signs, dtype=np.float64) if runs else np.ones(len(places))
-    return np.array(places, dtype=np.int64), weights, np.array(ends, dtype=np.int64)
-
-
-def _run_corners(codes: CodeSet) -> list[tuple[int, float]]:
-    """Last codes of the runs, and with a minus sign the codes before them.
-
-    A sum over codes is the sum of the prefix sums there.
-    """
-    return [(cut - 1, 1.0 if place % 2 else -1.0) for place, cut in enumerate(codes.cuts) if cut]
+    return np.array(places, dtype=np.int64), np.array(signs, dtype=np.float64), np.array(ends, dtype=np.int64)

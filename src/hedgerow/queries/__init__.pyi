@@ -43,6 +43,7 @@ from .core.sensitivity import (
     of_marginal as of_marginal,
     of_query as of_query,
 )
+from .core.summed_area import summed_area as summed_area
 from .core.text import in_workload as in_workload
 from .families import known_families as known_families
 from .families.conjunction import Boxes as Boxes, Conjunctions as Conjunctions

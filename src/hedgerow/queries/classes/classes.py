@@ -6,7 +6,6 @@ codes are held as *pieces*, runs between neighbouring cuts, and pieces that lie 
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import CodeSet
+from hedgerow.queries.core.summed_area import Corner, joined_corners, summed_area
 from hedgerow.system import generator
 
 _COMPARED = 1 << 22
@@ -156,13 +156,13 @@ class Classes:
         """Pieces whose class does not follow that of the piece before."""
         return (np.flatnonzero(np.diff(self.label) != 1) + 1).tolist()
 
-    def corners(self, ends: Ints) -> list[tuple[Ints, Floats]]:
+    def corners(self, ends: Ints) -> list[Corner]:
         """Places among the sums below each cut, with weights: their weighted sum is the sum over runs of codes.
 
         Args:
             ends: First code of each run and the code after it, shape ``(runs, 2)``.
         """
-        listed = []
+        listed: list[Corner] = []
         for sign, places in ((-1.0, ends[:, 0]), (1.0, ends[:, 1])):
             piece = np.minimum(np.searchsorted(self.low, places, side="right") - 1, len(self.low) - 1)
             share = (places - self.low[piece]) / self.lengths[piece]
@@ -222,20 +222,14 @@ def box_sums(table: Floats, classes: Sequence[Classes], sets: Sequence[Sequence[
         >>> box_sums(np.array([4.0, 8.0]), [classes], [[CodeSet((1, 6)), CodeSet((0, 8))]])
         array([ 7., 12.])
     """
-    area = table
     for axis, value_class in enumerate(classes):
         density = value_class.lengths / value_class.sizes[value_class.label]
-        area = area.take(value_class.label, axis=axis) * density.reshape(
-            [-1 if i == axis else 1 for i in range(area.ndim)]
-        )
-        area = np.concatenate([np.zeros_like(area.take([0], axis=axis)), area.cumsum(axis=axis)], axis=axis)
-    strides = [math.prod(area.shape[axis + 1 :]) for axis in range(area.ndim)]
-    corners = [(np.zeros(1, dtype=np.int64), np.ones(1))]
-    for value_class, runs, stride in zip(classes, sets, strides, strict=True):
-        ends = value_class.corners(np.array([codes.cuts for codes in runs], dtype=np.int64).reshape(-1, 2))
-        corners = [(at + stride * place, w * weight) for at, w in corners for place, weight in ends]
-    flat = area.reshape(-1)
-    return np.asarray(sum(flat[place] * weight for place, weight in corners))
+        along = density.reshape([-1 if i == axis else 1 for i in range(table.ndim)])
+        table = table.take(value_class.label, axis=axis) * along
+    area = summed_area(table)
+    ends = [np.array([codes.cuts for codes in runs], dtype=np.int64).reshape(-1, 2) for runs in sets]
+    corners = joined_corners([one.corners(cuts) for one, cuts in zip(classes, ends, strict=True)], area.shape)
+    return np.asarray(sum(area.reshape(-1)[places] * weight for places, weight in corners))
 
 
 def _signatures(low: Ints, size: int, sets: Sequence[CodeSet]) -> Ints:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from hedgerow.domain import Clique, CodeSet, Domain
 from hedgerow.errors import QueryError
 from hedgerow.queries.core import Arrays, Conjunction, Family, Measurable, Tables, in_workload
 from hedgerow.queries.core.family import distinct_cliques
+from hedgerow.queries.core.summed_area import Corner, joined_corners, summed_area
 from hedgerow.system import generator
 
 MAX_RANGES = 10**6
@@ -282,28 +282,17 @@ class Boxes(Family):
     def evaluate(self, cliques: Sequence[Clique], tables: Sequence[Floats]) -> Floats:
         """Look up the corners of each box in the summed-area table."""
         table = tables[0][tuple(slice(0, self.domain[name].ordinary) for name in self.clique)]
-        area = np.zeros([size + 1 for size in table.shape])
-        sums = area[(slice(1, None),) * table.ndim]
-        sums[...] = table
-        for axis in range(table.ndim):
-            np.cumsum(sums, axis=axis, out=sums)
-        flat = area.reshape(-1)
+        area = summed_area(table).reshape(-1)
         answers = np.zeros(self.n_queries)
-        for positions, sign in self._corners:
-            answers += sign * flat[positions]
+        for places, weight in self._corners:
+            answers += weight * area[places]
         return answers
 
     @cached_property
-    def _corners(self) -> list[tuple[Ints, float]]:
-        """Flat positions of the corners of all boxes in the padded summed-area table, and their signs."""
-        sizes = [self.domain[name].ordinary + 1 for name in self.clique]
-        strides = np.array([math.prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype=np.int64)
-        ends = (self.lows * strides, (self.highs + 1) * strides)
-        corners = []
-        for choice in product((0, 1), repeat=len(sizes)):
-            positions = sum((ends[side][:, axis] for axis, side in enumerate(choice)), np.zeros(1, dtype=np.int64))
-            corners.append((positions, float((-1) ** (len(sizes) - sum(choice)))))
-        return corners
+    def _corners(self) -> list[Corner]:
+        sides = zip(self.lows.T, self.highs.T + 1, strict=True)
+        shape = [self.domain[name].ordinary + 1 for name in self.clique]
+        return joined_corners([[(low, -1.0), (end, 1.0)] for low, end in sides], shape)
 
 
 def _named_twice(what: str, names: Clique) -> QueryError:
