@@ -20,6 +20,9 @@ FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 MOST_TABLES = 2500
 """Tables of one order, those of 24 columns all; of more, so many are drawn."""
 
+_DRAWS = 2
+"""Subsamples of each share, over which a curve's scores are averaged."""
+
 _DENSE_CELLS = 1 << 20
 _HELD_CELLS = 1 << 24
 
@@ -169,7 +172,7 @@ class Curve:
 
 
 def curves_of(
-    domain: Domain, real: Sequence[Codes], families: Mapping[str, Sequence[Clique]], *, draws: int = 2, seed: int = 0
+    domain: Domain, real: Sequence[Codes], families: Mapping[str, Sequence[Clique]], *, seed: int = 0
 ) -> dict[str, Curve]:
     """The scores of subsamples, by family of tables.
 
@@ -177,16 +180,15 @@ def curves_of(
         domain: The domain of the cells.
         real: Codes of the real records.
         families: The tables.
-        draws: Number of subsamples of each share.
         seed: Seed of the draws.
     """
     n_records = len(real[0])
     shares = [share for share in FRACTIONS if round(share * n_records) >= 1]
     scores = dict.fromkeys(families, np.zeros(len(shares)))
-    for draw in range(draws):
+    for draw in range(_DRAWS):
         order = numbered(seed, draw).permutation(n_records)
         samples = [[codes[order[: round(share * n_records)]] for codes in real] for share in shares]
         for name, cliques in families.items():
             distance_of = distances(domain, real, samples, cliques)
-            scores[name] = scores[name] + np.array([score_of(row) for row in distance_of]) / draws
+            scores[name] = scores[name] + np.array([score_of(row) for row in distance_of]) / _DRAWS
     return {name: Curve(tuple(shares), tuple(score.tolist())) for name, score in scores.items()}

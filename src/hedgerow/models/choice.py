@@ -383,22 +383,21 @@ class Footprint:
     table_cells: int = 0
 
     @classmethod
-    def of(cls, domain: Domain, scopes: Iterable[Clique], copies: int = 2) -> Footprint:
+    def of(cls, domain: Domain, scopes: Iterable[Clique]) -> Footprint:
         """The footprint of a hypothesis whose updates connect some scopes.
 
         Args:
             domain: The domain.
             scopes: All scopes that updates connect.
-            copies: Arrays over all cells that are held at once, where it is a histogram.
         """
         trees = cheaper_trees(domain, scopes)
-        return cls._histogram(domain, copies) if trees is None else cls._trees(domain, trees)
+        return cls.up_to(domain, None) if trees is None else cls._trees(domain, trees)
 
     @classmethod
-    def of_workload(cls, workload: Workload, copies: int = 2) -> Footprint:
+    def of_workload(cls, workload: Workload) -> Footprint:
         """The footprint of a hypothesis for all candidates of a workload, also over classes of values."""
         if not wants_classes(workload):
-            return cls.of(workload.domain, workload.scopes, copies)
+            return cls.of(workload.domain, workload.scopes)
         coarse = domain_of_classes(workload, {}, workload.n_candidates)
         return cls._trees(workload.domain, trees_of(coarse, workload.scopes))
 
@@ -438,12 +437,8 @@ class Footprint:
             copies: Arrays over all cells that are held at once, where it is a histogram.
         """
         if tree_cells is None:
-            return cls._histogram(domain, copies)
+            return cls(domain.size, None, required_bytes(domain, copies))
         return cls(domain.size, tree_cells, cells_bytes(tree_cells))
-
-    @classmethod
-    def _histogram(cls, domain: Domain, copies: int) -> Footprint:
-        return cls(domain.size, None, required_bytes(domain, copies))
 
     @classmethod
     def _trees(cls, domain: Domain, trees: JunctionTree) -> Footprint:

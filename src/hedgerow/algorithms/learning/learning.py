@@ -40,7 +40,7 @@ from hedgerow.privacy import (
     ThresholdedCounts,
     additive_noise,
 )
-from hedgerow.queries import Conjunctions, Marginal, Workload
+from hedgerow.queries import Conjunctions, Marginal, Sensitivity, Workload
 
 BINS_SHARE = 0.05
 """Share of a budget that bins are learnt with; chosen on Adult, from this and twice it."""
@@ -154,20 +154,18 @@ def budget_with_thresholds(budget: Budget, wanted: OpenDomain) -> Budget:
     return replace(budget, thresholds=THRESHOLDS * budget.delta)
 
 
-def threshold_of(budget: Budget, wanted: OpenDomain, name: str, share: float | None = None) -> ThresholdedCounts:
+def threshold_of(budget: Budget, wanted: OpenDomain, name: str) -> ThresholdedCounts:
     """The noise and the threshold that a column's values are learnt with; public.
 
     Args:
         budget: Budget of the whole release, with a delta that is kept for thresholds.
         wanted: The domain with values to be learnt.
         name: A column whose values are to be learnt.
-        share: Share of the budget that is spent on the domain.
     """
-    amount = (learning_share(wanted) if share is None else share) * budget.limit
-    sensitivity = Marginal(wanted.fine, (name,)).sensitivity(budget.neighbours)
+    charge, sensitivity = _charge_of(budget, wanted, name)
     return ThresholdedCounts.for_charge(
         budget.regime,
-        learning_charges(wanted, amount)[name][0],
+        charge,
         delta=budget.for_thresholds / len(wanted.values),
         l1=sensitivity.l1,
         l2=sensitivity.l2,
@@ -175,20 +173,23 @@ def threshold_of(budget: Budget, wanted: OpenDomain, name: str, share: float | N
     )
 
 
-def frequent_noise(budget: Budget, wanted: OpenDomain, name: str, share: float | None = None) -> float:
+def frequent_noise(budget: Budget, wanted: OpenDomain, name: str) -> float:
     """The noisy count that a value of a public list must have to be kept; public.
 
     Args:
         budget: Budget of the whole release.
         wanted: The domain with values to be kept.
         name: A column of which frequent values are kept.
-        share: Share of the budget that is spent on the domain.
     """
-    amount = (learning_share(wanted) if share is None else share) * budget.limit
-    sensitivity = Marginal(wanted.fine, (name,)).sensitivity(budget.neighbours)
-    charge = learning_charges(wanted, amount)[name][0]
+    charge, sensitivity = _charge_of(budget, wanted, name)
     noise = additive_noise(budget.regime, charge, l1=sensitivity.l1, l2=sensitivity.l2, step=1.0, kind=None)
     return KEPT * noise.std
+
+
+def _charge_of(budget: Budget, wanted: OpenDomain, name: str) -> tuple[float, Sensitivity]:
+    """The charge of a column's counts by label, and their sensitivity."""
+    charges = learning_charges(wanted, learning_share(wanted) * budget.limit)
+    return charges[name][0], Marginal(wanted.fine, (name,)).sensitivity(budget.neighbours)
 
 
 def budget_after(budget: Budget, share: float) -> Budget:
