@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from hedgerow.data.reading import open_place, open_table
 from hedgerow.data.scanning.chunks import is_stored_in_spark, spark_frame
-from hedgerow.domain import attribute_of
+from hedgerow.domain import attribute_of, kind_of_type
 from hedgerow.errors import ConfigError, DomainError
 
 Bounds = tuple[str, str]
@@ -171,7 +171,7 @@ def _said(name: str, text: str) -> _Kind:
 def _kind_of(arrow: pa.DataType) -> _Kind | None:
     """The kind of a column of a type; None for types that cannot be read."""
     inner = arrow.value_type if pa.types.is_dictionary(arrow) else arrow
-    return next((kind for fits, kind in _TYPED if fits(inner)), None)
+    return _UNTYPED if pa.types.is_null(inner) else _KINDS.get(kind_of_type(str(inner)))
 
 
 def _of_labels(name: str, bounds: Bounds | None) -> dict[str, Any]:
@@ -270,15 +270,14 @@ _NAMED: dict[str, _Kind] = {
 }
 """Types that a person may write."""
 _UNTYPED = _Kind(_of_text)
-_TYPED: tuple[tuple[Callable[[pa.DataType], bool], _Kind], ...] = (
-    (pa.types.is_boolean, _NAMED["bool"]),
-    (pa.types.is_integer, _NAMED["int"]),
-    (pa.types.is_floating, _NAMED["number"]),
-    (pa.types.is_decimal, _NAMED["number"]),
-    (pa.types.is_date, _NAMED["date"]),
-    (pa.types.is_timestamp, _NAMED["datetime"]),
-    (pa.types.is_duration, _NAMED["duration"]),
-    (pa.types.is_time, _NAMED["time"]),
-    *((fits, _UNTYPED) for fits in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)),
-    (pa.types.is_null, _UNTYPED),
-)
+_KINDS: dict[str | None, _Kind] = {
+    "flags": _NAMED["bool"],
+    "whole": _NAMED["int"],
+    "fractions": _NAMED["number"],
+    "dates": _NAMED["date"],
+    "times": _NAMED["datetime"],
+    "clocks": _NAMED["time"],
+    "lengths": _NAMED["duration"],
+    "labels": _UNTYPED,
+}
+"""What is made of the kinds of types that sources have."""

@@ -143,11 +143,11 @@ class Spellings:
         kept = {}
         for scale, (low, high, common) in self._found.items():
             place = scale.position(text)
-            if place is not None and (place.denominator == 1 or _has_fractions(scale)):
+            if place is not None and (place.denominator == 1 or (isinstance(scale, Moments) and scale.form is None)):
                 number = math.floor(place)
                 if number != place:
                     self._between.add(scale)
-                if getattr(scale, "form", None) in _COMPACT and number not in _PLAUSIBLE:
+                if scale.form in _COMPACT and number not in _PLAUSIBLE:
                     continue
                 ends = (number, number) if self._empty else (min(low, number), max(high, number))
                 kept[scale] = (*ends, math.gcd(common, number))
@@ -196,13 +196,13 @@ class Spellings:
                 continue
             if between:
                 self._between.add(scale)
-            if isinstance(form := getattr(scale, "form", None), str):
+            if (form := scale.form) is not None:
                 times = pa.array(numbers * (_DAY if isinstance(scale, Calendar) else 1), pa.timestamp("s"))
                 for kept_scales, written in ((self._padded, form), (self._bare, _bare(form))):
                     if scale in kept_scales and not pc.all(pc.equal(texts_of_times(times, written), texts)).as_py():
                         kept_scales.discard(scale)
             least, most = int(numbers.min()), int(numbers.max())
-            if getattr(scale, "form", None) in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
+            if scale.form in _COMPACT and not (least in _PLAUSIBLE and most in _PLAUSIBLE):
                 continue
             kept[scale] = min(low, least), max(high, most), math.gcd(common, int(np.gcd.reduce(numbers)))
         self._found = kept
@@ -224,10 +224,8 @@ class Spellings:
         if isinstance(scale, Moments):
             written |= {"zone": scale.zone} if scale.zone else {}
             step = next(seconds for seconds in _STEPS if common % seconds == 0 and seconds < _DAY)
-            first, last = _outward(low // _DAY, high // _DAY)
-            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
             rounds = {"round": True} if scale in self._between else {}
-            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS} | written | rounds, several
+            return _moments(low // _DAY, high // _DAY, step) | written | rounds, several
         first, last = _outward(low, high)
         entry: dict[str, Any] = {"min": first, "max": last} | written
         return entry | _bins(_number(first), _number(last)), several
@@ -268,14 +266,9 @@ def _bare(form: str) -> str:
     return re.sub(r"%([dmHI])", r"%-\1", form)
 
 
-def _has_fractions(scale: Scale) -> bool:
-    """Whether times may have fractions of a second, which are rounded down."""
-    return isinstance(scale, Moments) and scale.form is None
-
-
 def _numbers(scale: Scale, texts: pa.Array[Any]) -> tuple[NDArray[np.int64] | None, bool]:
     """The numbers of dates and times, in steps, and whether fractions were left out; None off the scale."""
-    form = getattr(scale, "form", None)
+    form = scale.form
     if form is None and isinstance(scale, Moments):
         try:
             parsed: Any = texts.cast(pa.timestamp("us", scale.zone) if scale.zone else pa.timestamp("us"))
@@ -289,6 +282,13 @@ def _numbers(scale: Scale, texts: pa.Array[Any]) -> tuple[NDArray[np.int64] | No
         return None, False
     seconds: NDArray[np.int64] = np.asarray(times.cast(pa.int64()))
     return seconds // _DAY if isinstance(scale, Calendar) else seconds, False
+
+
+def _moments(low: int, high: int, step: int) -> dict[str, Any]:
+    """The entry of times between two days, in steps of so many seconds."""
+    first, last = _outward(low, high)
+    most = Moments(step).text((_number(last) + 1) * _DAY // step - 1)
+    return {"min": f"{first}T00:00", "max": most, "step": _STEPS[step], "bins": _MOST_BINS}
 
 
 def epoch_options(low: float, high: float, common: int, *, named: bool) -> dict[str, Any] | None:
@@ -310,12 +310,10 @@ def epoch_options(low: float, high: float, common: int, *, named: bool) -> dict[
     """
     for unit, ticks in TICKS.items():
         if _EPOCHS[0] <= low / ticks and high / ticks <= _EPOCHS[1] and (named or unit != "s"):
-            first, last = _outward(int(low / ticks) // _DAY, int(high / ticks) // _DAY)
             whole = high < 2**53 and common % ticks == 0
             step = next((s for s in _STEPS if whole and s < _DAY and common // ticks % s == 0), 1)
-            ends = {"min": f"{first}T00:00", "max": scale_text(step, (_number(last) + 1) * _DAY // step - 1)}
-            rounds = {} if whole else {"round": True}
-            return {**ends, "step": _STEPS[step], "bins": _MOST_BINS, "unit": unit} | rounds
+            first, last = (int(end / ticks) // _DAY for end in (low, high))
+            return _moments(first, last, step) | {"unit": unit} | ({} if whole else {"round": True})
     return None
 
 
@@ -341,16 +339,6 @@ def clock_options(texts: Iterable[str], *, typed: bool) -> dict[str, Any] | None
         return None
     found = {"min": "00:00", "max": "23:59", "step": "1min", "bins": 24, "format": "%H%M"}
     return found if typed else found | {"type": "int64"}
-
-
-def scale_text(step: int, number: int) -> str:
-    """The text of a time that is a number of steps of so many seconds.
-
-    Example:
-        >>> scale_text(900, 1)
-        '1970-01-01T00:15'
-    """
-    return Moments(step).text(number)
 
 
 def _number(text: str) -> int:

@@ -468,11 +468,7 @@ def _round_edges(low: float, high: float) -> list[float]:
     power = math.floor(math.log10(raw))
     step = next(step for factor in (1, 2, 5, 10) if float(step := Decimal(factor).scaleb(power)) >= raw * (1 - 1e-9))
     first, last = math.floor(Decimal(repr(low)) / step), math.ceil(Decimal(repr(high)) / step)
-    return [_plain(step * place) for place in range(first, last + 1)]
-
-
-def _plain(number: Decimal) -> float:
-    return int(number) if number == number.to_integral_value() else float(number)
+    return [plain_number(float(step * place)) for place in range(first, last + 1)]
 
 
 def json_text(value: Any) -> str:

@@ -49,7 +49,11 @@ def related(domain: Domain, codes: Sequence[Codes]) -> Iterator[str]:
         if len(np.unique(fine * coarser.size + coarse)) == kinds[finer.name]:
             told = f'"{finer.name}" tells "{coarser.name}" in the first {rows:,} rows.'
             yield f"{told} If it does by definition: {{determines: [{finer.name}, {coarser.name}], table: FILE}}"
-    dated = [(each, found) for each, found in columns if isinstance(each, Ordered) and _is_dated(each)][:_COLUMNS]
+    dated = [
+        (each, found)
+        for each, found in columns
+        if isinstance(each, Ordered) and isinstance(each.scale, Calendar | Moments)
+    ][:_COLUMNS]
     for (earlier, before), (later, after) in permutations(dated, 2):
         held = (before < earlier.ordinary) & (after < later.ordinary)
         first, last = (ends[before[held]] for ends in _seconds(earlier))
@@ -58,10 +62,6 @@ def related(domain: Domain, codes: Sequence[Codes]) -> Iterator[str]:
             days = int(np.ceil((to_then - first).max() / _DAY))
             told = f'"{later.name}" is hardly ever before "{earlier.name}". In place of it, to keep their distance:'
             yield f"{told} {{from: {earlier.name}, to: {later.name}, min: 0, max: {days}, unit: d}}"
-
-
-def _is_dated(attribute: Ordered) -> bool:
-    return isinstance(attribute.scale, Calendar | Moments)
 
 
 def _seconds(attribute: Ordered) -> tuple[Floats, Floats]:

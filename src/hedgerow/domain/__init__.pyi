@@ -101,7 +101,7 @@ from .scales import (
     Moments as Moments,
     Scale as Scale,
 )
-from .schemas import described_by as described_by, domain_from as domain_from
+from .schemas import described_by as described_by, domain_from as domain_from, kind_of_type as kind_of_type
 from .spans import Span as Span
 from .spelling import Spelling as Spelling
 from .tables import (

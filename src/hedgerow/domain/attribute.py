@@ -102,7 +102,7 @@ def scale_noun(scale: Scale | None, without: str = "number") -> str:
     return without if scale is None else scale.noun.split()[0]
 
 
-def closed(starts: Sequence[int], last: int) -> list[float]:
+def closed(starts: Sequence[float], last: float) -> list[float]:
     """Edges of bins of whole numbers that begin at given ones, the last of them holding its upper edge too.
 
     Args:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.scales import Decimals, Scale, check_form, floored, formed, in_form
+from hedgerow.domain.scales import Decimals, Scale, check_form, formed, in_form
 from hedgerow.errors import DomainError
 
 Length = Literal["s", "min", "h", "d"]
@@ -41,6 +41,9 @@ _FIRST = {"d": r"(\d{1,12})", "S": r"(\d{1,12}(?:\.\d{1,9})?)"}
 _PART = {"H": r"([01]\d|2[0-3])", "M": r"([0-5]\d)", "S": r"([0-5]\d(?:\.\d{1,9})?)"}
 _LENGTHS = {"d": "d", "H": "h", "M": "min", "S": "s"}
 _FORM = re.compile(r"%([dHMS])")
+
+
+_NUMBERS = Decimals(Decimal(1))
 
 
 @dataclass(frozen=True)
@@ -101,10 +104,6 @@ class TimesOfDay(Scale):
                 return None
         match = _CLOCK.fullmatch(text)
         return None if match is None else _sum(match.groups(), ("h", "min", "s")) / self.seconds
-
-    def rounded(self, place: Fraction) -> int | None:
-        """The number of a place, or of the step that it lies in."""
-        return floored(place, down=self.down)
 
     def text(self, number: int) -> str:
         """08:15, with seconds where steps have them."""
@@ -196,16 +195,12 @@ class Durations(Scale):
             pieces_found += [r"(\+?)"] if part == "d" else []
         return re.compile("".join(pieces_found))
 
-    @cached_property
-    def _numbers(self) -> Decimals:
-        return Decimals(Decimal(1))
-
     def position(self, cell: object) -> Fraction | None:
         """Exact place of a duration, its text, or a number where there is a unit."""
         if isinstance(cell, timedelta):
             return _exact(cell) / self.seconds
         if self.unit is not None:
-            number = self._numbers.position(cell)
+            number = _NUMBERS.position(cell)
             return None if number is None else _unrounded(number * SECONDS[self.unit] / self.seconds)
         return self._of_text(cell) if isinstance(cell, str) else None
 
@@ -233,10 +228,6 @@ class Durations(Scale):
         if forward and minus:
             return (total - 2 * _DAY * int(rest[0])) / self.seconds
         return None if forward else (-total if minus else total) / self.seconds
-
-    def rounded(self, place: Fraction) -> int | None:
-        """The number of a place, or of the step that it lies in."""
-        return floored(place, down=self.down)
 
     def text(self, number: int) -> str:
         """PT1H30M, or P2DT12H from a day on; shorter ones than nothing have a minus before them."""

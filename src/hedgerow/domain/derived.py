@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,11 +135,7 @@ class Derived:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild it in other processes."""
-        return _rebuilt, (self.attribute, self.sources, self.codes, self.column)
-
-
-def _rebuilt(attribute: Attribute, sources: Clique, codes: Places, column: bool) -> Derived:
-    return Derived(attribute, sources, codes, column=column)
+        return partial(Derived, column=self.column), (self.attribute, self.sources, self.codes)
 
 
 def width_level(attribute: Attribute, width: int, name: str | None = None) -> Derived:

@@ -80,6 +80,16 @@ class Scale(ABC):
     quoted = True
     """Whether a condition writes values in quotes."""
 
+    @property
+    def form(self) -> str | None:
+        """Form of texts; None for the canonical one."""
+        return None
+
+    @property
+    def down(self) -> bool:
+        """Whether a cell between two steps is read as the earlier one."""
+        return False
+
     @abstractmethod
     def position(self, cell: object) -> Fraction | None:
         """Exact place of a cell on the scale, in steps; None if it is not on it."""
@@ -103,7 +113,7 @@ class Scale(ABC):
     @property
     def width(self) -> int | None:
         """Number of digits of a date or time that is written as a whole number, as 20200131; None for other forms."""
-        cell = self.cell(0) if isinstance(getattr(self, "form", None), str) else ""
+        cell = self.cell(0) if self.form is not None else ""
         return len(cell) if cell.isdecimal() else None
 
     def number(self, cell: object) -> int | None:
@@ -112,8 +122,8 @@ class Scale(ABC):
         return int(place) if place is not None and place.denominator == 1 else None
 
     def rounded(self, place: Fraction) -> int | None:
-        """The number of a place; None if it lies between two steps and cells are not rounded."""
-        return int(place) if place.denominator == 1 else None
+        """The number of a place, or of the step that it lies in; None between two steps that are not rounded down."""
+        return int(place) if place.denominator == 1 else math.floor(place) if self.down else None
 
 
 @dataclass(frozen=True)
@@ -320,10 +330,6 @@ class Moments(Scale):
         except ValueError:
             return None
 
-    def rounded(self, place: Fraction) -> int | None:
-        """The number of a place, or of the step that it lies in."""
-        return floored(place, down=self.down)
-
     def _at(self, number: int) -> datetime:
         return _EPOCH_TIME + timedelta(seconds=number * self.seconds)
 
@@ -461,16 +467,6 @@ def formed(found: date | time, form: str) -> str:
 
 
 _BARE = re.compile(r"%-(.)")
-
-
-def floored(place: Fraction, *, down: bool) -> int | None:
-    """The number of a place, or of the step that it lies in; None between two steps that are not rounded down.
-
-    Example:
-        >>> floored(Fraction(7, 2), down=True), floored(Fraction(7, 2), down=False)
-        (3, None)
-    """
-    return int(place) if place.denominator == 1 else math.floor(place) if down else None
 
 
 def check_form(form: str | None, needed: str, known: str = "YmdHMS") -> None:

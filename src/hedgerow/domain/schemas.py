@@ -33,7 +33,7 @@ _KINDS = {
     "times": r"datetime|timestamp",
     "clocks": r"time(32|64)?(\W|$)",
     "lengths": r"timedelta|duration",
-    "labels": r"str|large_string|utf8|object|categor|enum|dictionary|yearmonth|any$",
+    "labels": r"str(?!uct)|large_string|utf8|object|categor|enum|dictionary|yearmonth|any$",
 }
 """Kinds of columns, and how the names of their types begin, in whichever system, in small letters."""
 
@@ -324,10 +324,19 @@ def _of_mapping(schema: Mapping[str, Any]) -> dict[str, _Column]:
     return {str(name): _of_sdv(c) if "sdtype" in c else _of_pandera_entry(c) for name, c in columns.items()}
 
 
+def kind_of_type(text: str) -> str | None:
+    """The kind of a column by the text of its type, in whichever system; None where it is none of a domain.
+
+    Example:
+        >>> kind_of_type("int64"), kind_of_type("timestamp[us]"), kind_of_type("struct<a: int64>")
+        ('whole', 'times', None)
+    """
+    return next((kind for kind, start in _KINDS.items() if re.match(start, text.lower())), None)
+
+
 def _typed(text: str, *, nullable: bool, **options: Any) -> _Column:
     """A column by the text of its type."""
-    lower = text.lower()
-    kind = next((kind for kind, start in _KINDS.items() if re.match(start, lower)), None)
+    kind = kind_of_type(text)
     values = {"values": [False, True]} if kind == "flags" and "values" not in options else {}
     return _Column(kind, {**values, **options, **({"missing": True} if nullable else {})})
 

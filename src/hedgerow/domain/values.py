@@ -51,16 +51,6 @@ REPEATED = 4
 
 _DECIMAL = re.compile(r"decimal128\((\d+), (\d+)\)")
 _ZONED = re.compile(r"timestamp\[(\w+), tz=(.+)\]")
-_TYPES: dict[str, pa.DataType] = {
-    "date32": pa.date32(),
-    "timestamp[us]": pa.timestamp("us"),
-    "time64[us]": pa.time64("us"),
-    "duration[us]": pa.duration("us"),
-    "string": pa.string(),
-    "double": pa.float64(),
-    "int64": pa.int64(),
-}
-"""Types of values on a scale."""
 
 
 def arrow_schema(domain: Domain) -> pa.Schema:
@@ -124,7 +114,7 @@ def type_name(kind: pa.DataType) -> str | None:
 
 def _arrow_type(attribute: Attribute) -> pa.DataType:
     if attribute.scale is not None:
-        return _TYPES[attribute.scale.arrow_type]
+        return type_called(attribute.scale.arrow_type)
     if isinstance(attribute, IntegerRange):
         return pa.int64()
     if isinstance(attribute, Binned):
@@ -308,7 +298,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
     attribute, codes, form = drawn.attribute, drawn.codes, drawn.form
     scale = attribute.scale
     if scale is None:
-        values = _decoded(_natural(drawn))
+        values = _natural(drawn)
+        values = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
     else:
         values = pa.array(texts_on(scale.cell, drawn.numbers), type=pa.string(), mask=drawn.beyond)
         if scale.width is not None and form.type is not None and "int" in form.type:
@@ -322,7 +313,8 @@ def _texts(drawn: Drawn, empties: bool) -> pa.Array[Any]:
         values = form.number.written(values)
     missing = attribute.missing if form.null is None else form.null
     shown = [(attribute.missing_code, missing), (attribute.other_code, attribute.other)]
-    usual = not _holds_texts(attribute) and not _is_on(scale, missing)
+    texts_alone = isinstance(attribute, Categorical) and _arrow_type(attribute) == pa.string()
+    usual = not texts_alone and not _is_on(scale, missing)
     if empties and (usual if form.null is None else not form.null):
         del shown[0]  # "?" would make every reader take the numbers for texts
     elif not missing:
@@ -346,14 +338,6 @@ def _with_digits(numbers: Any, least: int, digits: int) -> pa.Array[Any]:
         numbers = pa.compute.utf8_rtrim(numbers, ".")
     written: pa.Array[Any] = numbers
     return written
-
-
-def _decoded(values: pa.Array[Any]) -> pa.Array[Any]:
-    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
-
-
-def _holds_texts(attribute: Attribute) -> bool:
-    return isinstance(attribute, Categorical) and _arrow_type(attribute) == pa.string()
 
 
 def _is_on(scale: Scale | None, text: str | None) -> bool:

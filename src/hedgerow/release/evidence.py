@@ -117,12 +117,9 @@ def _alone(
 ) -> Iterator[Evidence]:
     """Evidence from one measurement, if it determines the query."""
     target = measurement.target
-    if isinstance(target, Marginal):
+    if isinstance(target, Marginal | Blocks):
         if seen := _seen_over(query, levels, target.scope):
-            yield from _from_marginal(seen, target, measurement)
-    elif isinstance(target, Blocks):
-        if seen := _seen_over(query, levels, target.scope):
-            yield from _from_blocks(seen, target, measurement)
+            yield from _from_table(seen, target, measurement)
     elif isinstance(target, LinearQuery) and same_query(query, target):
         yield _from_noise(float(measurement.values[0]), np.ones(1), 1, measurement)
 
@@ -165,28 +162,19 @@ def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], 
     return Conjunction.where(domain, codes)
 
 
-def _from_marginal(query: LinearQuery, marginal: Marginal, measurement: Measurement) -> Iterator[Evidence]:
-    shape = marginal.domain.shape_of(marginal.scope)
-    if marginal.within is not None or not set(query.scope) <= set(marginal.scope):
-        values = spread_over(marginal.domain, query.values(), query.scope, marginal.scope)
-        table = np.broadcast_to(values, shape)
-        weights = marginal.of_table(table)
-        if np.array_equal(marginal.to_table(weights), table):  # the query is 0 at all cells that were left out
-            yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
+def _from_table(query: LinearQuery, target: Marginal | Blocks, measurement: Measurement) -> Iterator[Evidence]:
+    """Evidence if the query has one value in each block, and is 0 at all cells that were left out."""
+    shape = target.domain.shape_of(target.scope)
+    if isinstance(target, Marginal) and target.within is None and set(query.scope) <= set(target.scope):
+        beside = tuple(axis for axis, name in enumerate(target.scope) if name not in query.scope)
+        sums, values = measurement.values.reshape(shape).sum(axis=beside), query.values()
+        yield _from_noise(float(query.of_table(sums)[0]), values, target.size // values.size, measurement)
         return
-    beside = tuple(axis for axis, name in enumerate(marginal.scope) if name not in query.scope)
-    table = measurement.values.reshape(shape).sum(axis=beside)
-    weights = query.values()
-    yield _from_noise(float(query.of_table(table)[0]), weights, marginal.size // weights.size, measurement)
-
-
-def _from_blocks(query: LinearQuery, blocks: Blocks, measurement: Measurement) -> Iterator[Evidence]:
-    """Evidence if the query has one value in each block."""
-    values = spread_over(blocks.domain, query.values(), query.scope, blocks.scope)
-    table = np.broadcast_to(values, blocks.places.shape)
-    weights = np.zeros(blocks.size)
-    weights[blocks.places] = table
-    if np.array_equal(blocks.to_table(weights), table):
+    table = np.broadcast_to(spread_over(target.domain, query.values(), query.scope, target.scope), shape)
+    weights = np.zeros(target.size) if isinstance(target, Blocks) else target.of_table(table)
+    if isinstance(target, Blocks):
+        weights[target.places] = table
+    if np.array_equal(target.to_table(weights), table):
         yield _from_noise(float(weights @ measurement.values), weights, 1, measurement)
 
 

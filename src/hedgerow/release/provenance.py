@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from hedgerow.privacy import SECURE_SOURCE, SeededNoise, name_of_source
@@ -70,15 +70,10 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         """Values for JSON; ``from_dict`` reads them."""
-        fields = {
-            "stamp": self.stamp,
-            "algorithm": self.algorithm,
-            "parameters": dict(self.parameters),
-            "secure": self.secure,
-            "versions": dict(self.versions),
-            "noise": self.noise,
-        }
-        return {**fields, "violations": self.violations} if self.left_out else fields
+        fields = {"stamp": self.stamp, **asdict(self)}
+        if not self.left_out:
+            del fields["violations"]
+        return fields
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any]) -> Self:

@@ -133,7 +133,10 @@ class Records(Tabular):
         Args:
             codes: Their codes, shape ``(n, len(domain))``.
         """
-        return Records(codes, self.domain, seed=self._seed, first=self._first, tilts=self._tilts)
+        return self._with(codes, self.domain)
+
+    def _with(self, codes: ArrayLike, domain: Domain, beside: Mapping[str, Floats] | None = None) -> Records:
+        return Records(codes, domain, seed=self._seed, first=self._first, tilts=self._tilts, beside=beside)
 
     def behind(self, key: Attribute, codes: Ints, names: Iterable[str]) -> Records:
         """Some columns of the records behind a column that is not in them.
@@ -155,7 +158,7 @@ class Records(Tabular):
         attributes = (key, *kept.attributes)
         domain = Domain(attributes, kept.declared, kept.constraints, unleveled, layout=layout, spans=kept.spans)
         columns = [codes, *(self.codes[:, self.domain.index(name)] for name in kept.names)]
-        return Records(np.column_stack(columns), domain, seed=self._seed, first=self._first, tilts=self._tilts)
+        return self._with(np.column_stack(columns), domain)
 
     @property
     def schema(self) -> pa.Schema:
@@ -168,9 +171,7 @@ class Records(Tabular):
         Args:
             beside: Numbers by names that the domain does not have, shape ``(n,)`` each.
         """
-        return Records(
-            self.codes, self.domain, seed=self._seed, first=self._first, tilts=self._tilts, beside=dict(beside)
-        )
+        return self._with(self.codes, self.domain, dict(beside))
 
     def to_arrow(self) -> pa.Table:
         """All records as an Arrow table of the original types."""

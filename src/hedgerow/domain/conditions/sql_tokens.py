@@ -90,7 +90,8 @@ def tokens_of(text: str, names: Collection[str] = ()) -> list[Token]:
         ) from None
     if any(token.comments for token in tokens) or (text.strip() and not tokens):
         raise QueryError("comments are not supported", remedy="leave out what follows -- or stands between /* and */")
-    return list(_with_names([_token(token) for token in tokens], text, frozenset(names)))
+    found = [Token(_kind(token), token.text, token.start, token.end + 1) for token in tokens]
+    return list(_with_names(found, text, frozenset(names)))
 
 
 def unsupported(token: Token) -> str:
@@ -106,10 +107,6 @@ def unsupported(token: Token) -> str:
         return shown(token.text)
     word = " ".join(token.text.upper().split())
     return word if token.kind not in {"NAME", "TEXT"} and word in _UNSUPPORTED else ""
-
-
-def _token(token: SqlToken) -> Token:
-    return Token(_kind(token), token.text, token.start, token.end + 1)
 
 
 def _kind(token: SqlToken) -> Kind:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
-from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins, plain_number
+from hedgerow.domain.entries.bins import edges_entry, edges_of, edges_of_bins
 from hedgerow.domain.entries.options import FORM, MOST_VALUES, OPTIONS, SCALE, SPELLING
-from hedgerow.domain.entries.scales import bound_entry, scale_entry, scale_of, step_of
+from hedgerow.domain.entries.scales import bound_entry, number_on, scale_entry, scale_of
 from hedgerow.domain.entries.spelling import spelling_entry, spelling_of
-from hedgerow.domain.scales import Scale
 from hedgerow.errors import DomainError
 
 MISSING_TEXT = "?"
@@ -65,16 +64,12 @@ def _from_options(name: str, options: Mapping[str, Any]) -> Attribute:
         scale = scale_of(name, options, edges)
         return Binned(name, edges_of(name, edges, scale), whole=whole, scale=scale, learnt=learnt, **declared)
     scale = scale_of(name, options, (options["min"], options["max"]))
-    low, high = (_bound(name, options[end], scale) for end in ("min", "max"))
+    low, high = (number_on(name, scale, options[end]) for end in ("min", "max"))
     if "bins" not in options:
         return IntegerRange(name, low, high, scale=scale, **declared)  # type: ignore[arg-type] # it checks
     whole = whole or scale is not None
     edges = edges_of_bins(name, options, low, high, scale, whole=whole)
     return Binned(name, edges, whole=whole, scale=scale, learnt=False, **declared)
-
-
-def _bound(name: str, value: object, scale: Scale | None) -> float:
-    return plain_number(name, value) if scale is None else step_of(name, scale, value)
 
 
 def are_options(entry: Mapping[str, Any]) -> bool:

@@ -6,25 +6,10 @@ from typing import Any
 
 from hedgerow.domain.attribute import MOST_BINS, Binned, attribute_error, closed
 from hedgerow.domain.entries.options import MOST_LEARNT
-from hedgerow.domain.entries.scales import bound_entry, step_of
+from hedgerow.domain.entries.scales import bound_entry, number_on
 from hedgerow.domain.scales import UNITS, Calendar, Scale
 
 _REMEDY = "give a number of bins, or {log: 20}, or for dates one of " + ", ".join(UNITS[1:])
-
-
-def plain_number(name: str, value: object) -> float:
-    """A number of a domain file.
-
-    Raises:
-        DomainError: It is something else.
-
-    Example:
-        >>> plain_number("age", 17)
-        17
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
-    return value
 
 
 def edges_of(name: str, edges: Sequence[object], scale: Scale | None) -> list[float]:
@@ -39,10 +24,8 @@ def edges_of(name: str, edges: Sequence[object], scale: Scale | None) -> list[fl
         >>> edges_of("admitted", ["1970-01-01", "1970-02-01", "1970-02-01"], Calendar())
         [0, 31, 31.5]
     """
-    if scale is None:
-        return [plain_number(name, edge) for edge in edges]
-    steps = [step_of(name, scale, edge) for edge in edges]
-    return closed(steps[:-1], steps[-1]) if steps else []
+    numbers = [number_on(name, scale, edge) for edge in edges]
+    return numbers if scale is None or not numbers else closed(numbers[:-1], numbers[-1])
 
 
 def edges_entry(attribute: Binned) -> list[Any]:
@@ -167,7 +150,7 @@ def points_of(
         raise attribute_error(name, "'points' is not a list", "write 'points: [0, 99999]'")
     if points and not whole:
         raise attribute_error(name, "'points' of numbers with fractions", "declare 'whole: true' or a 'step'")
-    numbers = [plain_number(name, point) if scale is None else step_of(name, scale, point) for point in points]
+    numbers = [number_on(name, scale, point) for point in points]
     for point, number in zip(points, numbers, strict=True):
         if number != int(number) or not low <= number <= high:
             raise attribute_error(name, f"the point {point!r} is no whole number of its range", "correct it")

@@ -1,7 +1,7 @@
 """Entries of domain files for scales: dates, times, durations and decimals, which the bounds of an entry show."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -48,7 +48,7 @@ def scale_of(name: str, options: Mapping[str, Any], bounds: Sequence[object]) ->
         scale, known = _scale(given, bounds)
     except DomainError as error:
         raise attribute_error(name, error.message, error.remedy) from error
-    if scale is not None and "%y" in (getattr(scale, "form", None) or ""):
+    if scale is not None and "%y" in (scale.form or ""):
         years = [int(str(bound)[:4]) for bound in bounds]
         if not 1969 <= min(years) <= max(years) <= 2068:
             message = "two digits tell years from 1969 to 2068"
@@ -69,32 +69,55 @@ _MEANING = {
 }
 
 
-def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, tuple[str, ...]]:
+_OPTIONS: Mapping[type[Scale], Mapping[str, str]] = {
+    Calendar: {"format": "form"},
+    Moments: {"step": "seconds", "format": "form", "zone": "zone", "unit": "unit", "round": "down"},
+    TimesOfDay: {"step": "seconds", "format": "form", "round": "down"},
+    Durations: {"step": "seconds", "format": "form", "unit": "unit", "round": "down"},
+    Decimals: {"step": "step", "round": "nearest"},
+}
+"""The options that each scale may have, and the fields that hold them."""
+_SCALES: Mapping[str | None, type[Scale]] = {
+    "length": Durations,
+    "time": Moments,
+    "clock": TimesOfDay,
+    "day": Calendar,
+    "number": Decimals,
+}
+"""The scales of kinds of bounds."""
+
+
+def _scale(given: Mapping[str, Any], bounds: Sequence[object]) -> tuple[Scale | None, Collection[str]]:
     """The scale, and the options that it may have."""
-    kinds, rounds = {_kind_of(bound) for bound in bounds} or {"number"}, bool(given.get("round", False))
+    kinds = {_kind_of(bound) for bound in bounds} or {"number"}
     kind = kinds.pop() if len(kinds) == 1 else None
-    if kind == "length" or ("unit" in given and kind != "time"):
-        unit = _text(given, "unit")
-        seconds = _seconds(given.get("step", f"1{unit or 'min'}"))
-        return Durations(seconds, _text(given, "format"), unit, rounds), ("step", "format", "unit", "round")  # type: ignore[arg-type] # it checks
-    if kind == "number":
-        return (Decimals(_decimal(given["step"]), rounds), ("step", "round")) if "step" in given else (None, ())
-    if kind == "time":
-        zone, form, unit = _text(given, "zone"), _text(given, "format"), _text(given, "unit")
-        moments = Moments(_seconds(given.get("step", "1min")), form, zone, rounds, unit)
-        return moments, ("step", "format", "zone", "round", "unit")
-    if kind == "clock":
-        seconds = _seconds(given.get("step", "1min"))
-        return TimesOfDay(seconds, _text(given, "format"), rounds), ("step", "format", "round")
-    if kind == "day":
-        return Calendar(form=_text(given, "format")), ("format",)
-    for part in _UNITS:
-        if kind == part:
-            return Calendar(part), ()
-    odd = next((bound for bound in bounds if _kind_of(bound) is None), None)
-    message = "its bounds are not alike" if odd is None else f"{odd!r} is neither a number nor a date, time or duration"
-    examples = "dates as 2020-01-31, times as 2020-01-31T08:00 or 08:00, durations as PT8H"
-    raise DomainError(message, remedy=f"write numbers without quotes, {examples}")
+    if kind in _UNITS and "unit" not in given:
+        return Calendar(kind), ()
+    made = Durations if "unit" in given and kind != "time" else _SCALES.get(kind)
+    if made is None:
+        odd = next((bound for bound in bounds if _kind_of(bound) is None), None)
+        alike = "its bounds are not alike"
+        message = alike if odd is None else f"{odd!r} is neither a number nor a date, time or duration"
+        examples = "dates as 2020-01-31, times as 2020-01-31T08:00 or 08:00, durations as PT8H"
+        raise DomainError(message, remedy=f"write numbers without quotes, {examples}")
+    if made is Decimals and "step" not in given:
+        return None, ()
+    known = _OPTIONS[made]
+    options = {known[option]: _read(made, option, value) for option, value in given.items() if option in known}
+    if made is Durations and "step" not in given:
+        options["seconds"] = _seconds(f"1{given.get('unit') or 'min'}")
+    return made(**options), known
+
+
+def _read(made: type[Scale], option: str, value: object) -> object:
+    """The value of a field of a scale."""
+    if option == "step":
+        return _decimal(value) if made is Decimals else _seconds(value)
+    if option == "round":
+        return bool(value)
+    if value is not None and not isinstance(value, str):
+        raise DomainError(f"{option!r} is no text", remedy=_MEANING[option])
+    return value
 
 
 def _kind_of(bound: object) -> str | None:
@@ -118,27 +141,24 @@ def _seconds(step: object) -> int:
     return seconds
 
 
-def _text(given: Mapping[str, Any], option: str) -> str | None:
-    text = given.get(option)
-    if text is not None and not isinstance(text, str):
-        raise DomainError(f"{option!r} is no text", remedy=f"{_MEANING[option]}")
-    return text
-
-
-def step_of(name: str, scale: Scale, bound: object) -> int:
-    """The number that a bound or an edge stands for.
+def number_on(name: str, scale: Scale | None, value: object) -> float:
+    """The number that a bound or an edge stands for, in steps where there is a scale.
 
     Raises:
-        DomainError: It is not on the scale, or lies between two steps.
+        DomainError: It is no number, or between two steps.
 
     Example:
-        >>> step_of("t", Decimals(Decimal("0.1")), 36.6)
-        366
+        >>> number_on("t", Decimals(Decimal("0.1")), 36.6), number_on("age", None, 17)
+        (366, 17)
     """
-    number = scale.number(bound)
-    if number is None:
-        raise attribute_error(name, f"{bound!r} is no step of its scale", f"give a {scale.noun}, at a whole step")
-    return number
+    if scale is not None:
+        number = scale.number(value)
+        if number is None:
+            raise attribute_error(name, f"{value!r} is no step of its scale", f"give a {scale.noun}, at a whole step")
+        return number
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise attribute_error(name, f"{value!r} is not a number", "write numbers without quotes")
+    return value
 
 
 def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
@@ -149,17 +169,15 @@ def scale_entry(attribute: IntegerRange | Binned) -> dict[str, Any]:
         {'step': 0.1}
     """
     scale = attribute.scale
+    if scale is None:
+        return {}
+    options: dict[str, Any] = {option: getattr(scale, name) for option, name in _OPTIONS[type(scale)].items()}
     if isinstance(scale, Decimals):
-        rounds = {"round": True} if scale.nearest else {}
-        return {"step": _plain(scale.step)} | rounds
-    if isinstance(scale, Moments | TimesOfDay | Durations):
-        unit = next(unit for unit in reversed(SECONDS) if scale.seconds % SECONDS[unit] == 0)
-        entry: dict[str, Any] = {"step": f"{scale.seconds // SECONDS[unit]}{unit}"}
-        entry |= {"format": scale.form} if scale.form is not None else {}
-        entry |= {"zone": scale.zone} if isinstance(scale, Moments) and scale.zone is not None else {}
-        entry |= {"unit": scale.unit} if isinstance(scale, Durations | Moments) and scale.unit is not None else {}
-        return entry | ({"round": True} if scale.down else {})
-    return {"format": scale.form} if isinstance(scale, Calendar) and scale.form is not None else {}
+        options["step"] = _plain(scale.step)
+    elif "step" in options:
+        unit = next(unit for unit in reversed(SECONDS) if options["step"] % SECONDS[unit] == 0)
+        options["step"] = f"{options['step'] // SECONDS[unit]}{unit}"
+    return {option: value for option, value in options.items() if value not in (None, False)}
 
 
 def bound_entry(number: int, scale: Scale | None) -> int | float | str:
