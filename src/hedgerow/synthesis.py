@@ -437,7 +437,7 @@ def synthesize(
         name: Name of the release in the register.
         workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
-            in the workload. All together cost a twentieth of the budget.
+            in the workload. Each costs a twentieth of the budget, and all together at most a quarter.
         needs: Questions in SQL that must have an interval, each with the half-width that it may have at most if that
             matters: ``["sex = 'F' and age < 30 within 200"]``. What that costs, ``hedgerow plan --needs`` tells.
         mechanism: Name of an algorithm, or a configured one.

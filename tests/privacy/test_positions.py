@@ -12,13 +12,13 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Binned, Categorical, Domain, IntegerRange, with_bin_cells
 from hedgerow.errors import BudgetExceededError, QueryError
 from hedgerow.privacy import ZCDP, Curator, NoiseSource, PureDP, SeededNoise
-from hedgerow.queries import Neighbours, Persons, Positions, Sensitivity
+from hedgerow.queries import Neighbours, Persons, Positions, Sensitivity, of_query
 from tests.privacy.mutants import Mutant, killed
 from tests.privacy.replay import privacy_loss, record
 from tests.privacy.tables import DenseCounts, histograms, neighbours_of
 
 DOMAIN = Domain([Binned("x", [0, 2, 4], whole=True)])
-TARGET, SQUARES = Positions(DOMAIN, ("x",)), Positions(DOMAIN, ("x",), squares=True)
+TARGET, MOMENTS = Positions(DOMAIN, ("x",)), Positions(DOMAIN, ("x",), whole=True)
 CELLS = with_bin_cells(DOMAIN)
 assert CELLS is not None
 TWO = Persons("id", 2)
@@ -50,7 +50,7 @@ def neighbours_move_sums_by_at_most_the_sensitivity(relation: Neighbours, target
             assert np.linalg.norm(moved) <= largest.l2 + 1e-12
 
 
-TARGETS = pytest.mark.parametrize("target", [TARGET, SQUARES], ids=["positions", "squares"])
+TARGETS = pytest.mark.parametrize("target", [TARGET, MOMENTS], ids=["positions", "moments"])
 
 
 @TARGETS
@@ -70,11 +70,24 @@ def test_some_neighbours_move_sums_by_as_much(relation: Neighbours, target: Posi
     assert max(moved) == pytest.approx(target.sensitivity(relation).l2)
 
 
-def test_squares_are_those_of_positions() -> None:
+def test_moments_are_those_of_positions_in_the_whole_column() -> None:
     histogram = np.array([3.0, 1.0, 2.0, 5.0, 1.0])
-    positions = TARGET.cells.positions
-    wanted = np.bincount(TARGET.cells.bins, (positions**2 - 0.125) * histogram)
-    assert np.allclose(SQUARES.sums(histogram) / 2**20, wanted, atol=1e-5)
+    numbers = (np.arange(5) - 2.0) / 4.0
+    wanted = [numbers @ histogram, (2.0 * numbers**2 - 0.5) @ histogram]
+    assert np.allclose(MOMENTS.sums(histogram) / 2**20, wanted, atol=1e-5)
+
+
+def test_moments_of_any_two_numbers_are_as_far_apart_as_stated() -> None:
+    """On a grid of positions, with the numbers at which the bounds of theory.md section 14.1 are reached."""
+    grid = np.linspace(-0.5, 0.5, 401)
+    both = np.stack([grid, 2.0 * grid**2 - 0.5])
+    apart = both[:, :, None] - both[:, None, :]
+    added, replaced = (MOMENTS.sensitivity(each) for each in (Neighbours.ADD_REMOVE, Neighbours.REPLACE))
+    assert np.abs(both).sum(axis=0).max() == pytest.approx(added.l1, rel=1e-5)
+    assert np.linalg.norm(both, axis=0).max() == pytest.approx(added.l2, rel=1e-5)
+    assert np.linalg.norm(apart, axis=0).max() == pytest.approx(replaced.l2, rel=1e-5)
+    assert np.abs(apart).sum(axis=0).max() == pytest.approx(9 / 8, rel=1e-5)  # in one group
+    assert replaced.l1 == pytest.approx(2 * 5 / 8, rel=1e-5)  # from one group to another
 
 
 def transcripts_lose_at_most_their_charge(relation: Neighbours, target: Positions = TARGET) -> None:
@@ -135,16 +148,17 @@ def test_sums_by_group_are_those_of_each_group_and_no_more_sensitive(relation: N
 @pytest.mark.parametrize("relation", RELATIONS, ids=str)
 def test_numbers_that_are_told_one_by_one_are_one_bin(relation: Neighbours) -> None:
     domain = Domain([IntegerRange("x", 3, 6), Categorical("g", ("a", "b"))])
-    target = Positions(domain, ("x", "g"), "x")
+    target = Positions(domain, ("x", "g"), "x", whole=True)
     cells = target.counted
     assert cells is not None
-    assert target.shape == (1, 2)
+    assert target.shape == (2, 2)
     numbers = (np.arange(3, 7) - 4.5) / 3.0
     for counts in histograms(cells.size, 2):
         table = DenseCounts(cells, counts, relation.persons)
         table.filtered = relation is Neighbours.REPLACE_FILTERED
         sums = target.sums(table.histogram)
-        assert np.allclose(sums / 2**20, numbers @ table.histogram, atol=2**-20)
+        assert np.allclose(sums[:2] / 2**20, numbers @ table.histogram, atol=2**-20)
+        assert np.allclose(sums[2:] / 2**20, (2.0 * numbers**2 - 0.5) @ table.histogram, atol=2**-19)
         for neighbour in neighbours_of(table, relation):
             moved = (target.sums(neighbour.histogram) - sums) / 2**20
             assert np.abs(moved).sum() <= target.sensitivity(relation).l1 + 1e-12
@@ -168,11 +182,14 @@ def test_columns_share_the_charge_and_each_has_an_event() -> None:
     counts = np.zeros(targets.counted.shape)
     curator = Curator(DenseCounts(targets.counted, counts), PureDP(1.0), noise=SeededNoise(0))
     measured = targets.measure(curator, 0.1)
-    assert [each.target.scope for each in measured] == [("x",), ("y",)]
-    assert [(event.label, event.charge) for event in curator.ledger.events] == [("positions", pytest.approx(0.05))] * 2
+    assert [each.target.scope for each in measured] == [("x",), ("y",)] * 2
+    charges = [("positions", pytest.approx(each)) for each in (0.03, 0.03, 0.04, 0.04)]
+    assert [(event.label, event.charge) for event in curator.ledger.events] == charges
     assert [str(event.question.text(2, 0.0)) for event in curator.ledger.events] == [
         "positions in the bins of x",
         "positions in the bins of y",
+        "moments of x",
+        "moments of y",
     ]
 
 
@@ -188,12 +205,15 @@ def positions_from_minus_one_to_one(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Positions, "sums", lambda self, counts: 2 * SUMS(self, counts))
 
 
-def squares_from_zero_to_a_quarter(patch: pytest.MonkeyPatch) -> None:
+def squares_without_the_half(patch: pytest.MonkeyPatch) -> None:
     def sums(self: Positions, counts: Floats) -> Ints:
-        by_bin = np.bincount(self.cells.bins, np.ravel(counts)[: len(self.cells.bins)])
-        return SUMS(self, counts) + (2**17 * by_bin).astype(np.int64)
+        return SUMS(self, counts) + np.array([0, 2**19 * round(float(np.sum(counts)))])
 
     patch.setattr(Positions, "sums", sums)
+
+
+def moments_at_the_price_of_the_first(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "sensitivity", lambda self, neighbours: of_query(-0.5, 0.5, neighbours))
 
 
 SENSITIVITY, SUMS = Positions.sensitivity, Positions.sums
@@ -219,9 +239,14 @@ MUTANTS = (
         lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE),
     ),
     Mutant(
-        "squares from 0 to 1/4 charged as from -1/8 to 1/8",
-        squares_from_zero_to_a_quarter,
-        lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE, SQUARES),
+        "squares of moments from 0 to 1/2",
+        squares_without_the_half,
+        lambda: neighbours_move_sums_by_at_most_the_sensitivity(Neighbours.ADD_REMOVE, MOMENTS),
+    ),
+    Mutant(
+        "moments in the L1 norm at the price of the first",
+        moments_at_the_price_of_the_first,
+        lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE, MOMENTS),
     ),
 )
 

@@ -116,7 +116,7 @@ def _is_conditional(target: Mapping[str, Any]) -> bool:
 
 def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
     """Number of values of a measurement."""
-    if target["kind"] not in ("marginal", "blocks", "positions", "squares"):
+    if target["kind"] not in ("marginal", "blocks", "positions", "moments"):
         return 1
     return int(target["cells"]) if "cells" in target else math.prod(size_of(domain[name]) for name in target["scope"])
 
@@ -127,9 +127,8 @@ def _text_of(target: Mapping[str, Any]) -> str:
             return " * ".join(target["scope"])
         case "blocks":
             return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
-        case "positions" | "squares" as kind:
-            of = "squares of positions" if kind == "squares" else kind
-            return f"{of} in the bins of {' * '.join(target['scope'])}"
+        case "positions" | "moments" as kind:
+            return f"{'moments of' if kind == 'moments' else 'positions in the bins of'} {' * '.join(target['scope'])}"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":
@@ -279,8 +278,9 @@ def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
             return squared_of_values(relation, Fraction(-1), Fraction(1))
         case "positions":
             return squared_of_values(relation, Fraction(-1, 2), Fraction(1, 2))
-        case "squares":
-            return squared_of_values(relation, Fraction(-1, 8), Fraction(1, 8))
+        case "moments":
+            most = Fraction(1, 2) if measured["noise"] == "gaussian" else Fraction(5, 8)
+            return squared_of_values(relation, -most, most)
         case "explicit":
             low, high = map(exact, target["limits"])
             return squared_of_values(relation, low, high)

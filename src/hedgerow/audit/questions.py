@@ -111,7 +111,7 @@ def _of_fields(mapping: Any) -> Question:
         "parity": f"parity({names})",
         "blocks": f"blocks of {names}",
         "positions": f"positions in the bins of {names}",
-        "squares": f"squares of positions in the bins of {names}",
+        "moments": f"moments of {names}",
     }
     return Question("query", fields, texts.get(fields["form"], fields["words"]))
 

@@ -80,20 +80,29 @@ class BinCells:
         return cls(finer, np.array(bins), np.array(positions), np.array(half))
 
     @classmethod
-    def of_numbers(cls, column: Ordered) -> BinCells:
-        """All numbers of a column that are told one by one, as one bin.
+    def of_numbers(cls, column: Ordered, cells: BinCells | None = None) -> BinCells:
+        """All numbers of a column as one bin.
 
         Args:
             column: The column.
+            cells: The cells of its bins; None where its numbers are told one by one. `half` stays that of its bins.
 
         Example:
             >>> from hedgerow.domain import IntegerRange
             >>> BinCells.of_numbers(IntegerRange("age", 0, 4)).positions.tolist()
             [-0.5, -0.25, 0.0, 0.25, 0.5]
+            >>> hours = Binned("hours", [0, 2, 6], whole=True)
+            >>> BinCells.of_numbers(hours, BinCells.of(hours)).positions.round(2).tolist()
+            [-0.5, -0.33, -0.17, 0.0, 0.17, 0.33, 0.5]
         """
-        numbers, _ = ends_of(column)
-        middle, width = (numbers[0] + numbers[-1]) / 2.0, numbers[-1] - numbers[0]
-        return cls(column, np.zeros(len(numbers), dtype=np.int64), (numbers - middle) / (width or 1.0), np.zeros(1))
+        low, high = ends_of(column)
+        middle, width = (low[0] + high[-1]) / 2.0, high[-1] - low[0]
+        numbers, finer, half = low, column, np.zeros(len(low))
+        if cells is not None:
+            numbers = ((low + high) / 2.0)[cells.bins] + cells.positions * (high - low)[cells.bins]
+            finer, half = cells.column, cells.half
+        positions = np.clip((numbers - middle) / (width or 1.0), -0.5, 0.5)
+        return cls(finer, np.zeros(len(numbers), dtype=np.int64), positions, half)
 
 
 @lru_cache(maxsize=4)

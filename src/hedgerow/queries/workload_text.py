@@ -43,8 +43,8 @@ def parse_workload(text: str, domain: Domain) -> tuple[list[Family], list[float]
     return families, weights
 
 
-def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str], bool]]:
-    """The columns whose sums a workload text asks for, those by whose values they are wanted, and whether of squares.
+def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
+    """The columns whose sums a workload text asks for, and those by whose values they are wanted.
 
     Args:
         text: The text.
@@ -57,15 +57,10 @@ def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str], bool
         >>> from hedgerow import Categorical, IntegerRange
         >>> domain = Domain([Categorical("sex", ("F", "M")), IntegerRange("age", 0, 99), IntegerRange("pay", 0, 99)])
         >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex; moments: age", domain)
-        [('pay', ['sex'], False), ('age', [], False), ('age', [], True)]
+        [('pay', ['sex']), ('age', [])]
     """
-    powers = {"means": (False,), "sums": (False,), "moments": (False, True)}
-    wanted = [
-        (name, by, squares)
-        for entry, _ in _entries(text, domain)
-        for name, by in (_summed(entry) if entry.form in powers else ())
-        for squares in powers[entry.form]
-    ]
+    forms = ("means", "sums", "moments")
+    wanted = [each for entry, _ in _entries(text, domain) if entry.form in forms for each in _summed(entry)]
     return [each for number, each in enumerate(wanted) if each not in wanted[:number]]
 
 

@@ -68,6 +68,26 @@ class Evidence:
         """A measured number with noise of a known law."""
         return cls(centre, noises.bound, f"the noise of the {source}", noises)
 
+    @property
+    def variance(self) -> float:
+        """The variance of a measured number."""
+        return 0.0 if self.noises is None else float(self.noises.std**2)
+
+    def times(self, factor: float) -> Evidence:
+        """A measured number times a number.
+
+        Args:
+            factor: Any number but 0.
+
+        Example:
+            >>> Evidence.of_noises(2.0, Noises(9.0), "measurement of a").times(-2.0).variance
+            36.0
+        """
+        if self.noises is None:
+            raise ConfigError("a bound without a law of noise is not multiplied", remedy="multiply measured numbers")
+        noises = self.noises.times(abs(factor))
+        return Evidence(float(factor * self.centre), noises.bound, self.source, noises)
+
     def plus(self, other: Evidence) -> Evidence:
         """The sum of two measured numbers whose noises are independent.
 

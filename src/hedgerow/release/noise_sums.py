@@ -85,6 +85,11 @@ class Noises:
         copies = np.concatenate([each.copies for each in every])
         return Noises(sum(each.variance for each in every), sizes, copies, max(each.slack for each in every))
 
+    def times(self, factor: float) -> Noises:
+        """The sum times a number that is not negative."""
+        size = float(factor)
+        return Noises(self.variance * size**2, self.sizes * size, self.copies, self.slack * size)
+
     @property
     def std(self) -> float:
         """Standard deviation of the sum, in counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -171,7 +171,8 @@ class Release:
         """For columns in bins the mean position of the records of each bin, from -1/2 to 1/2.
 
         It is the one that the hypothesis' counts of the bins beside say, which errs by `_GUESSED` of the width of a
-        bin. Where positions were measured it is averaged with the noisy mean, by inverse variances.
+        bin. Where positions were measured it is averaged with the noisy mean, by inverse variances. Where moments
+        of the column were measured too, bins are moved so that the mean of all comes near to the measured one.
         """
         from hedgerow.domain.tilts import positions_of
 
@@ -184,8 +185,24 @@ class Release:
                 held = np.maximum(counts[: column.ordinary], 1e-9)
                 precision = np.square(_GUESSED * held / max(sums.std, 1e-9))
                 averaged = (means[column.name] + precision * sums.values / held) / (1.0 + precision)
-                means[column.name] = np.clip(averaged, -0.5, 0.5)
+                variances = np.square(_GUESSED) / (1.0 + precision)
+                moved = self._moved(column, held, np.clip(averaged, -0.5, 0.5), variances)
+                means[column.name] = np.clip(moved, -0.5, 0.5)
         return means
+
+    def _moved(self, column: Binned, held: Floats, means: Floats, variances: Floats) -> Floats:
+        """Mean positions in bins after what the measured sum over the whole column says of them, by least squares."""
+        whole = self.positions_of(column.name, whole=True)
+        if whole is None:
+            return means
+        from hedgerow.domain import ends_of
+
+        low, high = ends_of(column)
+        span, reach = float(high[-1] - low[0]), (high - low) * held  # what a mean position of 1 adds to the sum
+        measured = span * float(whole.values[0]) + (low[0] + high[-1]) / 2.0 * held.sum()
+        residual = measured - float(((low + high) / 2.0) @ held + reach @ means)
+        gain = variances * reach / (float(variances @ reach**2) + (span * whole.std) ** 2)
+        return means + gain * residual
 
     @cached_property
     def _binned(self) -> list[Binned]:
@@ -521,17 +538,34 @@ class Release:
         low, high, _ = agreed(pieces, risk)
         return min(low, high), max(low, high)
 
-    def positions_of(self, name: str, by: Collection[str] = (), *, squares: bool = False) -> Measurement | None:
+    @property
+    def record_count(self) -> Evidence | None:
+        """The noisy number of records, if that is what was measured first and once."""
+        if self.budget.neighbours.public_total or len(self.count_noises) != 1:
+            return None
+        (noise,) = self.count_noises
+        noises = Noises.of(noise.kind, noise.scale, np.ones(1))
+        return Evidence.of_noises(self.total if self.counted is None else self.counted, noises, "number of records")
+
+    def variance_of(self, query: LinearQuery) -> float | None:
+        """The least variance of the estimates that measured tables give of a query; None where they tell nothing.
+
+        Args:
+            query: A linear query over the domain, of some attributes.
+        """
+        total = self.total if self.budget.neighbours.public_total else None
+        return min((float(piece.variance) for piece in measured(query, self._runs, total)), default=None)
+
+    def positions_of(self, name: str, *, whole: bool = False) -> Measurement | None:
         """The noisy sums of where in their bins the records of a column lie; None if they were not measured.
 
         Args:
             name: Name of the column.
-            by: Columns by whose values the sums are.
-            squares: Whether the sums are of squares.
+            whole: Whether the moments of the whole column are wanted instead.
         """
         for each in self.positions:
-            target, wanted = each.target, (name, squares, {name, *by})
-            if isinstance(target, Positions) and (target.column, target.squares, set(target.scope)) == wanted:
+            target = each.target
+            if isinstance(target, Positions) and target.whole is whole and target.scope == (name,):
                 return each
         return None
 

@@ -12,8 +12,9 @@ of them by at most 1:
 - **Mean.** ``c + (b - a) Q / N``, Q with c in place of a; the ends are those of the ratio, likewise. A session has to
   ask with weights that are the same each time, so c is a. Answers of a release are free: c is the mean of its own
   hypothesis, so that the error of N hardly matters, and N may miss with a twentieth of the risk.
-- **Variance.** ``(b - a)^2 (R / N - (Q / N)^2)``, R being the sum of ``((x - c) / (b - a))^2``: Q may miss with a
-  quarter of the risk that N leaves, R with the rest. The deviation is its root.
+- **Variance.** ``(b - a)^2 (s + R / N - (Q / N)^2)``, R being the sum of ``((x - c) / (b - a))^2 - s``: Q may miss
+  with a quarter of the risk that N leaves, R with the rest. The deviation is its root. A session takes s = 0. A release
+  takes the variance of its own hypothesis, so that the error of N hardly matters, and Q may miss with a twentieth.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
@@ -31,7 +32,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Protocol
 
 import numpy as np
@@ -40,21 +40,16 @@ import pyarrow as pa
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, Ordered
 from hedgerow.errors import QueryError
-from hedgerow.privacy import step_of
 from hedgerow.queries import (
     Aggregate,
-    Conjunction,
     Groups,
     LinearQuery,
-    Measurement,
-    Positions,
     Selection,
     columns_of,
     parse_select,
 )
 from hedgerow.release.answer import check_confidence, each_of, left_uncounted
-from hedgerow.release.evidence import Evidence
-from hedgerow.release.noise_sums import Noises
+from hedgerow.release.column_sums import ColumnSums, places_told
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import MOST_TOGETHER, NOTHING, Release
 
@@ -68,8 +63,6 @@ _SHARE_OF_COUNT = 0.05
 """Share of the risk of a release's mean that goes to the number that is divided by, which is known far better."""
 _SHARE_OF_CELLS = 0.02
 """Share of the risk of a sum that goes to how far numbers are from the middles of the cells of their bins."""
-_SHARE_OF_MEAN = 0.25
-"""Share of the risk of a variance that goes to the mean, whose error hardly matters."""
 _SPREADS = ("variance", "deviation")
 _LATTICE = 2.0**-20
 """Bound on the rounding of the weights of a query."""
@@ -225,13 +218,6 @@ def _answered(
     )
 
 
-def _positions(release: Release, groups: Groups, name: str, power: int) -> list[Measurement]:
-    """The positions of a column by groups, and for a power of 2 their squares; none if there is a condition."""
-    wanted = () if groups.where.scope else (False, True)[:power]
-    found = [release.positions_of(name, groups.names, squares=squares) for squares in wanted]
-    return [each for each in found if each is not None] if all(found) else []
-
-
 def _power(column: Aggregate) -> int:
     return 2 if column.kind in _SPREADS else 1
 
@@ -250,7 +236,7 @@ def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held:
         for column in selection.columns
         if release is None
         or column.kind == "quantile"
-        or (column.name and not _positions(release, selection.groups, column.name, _power(column)))
+        or (column.name and not places_told(release, column.name, selection.groups.cell(0), _power(column)))
     }
     of_bins = [each for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]
     if wide := [each.name for each in of_bins if each.name in loose]:
@@ -485,74 +471,49 @@ class _Column:
         records = self.of.holding(self.row, self.name, self.attribute, share)
         return records, *self._ends(1, centre, records, (1.0 - share) * self.of.risk)
 
-    def _ends(self, power: int, centre: float, records: Estimate, risk: float) -> tuple[float | None, float | None]:
-        """The ends of the sum of a power of what numbers are away from a centre; members of bins lie anywhere.
+    def _ends(
+        self, power: int, centre: float, records: Estimate, risk: float, offset: float = 0.0
+    ) -> tuple[float | None, float | None]:
+        """The ends of the sum of a power of what numbers are away from a centre, less an offset each.
 
-        Tables tell it too where numbers are told one by one, and bound squares well. Then each way may miss with half
-        the risk.
+        Without measured positions, or moments, the members of bins lie anywhere.
         """
+        slack = power * _LATTICE * (records.high or 0.0)
+        measured = self._measured(power, centre, risk, offset)
+        if measured is not None and records.high is not None:
+            return measured[0] - slack, measured[1] + slack
         wide = self.numbers.wide
-        both = power == 2 or not wide
-        measured = self._measured(power, centre, risk / 2.0 if both else risk)
-        bounds = [] if measured is None else [measured]
-        if measured is None or both:
-            share = (risk if measured is None else risk / 2.0) / (2.0 if wide else 1.0)
-            low, high = (self.numbers.low - centre) / self._scale, (self.numbers.high - centre) / self._scale
-            if power == 2:
-                near = np.maximum(np.maximum(low, -high), 0.0)
-                low, high = np.square(near), np.square(np.maximum(-low, high))
-            of = ("the lower end of ", "the upper end of ") if wide else ("", "")
-            first, last = (self._sum_of(*each, centre, power) for each in zip((low, high), of, strict=True))
-            lower = self.of.weighted(first, share)
-            upper = self.of.weighted(last, share) if wide else lower
-            bounds += [] if lower.low is None or upper.high is None else [(lower.low, upper.high)]
-        if not bounds or records.high is None:
+        share = risk / 2.0 if wide else risk
+        low, high = (self.numbers.low - centre) / self._scale, (self.numbers.high - centre) / self._scale
+        if power == 2:
+            near = np.maximum(np.maximum(low, -high), 0.0)
+            low, high = np.square(near) - offset, np.square(np.maximum(-low, high)) - offset
+        of = ("the lower end of ", "the upper end of ") if wide else ("", "")
+        first, last = (self._sum_of(*each, centre, power) for each in zip((low, high), of, strict=True))
+        lower = self.of.weighted(first, share)
+        upper = self.of.weighted(last, share) if wide else lower
+        if lower.low is None or upper.high is None or records.high is None:
             return None, None
-        slack = power * _LATTICE * records.high
-        ends = max(low for low, _ in bounds) - slack, min(high for _, high in bounds) + slack
-        return min(ends), max(ends)
+        return lower.low - slack, upper.high + slack
 
-    def _measured(self, power: int, centre: float, risk: float) -> tuple[float, float] | None:
-        """The ends of the same by the middles of the bins, and the measured positions in them and their squares.
+    def _measured(self, power: int, centre: float, risk: float, offset: float) -> tuple[float, float] | None:
+        """The ends of the same from measured positions and moments, and from the tables that help; see `column_sums`.
 
-        With d what the middle of a bin of width w is away from the centre, ``d + w u`` is a number with the position u,
-        and its square is ``d^2 + w^2 / 8 + 2 d w u + w^2 (u^2 - 1/8)``.
-
-        None where positions were not measured for these groups, or a condition leaves records out, whose positions are
-        not told apart. Positions count from the middles of cells: how far records may be from these is a sum over the
-        bins that has a small part of the risk.
+        Positions count from the middles of cells: how far records may be from these is a sum over the bins that has a
+        small part of the risk.
         """
-        release, groups = self.of.release, self.of.groups
-        found = [] if release is None else _positions(release, groups, self.name, power)
-        targets = [each.target for each in found if isinstance(each.target, Positions)]
-        if release is None or not targets:
+        if self.of.release is None:
             return None
-        low, high = self.numbers.low, self.numbers.high
-        if targets[0].whole:
-            low, high = np.full_like(low, self.first), np.full_like(high, self.last)
-        away, widths = ((low + high) / 2.0 - centre) / self._scale, (high - low) / self._scale
-        bins = slice(len(targets[0].cells.half))
-        half = targets[0].cells.half * self.numbers.unit / self._scale
-        weights = [widths[bins]] if power == 1 else [2.0 * away[bins] * widths[bins], np.square(widths[bins])]
-        places = [self._place_of_bins(*each) for each in zip(found, targets, weights, strict=True)]
-        counted = away if power == 1 else np.square(away) + np.square(widths) / 8.0
-        apart = 0.0
-        if half.any():
-            most = half if power == 1 else half * (2.0 * np.abs(away[bins]) + widths[bins])
-            query = self._sum_of(most, "cells of ", centre, power)
-            apart, risk = _high(self.of.weighted(query, _SHARE_OF_CELLS * risk)), (1.0 - _SHARE_OF_CELLS) * risk
-        middles = self._sum_of(counted, "the middle of the bin of ", centre, power)
-        ends = release.bound_with(middles, reduce(Evidence.plus, places), risk)
-        return None if ends is None else (ends[0] - apart, ends[1] + apart)
-
-    def _place_of_bins(self, found: Measurement, target: Positions, weights: Floats) -> Evidence:
-        """The sum over the bins of a group of their measured sums times weights."""
         cell = self.of.groups.cell(self.row)
-        codes = dict(zip(cell.scope, cell.codes, strict=True)) if isinstance(cell, Conjunction) else {}
-        row = tuple(slice(None) if name == self.name else codes[name].cuts[0] for name in target.scope)
-        noises = Noises.of(found.noise, found.scale, weights, step=step_of(target))
-        value = float(weights @ found.values.reshape(target.shape)[row])
-        return Evidence.of_noises(value, noises, f"measurement of {target.text}")
+        found = ColumnSums.of(self.of.release, self.name, cell, power=power, centre=centre, offset=offset)
+        if found is None:
+            return None
+        apart = 0.0
+        if found.apart.any():
+            query = self._sum_of(found.apart, "cells of ", centre, power)
+            apart, risk = _high(self.of.weighted(query, _SHARE_OF_CELLS * risk)), (1.0 - _SHARE_OF_CELLS) * risk
+        ends = found.ends(lambda weights: self._sum_of(weights, "the middle of ", centre, power), risk)
+        return None if ends is None else (ends[0] - apart, ends[1] + apart)
 
     @property
     def _scale(self) -> float:
@@ -561,12 +522,12 @@ class _Column:
     def variance(self, *, root: bool) -> Later:
         """The variance of the records, or its root; see the head of this module."""
         free = self.of.release is not None
-        centre = self._value() if free else self.first
-        share = _SHARE_OF_COUNT if free else 0.5
+        centre, share, of_mean = (self._value(), _SHARE_OF_COUNT, _SHARE_OF_COUNT) if free else (self.first, 0.5, 0.25)
+        offset = self._spread() / self._scale**2 if free else 0.0
         records = self.of.holding(self.row, self.name, self.attribute, share)
         risk = (1.0 - share) * self.of.risk
-        least, most = self._ends(1, centre, records, _SHARE_OF_MEAN * risk)
-        smallest, largest = self._ends(2, centre, records, (1.0 - _SHARE_OF_MEAN) * risk)
+        least, most = self._ends(1, centre, records, of_mean * risk)
+        smallest, largest = self._ends(2, centre, records, (1.0 - of_mean) * risk, offset)
 
         def told() -> Estimate:
             value = self._spread()
@@ -574,10 +535,12 @@ class _Column:
             ends = (records.low, records.high, least, most, smallest, largest)
             if None not in ends:
                 fewest, many, low, high, small, large = (float(end or 0.0) for end in ends)
+                many = max(many, 1.0)
                 furthest = _ratio(max(-low, high, 0.0), fewest) ** 2
-                nearest = _ratio(max(low, -high, 0.0), max(many, 1.0)) ** 2
-                lower = _ratio(max(small, 0.0), max(many, 1.0)) - furthest
-                upper = min(_ratio(max(large, 0.0), fewest) - nearest, 0.25)  # of numbers in an interval of length 1
+                nearest = _ratio(max(low, -high, 0.0), many) ** 2
+                lower = offset + _ratio(small, fewest if small < 0.0 else many) - furthest
+                upper = offset + _ratio(large, fewest if large > 0.0 else many) - nearest
+                upper = min(upper, 0.25)  # of numbers in an interval of length 1
                 found = _within(value, self.span**2 * max(lower, 0.0), self.span**2 * max(upper, 0.0))
             return found.root() if root else found
 

@@ -122,7 +122,7 @@ def test_what_goes_before_the_run_is_added_up_before_anything_is_read() -> None:
 
     least = next(width for width in range(200, 20, -1) if _is_refused(run, width))
     assert 0.85 < share(least + 1) < 0.9
-    with pytest.raises(ConfigError, match="of the budget, and 10% goes before it"):
+    with pytest.raises(ConfigError, match="of the budget, and 12% goes before it"):
         run(least)
 
 

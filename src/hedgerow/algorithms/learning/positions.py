@@ -5,8 +5,10 @@ With the counts of the bins they tell sums and means without a guess, and where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from hedgerow.algorithms.shared import check_fraction
 from hedgerow.domain import Domain, bin_cells
@@ -14,30 +16,39 @@ from hedgerow.privacy import Budget, Curator, Subsampled
 from hedgerow.queries import Measurement, Positions, summed_columns
 
 POSITIONS_SHARE = 0.05
-"""Share of a budget that the positions of all columns are measured with."""
+"""Unit of the shares of a budget for positions and moments: moments that are asked for cost one, each ..."""
+_MOST_SHARES = 5.0
+"""... up to so many for all of these."""
+_OF_BINS = (0.6, 0.8)
+"""Units for positions in bins and for moments, of all columns with bins, or of one that is asked for."""
 
 
 @dataclass(frozen=True)
 class PositionTargets:
-    """The positions that a run measures.
+    """The positions and moments that a run measures.
 
     They are not measured of a sample, nor where a bounded number of records of each person counts: which ones do
     depends on the codes of their columns, so that other records would be counted.
 
     Attributes:
-        columns: Those of all columns with bins.
-        asked: Those that a workload asks for: by the values of other columns, of columns without bins, or of squares.
+        inside: Positions in the bins of all columns with bins.
+        columns: Moments of the same columns.
+        asked: What a workload asks for: moments by the values of other columns, or of columns without bins; where
+            there are bins positions in these too.
 
     Example:
         >>> from hedgerow import Binned, Categorical, PureDP
         >>> domain = Domain([Categorical("sex", ("F", "M")), Binned("pay", [0, 1000, 5000])])
         >>> targets = PositionTargets.of(domain, PureDP(1.0), "means: pay by sex")
-        >>> [target.text for target in targets], targets.counted.shape, targets.share(0.05)
-        (['positions in the bins of pay', 'positions in the bins of sex * pay'], (2, 32768), 0.1)
+        >>> [target.text for target in targets][:3]
+        ['positions in the bins of pay', 'moments of pay', 'positions in the bins of sex * pay']
+        >>> targets.counted.shape, round(targets.share(0.05), 3)
+        ((2, 32768), 0.14)
     """
 
+    inside: tuple[Positions, ...] = ()
     columns: tuple[Positions, ...] = ()
-    asked: tuple[Positions, ...] = ()
+    asked: tuple[tuple[Positions, ...], ...] = ()
 
     @classmethod
     def of(cls, domain: Domain, budget: Budget, workload: str | None = None) -> PositionTargets:
@@ -55,15 +66,20 @@ class PositionTargets:
         if isinstance(budget, Subsampled) or (persons is not None and persons.column is not None):
             return cls()
         summed = [] if workload is None else summed_columns(workload, domain)
-        wanted = [(name, by, squares) for name, by, squares in summed if by or squares or name not in cells]
-        beside = domain.clique({each for name, by, _ in wanted for each in (name, *by)} - set(cells))
-        columns = tuple(Positions(domain, (name,), name, beside) for name in cells)
-        asked = (Positions(domain, (*by, name), name, beside, squares) for name, by, squares in wanted)
-        return cls(columns, tuple(asked))
+        wanted = [(name, by) for name, by in summed if by or name not in cells]
+        beside = domain.clique({each for name, by in wanted for each in (name, *by)} - set(cells))
+        inside, columns = (
+            tuple(Positions(domain, (name,), name, beside, whole) for name in cells) for whole in (False, True)
+        )
+        asked = (
+            tuple(Positions(domain, (*by, name), name, beside, whole) for whole in (False, True)[name not in cells :])
+            for name, by in wanted
+        )
+        return cls(inside, columns, tuple(asked))
 
     def __iter__(self) -> Iterator[Positions]:
         """All of them, in the order in which they are measured."""
-        return iter((*self.columns, *self.asked))
+        return (target for target, _ in self._parts())
 
     @property
     def counted(self) -> Domain | None:
@@ -74,9 +90,18 @@ class PositionTargets:
         """The share of the budget that all of them cost.
 
         Args:
-            share: That of the columns together, and again of those that are asked for.
+            share: The unit.
         """
-        return share * (bool(self.columns) + bool(self.asked))
+        return share * math.fsum(part for _, part in self._parts())
+
+    def _parts(self) -> Iterator[tuple[Positions, float]]:
+        """The targets with their shares, in units."""
+        for wanted, part in zip((self.inside, self.columns), _OF_BINS, strict=True):
+            yield from ((target, part / len(wanted)) for target in wanted)
+        parts = [(1.0,) if len(wanted) == 1 else _OF_BINS for wanted in self.asked]
+        factor = min(1.0, _MOST_SHARES / max(1.0, math.fsum(chain(*parts))))
+        for wanted, each in zip(self.asked, parts, strict=True):
+            yield from ((target, factor * part) for target, part in zip(wanted, each, strict=True))
 
     def measure(self, curator: Curator, share: float = POSITIONS_SHARE) -> Sequence[Measurement]:
         """Measure them.
@@ -98,14 +123,10 @@ class PositionTargets:
             >>> domain, budget = Domain([Binned("pay", [0, 4, 8], whole=True)]), PureDP(10_000.0)
             >>> targets = PositionTargets.of(domain, budget)
             >>> table = Table(targets.counted, [np.array([0, 0, 3, 4, 7, 7])])
-            >>> (measured,) = targets.measure(Curator(table, budget, noise=SeededNoise(0)))
-            >>> measured.values.round(1)
-            array([-0.5,  0. ])
+            >>> inside, moments = targets.measure(Curator(table, budget, noise=SeededNoise(0)))
+            >>> inside.values.round(1), moments.values.round(1)
+            (array([-0.5,  0. ]), array([-0.4, -1.2]))
         """
         check_fraction("share", share)
-        steps = [
-            (target, share * curator.ledger.limit / len(wanted))
-            for wanted in (self.columns, self.asked)
-            for target in wanted
-        ]
-        return curator.measure_all(steps, label="positions")
+        limit = share * curator.ledger.limit
+        return curator.measure_all([(target, part * limit) for target, part in self._parts()], label="positions")

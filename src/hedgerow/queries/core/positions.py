@@ -12,25 +12,28 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import BinCells, Binned, Clique, Domain, IntegerRange, bin_cells, ends_of, with_bin_cells
 from hedgerow.errors import QueryError
 from hedgerow.queries.core.query import LATTICE_BITS, Measurable
-from hedgerow.queries.core.sensitivity import Neighbours, Sensitivity, of_query
+from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity, of_query
 
 _MOST_CELLS = 1 << 24
 """Most cells of the table that sums are read off."""
+_ROUNDED = 1.0 + 2.0**-LATTICE_BITS
+"""Factor of what two rounded numbers move by."""
 
 
 @dataclass(frozen=True, eq=False)
 class Positions(Measurable):
     """For each bin of a column the sum of the positions of its records, as one group (theory.md section 14.1).
 
-    A position goes from -1/2 at the smallest number of the bin to 1/2 at the largest. It is rounded to the middle of a
-    cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`). A
-    column whose numbers are told one by one is one bin. Of squares 1/8 is taken off, so that they go from -1/8 to 1/8.
+    A position u goes from -1/2 at the smallest number of the bin to 1/2 at the largest. It is rounded to the middle of
+    a cell, so that the exact sums follow from the counts of a table that is read with a bin for each cell (`counted`).
+    Of the whole column, taken as one bin, the sums of u and of ``2 u^2 - 1/2`` are told: one record moves both together
+    by no more than the first alone, in the L2 norm.
 
     Attributes:
         scope: The name of the column, and of those by whose values the sums are, in domain order.
-        column: The column with bins; the only one of the scope unless given.
+        column: The column of numbers; the only one of the scope unless given.
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
-        squares: Whether the sums are of the squares of positions.
+        whole: Whether the whole column is one bin.
 
     Raises:
         QueryError: The column has no numbers, or one of the others has bins, or there are too many groups.
@@ -46,7 +49,7 @@ class Positions(Measurable):
     scope: Clique
     column: str = ""
     beside: Clique = field(default=(), repr=False)
-    squares: bool = False
+    whole: bool = False
 
     def __post_init__(self) -> None:
         """Check the columns."""
@@ -55,7 +58,8 @@ class Positions(Measurable):
         object.__setattr__(self, "beside", self.beside or self._others)
         counted = self.counted
         measured = {name for span in self.domain.spans for name in (span.length, span.start, span.end)}
-        if counted is None or self.column in measured or not (self.whole or self.column in bin_cells(self.domain)):
+        cells = bin_cells(self.domain)
+        if counted is None or self.column in measured or not (self.column in cells or (self.whole and self._singly)):
             raise QueryError(f"{self.column!r} is no column of numbers whose positions are measured")
         if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
             raise QueryError(
@@ -73,8 +77,8 @@ class Positions(Measurable):
         return tuple(name for name in self.scope if name != self.column)
 
     @property
-    def whole(self) -> bool:
-        """Whether the column's numbers are told one by one, so that all of them are one bin."""
+    def _singly(self) -> bool:
+        """Whether the column's numbers are told one by one."""
         column = self.domain[self.column]
         return isinstance(column, IntegerRange) or (isinstance(column, Binned) and not np.less(*ends_of(column)).any())
 
@@ -88,14 +92,15 @@ class Positions(Measurable):
         """The cells of the column."""
         column = self.domain[self.column]
         if self.whole and isinstance(column, Binned | IntegerRange):
-            return BinCells.of_numbers(column)
+            return BinCells.of_numbers(column, bin_cells(self.domain).get(self.column))
         return bin_cells(self.domain)[self.column]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of bins of the column, and of codes of the others, in the order of the scope."""
+        """Number of sums of each group, and of codes of the other columns, in the order of the scope."""
         sizes = zip(self.scope, self.domain.shape_of(self.scope), strict=True)
-        return tuple(len(self.cells.half) if name == self.column else size for name, size in sizes)
+        sums = 2 if self.whole else len(self.cells.half)
+        return tuple(sums if name == self.column else size for name, size in sizes)
 
     @property
     def size(self) -> int:
@@ -105,17 +110,25 @@ class Positions(Measurable):
     @property
     def text(self) -> str:
         """The columns, in words."""
-        of = "squares of positions" if self.squares else "positions"
-        return f"{of} in the bins of {' * '.join(self.scope)}"
+        names = " * ".join(self.scope)
+        return f"moments of {names}" if self.whole else f"positions in the bins of {names}"
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the most that one record adds to a sum."""
-        return (-0.125, 0.125) if self.squares else (-0.5, 0.5)
+        return (-0.5, 0.5)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
-        """That of one query with values within `bounds`: a record is in one bin."""
-        return of_query(*self.bounds, neighbours)
+        """That of one query with values in [-1/2, 1/2]: a record is in one bin.
+
+        In the L1 norm both sums of a whole column move by up to 5/8. A part of 2^-20 allows for rounding.
+        """
+        alone = of_query(*self.bounds, neighbours)
+        if not self.whole:
+            return alone
+        both = 2.0 if neighbours.step is not Relation.ADD_REMOVE else 1.0
+        l1 = 0.625 * both * neighbours.records
+        return Sensitivity(l1 * _ROUNDED, alone.l2 * _ROUNDED)
 
     def of_table(self, table: Floats) -> Floats:
         """Counts of the bins do not tell it.
@@ -135,10 +148,11 @@ class Positions(Measurable):
             Shape ``(size,)``: at most half the number of records each, which 64 bits hold.
         """
         positions = self.cells.positions
-        values = np.square(positions) - 0.125 if self.squares else positions
-        units = np.rint(values * 2.0**LATTICE_BITS).astype(np.int64)
+        values = [positions, 2.0 * np.square(positions) - 0.5] if self.whole else [positions]
         axis = self.scope.index(self.column)
-        table = np.moveaxis(np.rint(counts).astype(np.int64), axis, 0)[: len(units)]
-        sums = np.zeros((len(self.cells.half), *table.shape[1:]), dtype=np.int64)
-        np.add.at(sums, self.cells.bins, units.reshape(-1, *[1] * (table.ndim - 1)) * table)
-        return np.moveaxis(sums, 0, axis).reshape(-1)
+        table = np.moveaxis(np.rint(counts).astype(np.int64), axis, 0)[: len(positions)]
+        sums = np.zeros((len(values), 1 if self.whole else len(self.cells.half), *table.shape[1:]), dtype=np.int64)
+        for place, each in enumerate(values):
+            units = np.rint(each * 2.0**LATTICE_BITS).astype(np.int64)
+            np.add.at(sums[place], self.cells.bins, units.reshape(-1, *[1] * (table.ndim - 1)) * table)
+        return np.moveaxis(sums.reshape(-1, *table.shape[1:]), 0, axis).reshape(-1)

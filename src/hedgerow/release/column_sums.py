@@ -1,0 +1,187 @@
+"""Sums over the numbers of a column, from measured positions, moments and tables together (theory.md section 14.1).
+
+A number v of a column with the middle m and the width w is ``m + w u``, u being its position in the whole column. So
+what is asked for, (v - c) / w or its square less an offset, is ``alpha u + beta (2 u^2 - 1/2) + gamma``. Moments of the
+column tell the first two summands, the number of records the third. Tables tell all of it where numbers are told one by
+one; with the positions in bins they do for the first power. Both are unbiased, and their noises are independent, so of
+all mixtures the one with the least variance is taken: a share k of alpha u + beta (2 u^2 - 1/2) comes from the moments,
+the rest from the tables. k follows from public variances alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Ordered, bin_cells, spread_over
+from hedgerow.privacy import step_of
+from hedgerow.queries import LinearQuery, Measurement, Positions
+from hedgerow.release.evidence import Evidence
+from hedgerow.release.noise_sums import Noises
+from hedgerow.release.numbers import Numbers
+from hedgerow.release.release import Release
+
+_SHARES = (0.0, 0.5, 1.0)
+"""Shares of the moments at which the variance is computed: a parabola goes through three points."""
+
+
+def places_told(release: Release, name: str, cell: LinearQuery, power: int) -> bool:
+    """Whether sums of a power of the numbers of a column are told by what was measured inside its bins.
+
+    Args:
+        release: The release.
+        name: The column.
+        cell: The group, or the condition.
+        power: 1 or 2.
+    """
+    return any(bool(list(_found(release, name, cell, whole))) for whole in (True, False)[: 3 - power])
+
+
+def _found(release: Release, name: str, cell: LinearQuery, whole: bool) -> Iterator[tuple[Measurement, Floats]]:
+    """Moments or positions of a column by others that tell who is in a group, with the part of each cell in it."""
+    for each in release.positions:
+        target = each.target
+        if not (isinstance(target, Positions) and target.whole is whole and target.column == name):
+            continue
+        by = tuple(other for other in target.scope if other != name)
+        if all(release.domain.determines(by, variable) for variable in cell.scope):
+            shape = release.domain.shape_of(by)
+            values = spread_over(release.domain, cell.values(), cell.scope, by) if by and cell.scope else np.ones(shape)
+            yield each, np.broadcast_to(values, shape)
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """A sum over the numbers of a column, as far as it is told.
+
+    Attributes:
+        release: The release.
+        singly: Weight of each code where all comes from tables; None where these do not tell it.
+        inside: What positions in bins add to it there, if the column has such bins.
+        moments: What moments tell of it, if they do.
+        rest: The weight of each record where all comes from moments.
+        records: The noisy number of records, if all of these count.
+        apart: How far the numbers of each code may be from where they are taken to be.
+    """
+
+    release: Release
+    singly: Floats | None
+    inside: Evidence | None
+    moments: Evidence | None
+    rest: float
+    records: Evidence | None
+    apart: Floats
+
+    @classmethod
+    def of(
+        cls, release: Release, name: str, cell: LinearQuery, *, power: int, centre: float, offset: float
+    ) -> ColumnSums | None:
+        """What is told of the sum of a power of what numbers are away from a centre, in spans, less an offset each.
+
+        Args:
+            release: The release.
+            name: The column.
+            cell: The group.
+            power: 1 or 2.
+            centre: The centre.
+            offset: The offset.
+
+        Returns:
+            None where nothing was measured of it but tables.
+        """
+        attribute = release.domain[name]
+        if not isinstance(attribute, Ordered):
+            return None
+        numbers = Numbers.of(attribute)
+        span = numbers.span or 1.0
+        away = ((numbers.low[0] + numbers.high[-1]) / 2.0 - centre) / span
+        linear, square, rest = (1.0, 0.0, away) if power == 1 else (2.0 * away, 0.5, away**2 + 0.25 - offset)
+        moments = _averaged(_found(release, name, cell, whole=True), np.array([linear, square]))
+        middles, widths = ((numbers.low + numbers.high) / 2.0 - centre) / span, (numbers.high - numbers.low) / span
+        inside = _averaged(_found(release, name, cell, whole=False), widths) if power == 1 else None
+        if moments is None and inside is None:
+            return None
+        told = inside is not None or not numbers.wide
+        cells = bin_cells(release.domain).get(name)
+        half = np.zeros(len(middles)) if cells is None else cells.half * numbers.unit / span
+        every = not cell.scope and release.domain[name].size == len(numbers.low)
+        records = release.record_count if every else None
+        apart = half if power == 1 else half * (2.0 * np.abs(middles) + widths)
+        return cls(release, middles**power - offset if told else None, inside, moments, rest, records, apart)
+
+    def ends(self, query: Callable[[Floats], LinearQuery], risk: float) -> tuple[float, float] | None:
+        """An interval for the sum, but for how far numbers are from where they are taken to be.
+
+        Args:
+            query: The sum of weights of the codes over the group.
+            risk: Probability that the interval may miss.
+
+        Returns:
+            None where no table tells what is needed of it.
+        """
+        counted = self._counted(query)
+        share = self._best(query, counted)
+        weights, beside = self._mixed(share, counted)
+        if not weights.any():
+            return beside.ends(risk)
+        return self.release.bound_with(query(weights), beside, risk)
+
+    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence]:
+        """The weights that tables tell, and what is measured beside them.
+
+        Args:
+            share: Share of the moments.
+            counted: Share of the noisy number of records, of what the number of records adds there.
+        """
+        singly = np.zeros(len(self.apart)) if self.singly is None else self.singly
+        of_count = share * self.rest * counted
+        each = ((self.inside, 1.0 - share), (self.moments, share), (self.records, of_count))
+        parts = [evidence.times(factor) for evidence, factor in each if evidence is not None and factor]
+        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), reduce(Evidence.plus, parts)
+
+    def _counted(self, query: Callable[[Floats], LinearQuery]) -> float:
+        """The share of the noisy number of records that makes the variance of the number of records least."""
+        if self.records is None or not self.records.variance:
+            return 0.0
+        variance = self.release.variance_of(query(np.ones(len(self.apart))))
+        return 1.0 if variance is None else variance / (variance + self.records.variance)
+
+    def _best(self, query: Callable[[Floats], LinearQuery], counted: float) -> float:
+        """The share of the moments that makes the variance least."""
+        if self.moments is None or self.singly is None:
+            return float(self.moments is not None)
+        found = []
+        for share in _SHARES:
+            weights, beside = self._mixed(share, counted) if share or self.inside else (self.singly, None)
+            variance = self.release.variance_of(query(weights)) if weights.any() else 0.0
+            if variance is None:
+                return 1.0
+            found.append(variance + (0.0 if beside is None else beside.variance))
+        first, middle, last = found
+        curvature = 2.0 * (first - 2.0 * middle + last)
+        slope = -3.0 * first + 4.0 * middle - last
+        return float(np.clip(-slope / (2.0 * curvature), 0.0, 1.0)) if curvature > 0.0 else float(last < first)
+
+
+def _weighed(measured: Measurement, weights: Floats) -> Evidence:
+    """The sum of noisy numbers times weights."""
+    noises = Noises.of(measured.noise, measured.scale, weights, step=step_of(measured.target))
+    value = float(weights.reshape(-1) @ measured.values)
+    return Evidence.of_noises(value, noises, f"measurement of {measured.target.text}")
+
+
+def _averaged(found: Iterable[tuple[Measurement, Floats]], factors: Floats) -> Evidence | None:
+    """The same sum from several measurements, with inverse variances as weights; None without any."""
+    pieces = []
+    for measured, part in found:
+        target = measured.target
+        axis = target.scope.index(target.column) if isinstance(target, Positions) else 0
+        pieces.append(_weighed(measured, np.moveaxis(np.multiply.outer(factors, part), 0, axis)))
+    if not pieces:
+        return None
+    precisions = [1.0 / max(each.variance, 1e-300) for each in pieces]
+    return reduce(Evidence.plus, (e.times(own / sum(precisions)) for e, own in zip(pieces, precisions, strict=True)))
