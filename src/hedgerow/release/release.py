@@ -202,7 +202,7 @@ class Release:
         measured = span * float(whole.values[0]) + (low[0] + high[-1]) / 2.0 * held.sum()
         residual = measured - float(((low + high) / 2.0) @ held + reach @ means)
         gain = variances * reach / (float(variances @ reach**2) + (span * whole.std) ** 2)
-        return means + gain * residual
+        return np.asarray(means + gain * residual)
 
     @cached_property
     def _binned(self) -> list[Binned]:

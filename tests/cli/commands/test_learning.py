@@ -252,7 +252,7 @@ def test_the_plan_shows_what_learning_costs(open_place: Place) -> None:
     assert result.exit_code == 0, result.output
     assert "learn    5% of the budget: age in 4 bins, in 2 rounds at 0.025 epsilon" in result.stdout
     assert "positions 7% of the budget: sums inside bins of age" in result.stdout
-    assert "0.9 epsilon" in result.stdout
+    assert "0.88 epsilon" in result.stdout
 
 
 @pytest.mark.parametrize(("total", "warned"), [(400, True), (40_000, False)])

@@ -125,7 +125,7 @@ class PositionTargets:
             >>> table = Table(targets.counted, [np.array([0, 0, 3, 4, 7, 7])])
             >>> inside, moments = targets.measure(Curator(table, budget, noise=SeededNoise(0)))
             >>> inside.values.round(1), moments.values.round(1)
-            (array([-0.5,  0. ]), array([-0.4, -1.2]))
+            (array([-0.5,  0. ]), array([-0.4, -1.4]))
         """
         check_fraction("share", share)
         limit = share * curator.ledger.limit
