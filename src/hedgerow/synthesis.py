@@ -330,7 +330,12 @@ class RunSpec:
 
     def accounted(self) -> RunSpec:
         """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
-        return replace(self, budget=self.algorithm.accounted(self.asked, self.budget))
+        from hedgerow.privacy import for_any_steps
+
+        budget = self.algorithm.accounted(self.asked, self.budget)
+        if isinstance(self.wanted, Domain) and not (self.targets(self.wanted).counted or self.needs):
+            return replace(self, budget=budget)
+        return replace(self, budget=for_any_steps(budget))  # others than the algorithm's are paid for too
 
     def opened(
         self,

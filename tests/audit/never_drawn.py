@@ -170,6 +170,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "the sentence of the guarantee says it; neighbouring inputs of all kinds have tests of their own": (
         *("automatic_domain(trust_types)", "synth --trust-types"),
     ),
+    "runs of a given number of rounds fill it in themselves": ("ApproxDP.composition",),
     "it changes how an answer is searched for, and not what is drawn": ("DualQuery.oracle", "SmallDB.max_candidates"),
     "noise follows from the budget, and both kinds are drawn": ("FourierMeasurement.noise",),
     "sessions on questions of other bounds have exact tests": ("OnlinePMW.bounds",),

@@ -510,7 +510,7 @@ def test_releases_add_up_by_relation_and_copies_count_once(tmp_path: Path) -> No
         return path.rename(tmp_path / name)
 
     one, two = made("one", PureDP(1.0)), made("two", PureDP(0.5))
-    three, other = made("three", ApproxDP(1.0, 1e-6)), made("other", PureDP(1.0, "replace"))
+    three, other = made("three", ApproxDP(1.0, 1e-6, regime="gdp")), made("other", PureDP(1.0, "replace"))
     (total,) = audit_files([one, two, one], delta=1e-6).totals
     assert (total.relation, total.epsilon, total.files) == ("add-remove", 1.5, (str(one), str(two)))
     assert total.converted == 1.5  # zCDP gives no less at so few epsilons

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hedgerow.audit import ledger_checks
+from hedgerow.audit import composition, ledger_checks
 from hedgerow.audit.costs import UNITS, Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Audit, Finding, Severity, worst
@@ -154,6 +154,7 @@ class _Checking:
             "charges": lambda: ledger_checks.check_charges(entries),
             "sum": lambda: ledger_checks.check_sum(entries, ledger),
             "limit": lambda: ledger_checks.check_limit(budget, ledger),
+            "steps": lambda: composition.check_steps(entries, ledger, budget),
             "thresholds": lambda: ledger_checks.check_thresholds(entries, ledger, budget),
             "hash chain": lambda: ledger_checks.check_head(ledger),
             "sentence": self._check_sentence,

@@ -11,6 +11,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 from typing import Any
 
+from hedgerow.audit import composition
 from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
 from hedgerow.audit.costs import Entry, cost, delta_of
 from hedgerow.audit.exact import exact
@@ -26,7 +27,7 @@ _NUMBERS = {"pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",), "approximate
 """The numbers of each kind of budget."""
 _MORE = {
     "subsampled": {"inner", "sampled", "population", "delta"},
-    "approximate": {"neighbours", "regime", "thresholds"},
+    "approximate": {"neighbours", "regime", "thresholds", "composition"},
 }
 """Its other fields, where they are not the relation alone."""
 _SHAPES = (AttributeError, KeyError, TypeError, ValueError)
@@ -114,12 +115,24 @@ def check_limit(budget: Mapping[str, Any] | None, ledger: Mapping[str, Any]) -> 
         promised = exact(inner["mu"]) ** 2 / 2 if inner["kind"] == "gdp" else exact(inner[unit])
         text = f"the ledger may hold {float(limit):.6g} {unit}, and {float(promised):.6g} is promised"
         return Finding("limit", Severity.HOLDS if limit <= promised else Severity.FAILS, text)
+    if "composition" in inner:
+        return _check_fixed(inner, limit)
     kept = exact(inner.get("thresholds", 0))
     delta, promised = exact(inner["delta"]) - kept, exact(inner["epsilon"])
     epsilon = epsilon_of(limit, unit, delta)
     text = f"{unit} = {float(limit):.6g} is epsilon = {float(epsilon):.6g} at delta = {float(delta):.3g}; "
     text += f"{float(promised):.6g} is promised"
     return Finding("limit", Severity.HOLDS if epsilon <= promised else Severity.FAILS, text)
+
+
+def _check_fixed(budget: Mapping[str, Any], limit: Fraction) -> Finding:
+    """Whether the steps that were fixed beforehand have the delta that is promised, and the limit is theirs."""
+    fixed = budget["composition"]
+    delta = composition.delta_of(fixed, float(exact(budget["epsilon"])))
+    text = f"the steps that were fixed beforehand have delta = {delta:.4g} at epsilon = {budget['epsilon']:g}; "
+    text += f"{float(exact(budget['delta'])):.3g} is promised"
+    holds = exact(delta) <= exact(budget["delta"]) and limit == exact(fixed["limit"])
+    return Finding("limit", Severity.HOLDS if holds else Severity.FAILS, text)
 
 
 def check_thresholds(
@@ -173,6 +186,7 @@ def head_of(ledger: Mapping[str, Any]) -> str:
     """
     head, kept = "hedgerow ledger", ledger.get("thresholds")
     limits = {"limit": ledger["limit"], "unit": ledger["unit"]} | ({"thresholds": kept} if kept else {})
+    limits |= {name: ledger[name] for name in ("composition",) if name in ledger}
     for link in (limits, *ledger["events"]):
         text = json.dumps(link, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
         head = hashlib.sha256(head.encode() + b"\n" + text.encode()).hexdigest()
@@ -187,7 +201,7 @@ def check_head(ledger: Mapping[str, Any]) -> Finding:
     return Finding("hash chain", Severity.HOLDS, f"the events lead to the head {head}")
 
 
-def budget_faults(budget: Mapping[str, Any]) -> str:
+def budget_faults(budget: Mapping[str, Any]) -> str:  # noqa: PLR0911
     """Describe a fault in the shape of a budget; empty if there is none.
 
     Example:
@@ -207,6 +221,10 @@ def budget_faults(budget: Mapping[str, Any]) -> str:
         kept, delta = exact(inner.get("thresholds", 0)), exact(inner.get("delta", 0))
         if not 0 <= kept <= delta:
             return "more of its delta is kept for thresholds than there is"
+        if "composition" in inner and (fault := composition.faults(inner["composition"])):
+            return fault
+        if "composition" in inner and (kept or unit_of(inner) != "rho" or inner is not budget):
+            return "steps that were fixed beforehand are counted in rho, for a whole table, without thresholds"
         if kept and kept == delta and unit_of(inner) != "epsilon":
             return (
                 f"all of its delta is kept for thresholds, and an epsilon follows from its {unit_of(inner)} at a delta"

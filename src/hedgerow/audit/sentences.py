@@ -75,7 +75,8 @@ def _accounted(budget: Mapping[str, Any], limit: float, figure: Figure) -> str:
             mu = math.sqrt(2.0 * limit)
             mu = mu if figure is _nearest or exact(mu) ** 2 >= 2 * exact(limit) else math.nextafter(mu, math.inf)
             return f"Gaussian differential privacy with mu = {figure(mu, 6)}"
-    return f"zCDP with rho = {figure(limit, 6)}"
+    fixed = "steps fixed beforehand, " if "composition" in budget else ""
+    return f"{fixed}zCDP with rho = {figure(limit, 6)}"
 
 
 _OUTSIDE = {

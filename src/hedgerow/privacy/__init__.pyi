@@ -5,9 +5,11 @@ from .budgets.budget import (
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
     budget_of_persons as budget_of_persons,
+    for_any_steps as for_any_steps,
     weaknesses as weaknesses,
 )
 from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amount as check_amount, pure_rho as pure_rho
+from .budgets.composition import Composition as Composition, largest_composition as largest_composition
 from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
 from .budgets.gaussian import (
     epsilon_of_mu as epsilon_of_mu,

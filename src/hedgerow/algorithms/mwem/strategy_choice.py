@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
@@ -32,8 +32,10 @@ from hedgerow.algorithms.mwem.settings import (
     is_annealed,
     limit_of,
     planned_rounds,
+    round_charge,
 )
-from hedgerow.algorithms.shared import Line, expected_noise, noise_of
+from hedgerow.algorithms.shared import Line, RoundCharge, expected_noise, noise_of
+from hedgerow.algorithms.shared.fixed_steps import composition_of, dearest_noise, with_fixed_steps
 from hedgerow.algorithms.strategies import (
     Step,
     Strategy,
@@ -49,7 +51,7 @@ from hedgerow.algorithms.strategies.candidates import Limit, QueryWeights, attri
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import Footprint, Proximal, can_move, over_tables, scopes_over_tree
-from hedgerow.privacy import Budget, Regime
+from hedgerow.privacy import ApproxDP, Budget, Composition, Regime
 from hedgerow.queries import Marginal, Measurable, Neighbours, NoiseKind, Workload
 
 _FEW_TOLD = 3.0
@@ -499,11 +501,60 @@ def accounted(config: MWEMSettings, workload: Workload, budget: Budget) -> Budge
         >>> accounted(MWEM(), workload, ApproxDP(1.0, 1e-9)).regime.value
         'pure'
     """
+    if isinstance(config.rounds, int):
+        return _with_rounds_fixed(config, workload, budget)
     if config.rounds != "auto" or config.noise is not None or config.law != "exponential":
         return budget
     if may_be_fixed(config, workload):
         return with_least_error(budget, workload, lambda each: holds(config, each))
     return with_least_noise(budget, None, workload.n_candidates)
+
+
+def _with_rounds_fixed(config: MWEMSettings, workload: Workload, budget: Budget) -> Budget:
+    """An (epsilon, delta) in zCDP with so many rounds fixed; or pure, if each choice and answer is as exact there."""
+    counted = with_fixed_steps(budget, lambda plain, limit: _steps_of_rounds(config, workload, plain, limit))
+    if counted is budget or not isinstance(counted, ApproxDP) or config.noise is not None:
+        return counted
+    pure = replace(counted, regime=Regime.PURE, composition=None)
+    return pure if _as_exact(config, workload, pure, counted) else counted
+
+
+def _charge_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, limit: float) -> RoundCharge:
+    """The charge of each of a given number of rounds."""
+    rounds = config.rounds if isinstance(config.rounds, int) else 1
+    candidates = candidates_of(config, workload, rounds)
+    return round_charge(config, candidates, config.charges(limit, budget.neighbours).rounds, rounds)
+
+
+def _as_exact(config: MWEMSettings, workload: Workload, pure: Budget, other: Budget) -> bool:
+    """Whether rounds under a pure budget select with no smaller epsilon, and measure with no more noise."""
+    candidates = candidates_of(config, workload)
+    ours, theirs = (_charge_of_rounds(config, workload, each, each.limit) for each in (pure, other))
+    epsilons = ours.selection, other.regime.bounded_range_epsilon(theirs.selection)
+    noises = (
+        expected_noise(candidates, each, charge.measurement, None) for each, charge in ((pure, ours), (other, theirs))
+    )
+    return epsilons[0] >= epsilons[1] and bool(np.less_equal(*noises).all())
+
+
+def _steps_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, limit: float) -> Composition | None:
+    """The steps of a given number of rounds that spend an amount; None where they start with measurements."""
+    rounds = config.rounds
+    if not isinstance(rounds, int) or config.initial != "uniform" or config.law != "exponential":
+        return None
+    each = _charge_of_rounds(config, workload, budget, limit)
+    laplace = config.noise is NoiseKind.LAPLACE
+    noise = None if laplace else dearest_noise(candidates_of(config, workload, rounds), budget, each.measurement)
+    return composition_of(
+        budget,
+        limit,
+        config.charges(limit, budget.neighbours),
+        [] if noise is None else [noise] * rounds,
+        selections=rounds if each.selection else 0,
+        selection=each.selection,
+        pure=rounds if laplace else 0,
+        pure_epsilon=Regime.ZCDP.pure_epsilon(each.measurement) if laplace else 0.0,
+    )
 
 
 _FIRST_NOISE = 0.02

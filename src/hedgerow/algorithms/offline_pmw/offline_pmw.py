@@ -21,14 +21,22 @@ import math
 from dataclasses import dataclass, field
 from typing import cast
 
-from hedgerow.algorithms.offline_pmw.parameters import OfflinePMWSettings, Setting, alpha_of, step_length
+from hedgerow.algorithms.offline_pmw.parameters import (
+    OfflinePMWSettings,
+    Setting,
+    alpha_of,
+    round_charge,
+    round_epsilon,
+    step_length,
+)
 from hedgerow.algorithms.offline_pmw.promise import Chooser, Scale, make_plan
 from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, number_of_records, tell
 from hedgerow.algorithms.shared.algorithm import make_release
+from hedgerow.algorithms.shared.fixed_steps import composition_of, with_fixed_steps
 from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint, hypothesis_for
-from hedgerow.privacy import Budget, Curator, Regime
+from hedgerow.privacy import Budget, Composition, Curator, Regime
 from hedgerow.queries import LinearQuery, Measurement, Neighbours, NoiseKind, Workload
 from hedgerow.release import Release
 
@@ -113,6 +121,22 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
             "within it: what is left then buys nothing, and mwem would have spent it",
         )
 
+    def accounted(self, workload: Workload, budget: Budget) -> Budget:
+        """An (epsilon, delta) in zCDP with the steps of a given number of rounds fixed, if they cost less so."""
+        rounds = self.rounds
+        if rounds is None or self.calibration != "auto":
+            return budget
+
+        def made(plain: Budget, limit: float) -> Composition:
+            charges = self.charges(limit, plain)
+            epsilon = round_epsilon(self.calibration, plain, charges.rounds, rounds)
+            selection = round_charge(plain.regime, epsilon).selection
+            return composition_of(
+                plain, limit, charges, (), selections=rounds, selection=selection, pure=rounds, pure_epsilon=epsilon
+            )
+
+        return with_fixed_steps(budget, made)
+
     def run_with(self, curator: Curator, workload: Workload, progress: ProgressCallback | None = None) -> Release:
         """Run with a curator that the caller made, and whose ledger the caller can read whatever happens.
 
@@ -153,6 +177,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
             ConfigError: The configuration does not fit the budget or the workload.
         """
         self.check_options(workload, budget.regime)
+        budget = self.accounted(workload, budget)
         single = workload.by_query()
         charges = self.charges(budget.limit, budget)
         setting = Chooser(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total)).choose()

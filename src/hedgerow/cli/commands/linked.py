@@ -172,6 +172,7 @@ def synth_linked(
           -o patients.csv --children-output visits.csv
     """
     from hedgerow.algorithms.shared import budgets_of
+    from hedgerow.privacy import for_any_steps
     from hedgerow.release import LinkedRelease
     from hedgerow.synthesis import Opened, noise_of
 
@@ -190,7 +191,7 @@ def synth_linked(
         raise typer.BadParameter("a register adds up guarantees, and a run with --seed has none")
     kept = open_register(registering.register, registering.bound(between))
     if kept is None:
-        budget = algorithm.accounted(asked[1], budget)
+        budget = for_any_steps(algorithm.accounted(asked[1], budget))
     parts = budgets_of(linked, budget, workloads.share)
     registered = Registered(
         shown, kept, budget, "release", written.output.name, (*linked.counted.names, *linked.children.names)

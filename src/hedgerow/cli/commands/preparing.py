@@ -374,10 +374,10 @@ def plan(
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
 
     def left(budget: Budget) -> Budget:
-        return learning_of(spec_of(algorithm.accounted(asked, budget)))[1]
+        return learning_of(spec_of(budget).accounted())[1]
 
     solved = wish.solved(shown, configured.name, algorithm, asked, max(1.0, n), left=left) if wish else None
-    budget = algorithm.accounted(asked, solved.budget if solved else budget_of(budgeted))
+    budget = spec_of(solved.budget if solved else budget_of(budgeted)).accounted().budget
     lines, budget_left = learning_of(spec_of(budget))
     planned = algorithm.plan(asked, budget_left, n)
     if data is not None and total is not None:  # once the plan is made: free memory, too, depends on the table

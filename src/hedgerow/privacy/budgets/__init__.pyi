@@ -4,6 +4,7 @@ from .budget import (
     budget_from_dict as budget_from_dict,
     budget_of_filtered as budget_of_filtered,
     budget_of_persons as budget_of_persons,
+    for_any_steps as for_any_steps,
     weaknesses as weaknesses,
 )
 from .charging import (
@@ -15,6 +16,11 @@ from .charging import (
     check_scale as check_scale,
     epsilon_of_pure_rho as epsilon_of_pure_rho,
     pure_rho as pure_rho,
+)
+from .composition import (
+    MOST_STEPS as MOST_STEPS,
+    Composition as Composition,
+    largest_composition as largest_composition,
 )
 from .conversion import epsilon_of as epsilon_of
 from .gaussian import epsilon_of_half_square as epsilon_of_half_square

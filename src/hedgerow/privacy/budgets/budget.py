@@ -75,6 +75,19 @@ def budget_of_persons(budget: Budget, persons: Persons | None) -> Budget:
     return replace(budget, neighbours=budget.neighbours.between(persons))
 
 
+def for_any_steps(budget: Budget) -> Budget:
+    """The same promise without a fixed composition: it pays for steps of any kind.
+
+    Args:
+        budget: The budget.
+
+    Example:
+        >>> for_any_steps(PureDP(1.0)) == PureDP(1.0)
+        True
+    """
+    return replace(budget, composition=None) if isinstance(budget, ApproxDP) and budget.fixed is not None else budget
+
+
 def budget_for(budget: Budget, source: CountSource) -> Budget:
     """The budget as it holds on a source: between tables before the filter, where one chose the rows.
 
@@ -88,7 +101,8 @@ def budget_for(budget: Budget, source: CountSource) -> Budget:
         ConfigError: See `budget_of_filtered` and `budget_of_persons`.
     """
     within = budget_of_persons(budget, source.persons if isinstance(source, PersonSource) else None)
-    return budget_of_filtered(within) if source.filtered else within
+    within = budget_of_filtered(within) if source.filtered else within
+    return within if within == budget else for_any_steps(within)  # steps were fixed for other neighbours
 
 
 WEAK_EPSILON = 20.0

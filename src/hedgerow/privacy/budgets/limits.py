@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets.composition import Composition
 from hedgerow.privacy.budgets.conversion import epsilon_of, in_words, rho_of
 from hedgerow.privacy.budgets.gaussian import epsilon_of_mu, half_square, mu_of, mu_of_half_square
 from hedgerow.privacy.budgets.regime import Regime
@@ -75,6 +76,11 @@ class _OfTables:
     def for_thresholds(self) -> float:
         """The part of a delta that counts above thresholds may spend."""
         return 0.0
+
+    @property
+    def fixed(self) -> Composition | None:
+        """The only steps that the budget pays for, where they were fixed beforehand."""
+        return None
 
     def _check(self, **numbers: float) -> None:
         for name, value in numbers.items():
@@ -267,6 +273,8 @@ class ApproxDP(_OfTables):
             19 % more noise for selections.
         thresholds: Part of delta that is kept for counts above thresholds, by which values of a column are learnt; the
             rest is for the conversion (theory.md section 16).
+        composition: The steps of a run, where they are fixed beforehand: they may cost more rho than zCDP allows, and
+            no others may be made (theory.md section 20). `run` and `plan` fill it in.
 
     Example:
         >>> [f"{ApproxDP(1.0, 1e-6, regime=regime).limit:.6f}" for regime in Regime]
@@ -279,13 +287,14 @@ class ApproxDP(_OfTables):
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     regime: Regime = field(default=Regime.ZCDP, repr=False)  # what is promised is in the others
     thresholds: float = field(default=0.0, repr=False)
+    composition: Composition | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Check the numbers.
 
         Raises:
-            ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, or the relation or the
-                regime is unknown.
+            ConfigError: epsilon is not positive and finite, delta is not between 0 and 1, the relation or the regime is
+                unknown, or the composition costs more than is promised.
         """
         self._check(epsilon=self.epsilon, delta=self.delta)
         if self.regime not in set(Regime):
@@ -304,10 +313,27 @@ class ApproxDP(_OfTables):
             )
         if self.regime is Regime.GDP and not self.limit > 0.0:
             raise ConfigError("epsilon and delta are too small to be counted", remedy="give larger ones, or 'zcdp'")
+        if self.composition is not None:
+            self._check_composition()
+
+    def _check_composition(self) -> None:
+        composition = Composition.of(self.composition or {})
+        object.__setattr__(self, "composition", composition)
+        if self.regime is not Regime.ZCDP or self.thresholds:
+            remedy = "leave the composition out, or the regime and thresholds"
+            raise ConfigError("a fixed composition is counted in rho, and keeps no delta for thresholds", remedy=remedy)
+        if composition.delta(float(self.epsilon)) > self.delta:
+            message = f"the fixed composition is not ({self.epsilon:g}, {self.delta:g})-private"
+            raise ConfigError(message, remedy="leave it out: `run` and `plan` fill it in")
 
     @cached_property
     def limit(self) -> float:
-        """The rho or ``mu^2 / 2`` that the tight conversion turns into (epsilon, delta), rounded down; or epsilon."""
+        """The rho or ``mu^2 / 2`` that the tight conversion turns into (epsilon, delta), rounded down; or epsilon.
+
+        Where a composition is fixed, its rho.
+        """
+        if self.composition is not None:
+            return self.composition.limit
         match self.regime:
             case Regime.PURE:
                 return float(self.epsilon)
@@ -320,6 +346,11 @@ class ApproxDP(_OfTables):
     def for_thresholds(self) -> float:
         """The part of delta that counts above thresholds may spend."""
         return float(self.thresholds)
+
+    @property
+    def fixed(self) -> Composition | None:
+        """The composition."""
+        return self.composition
 
     @property
     def _converted(self) -> float:
@@ -336,7 +367,7 @@ class ApproxDP(_OfTables):
         apart = f", and {at_most(self.thresholds, 3)} of delta kept for thresholds" if self.thresholds else ""
         how = {
             Regime.PURE: f"pure differential privacy with epsilon = {at_most(self.limit)}",
-            Regime.ZCDP: f"zCDP with rho = {at_most(self.limit)}",
+            Regime.ZCDP: f"{'steps fixed beforehand, ' * bool(self.fixed)}zCDP with rho = {at_most(self.limit)}",
             Regime.GDP: f"Gaussian differential privacy with mu = {at_most(mu_of_half_square(self.limit))}",
         }[self.regime]
         return (
@@ -350,7 +381,8 @@ class ApproxDP(_OfTables):
         """For JSON; `budget_from_dict` reads it."""
         accounted = {} if self.regime is Regime.ZCDP else {"regime": self.regime.value}
         kept = {"thresholds": self.thresholds} if self.thresholds else {}
-        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted | kept
+        steps = {"composition": self.composition.to_dict()} if self.composition is not None else {}
+        return self._told(epsilon=self.epsilon, delta=self.delta) | accounted | kept | steps
 
     def approximate(self, delta: float | None = None) -> tuple[float, float]:
         """The guarantee as (epsilon, delta)."""

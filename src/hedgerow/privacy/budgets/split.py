@@ -33,6 +33,8 @@ def split_budget(budget: Budget, share: float) -> tuple[SplitBudget, SplitBudget
         raise ConfigError("a budget for a sample of the records is not divided", remedy="give one for all records")
     if budget.for_thresholds:
         raise ConfigError("a delta that is kept for thresholds is not divided", remedy="leave 'thresholds' out")
+    if budget.fixed is not None:
+        raise ConfigError("a fixed composition is not divided", remedy="leave the composition out")
     first = budget.limit * share
     second = budget.limit - first
     if Fraction(first) + Fraction(second) > Fraction(budget.limit):

@@ -25,6 +25,7 @@ import numpy as np
 from hedgerow.arrays import Ints
 from hedgerow.data import CountSource, RecordSource
 from hedgerow.errors import ConfigError
+from hedgerow.privacy.budgets.composition import Composition
 from hedgerow.privacy.budgets.conversion import in_words
 from hedgerow.privacy.budgets.limits import Limit
 from hedgerow.privacy.budgets.regime import Regime
@@ -79,6 +80,8 @@ class Subsampled:
             )
         if isinstance(self.inner, Subsampled):
             raise ConfigError("a sample of a sample is not supported", remedy="give one sample of the smaller size")
+        if self.inner.fixed is not None:
+            raise ConfigError("a sample has no fixed composition", remedy="leave the composition out")
         self.approximate()
 
     @property
@@ -95,6 +98,11 @@ class Subsampled:
     def for_thresholds(self) -> float:
         """The part of the inner delta that counts above thresholds may spend."""
         return self.inner.for_thresholds
+
+    @property
+    def fixed(self) -> Composition | None:
+        """None: what is amplified is the promise of a budget whose steps may be any."""
+        return None
 
     @property
     def limit(self) -> float:

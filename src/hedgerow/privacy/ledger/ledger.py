@@ -17,9 +17,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.errors import BudgetError, BudgetExceededError
-from hedgerow.privacy.budgets import Budget
+from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError
+from hedgerow.privacy.budgets import Budget, Composition
 from hedgerow.privacy.ledger.events import Event
+from hedgerow.privacy.ledger.steps import Steps
 from hedgerow.privacy.mechanisms import THRESHOLDED
 from hedgerow.system import head_of, start_of
 
@@ -32,6 +33,7 @@ class Ledger:
         unit: ``"epsilon"``, ``"rho"`` or ``"mu^2/2"``.
         events: Events so far; they must fit.
         thresholds: The amount that the deltas of counts above thresholds may add up to.
+        composition: The only steps that may be charged, where they were fixed beforehand.
 
     Example:
         >>> from hedgerow.privacy import MeasuredQuery
@@ -42,7 +44,15 @@ class Ledger:
         (0.5, 0.5)
     """
 
-    def __init__(self, limit: float, unit: str, events: Sequence[Event] = (), *, thresholds: float = 0.0) -> None:
+    def __init__(
+        self,
+        limit: float,
+        unit: str,
+        events: Sequence[Event] = (),
+        *,
+        thresholds: float = 0.0,
+        composition: Composition | None = None,
+    ) -> None:
         """Start with the events given."""
         if not 0.0 < limit < math.inf:
             raise BudgetError(f"the limit of a ledger must be positive and finite, not {limit!r}")
@@ -50,6 +60,10 @@ class Ledger:
             raise BudgetError(f"the delta of thresholds lies between 0 and 1, not {thresholds!r}")
         self._limit = float(limit)
         self._thresholds = float(thresholds)
+        self._composition = composition
+        if composition is not None and (unit, self._limit) != ("rho", composition.limit):
+            raise BudgetError(f"a fixed composition spends {composition.limit!r} rho, not {limit!r} {unit}")
+        self._steps = Steps()
         self._unit = unit
         self._events: list[Event] = []
         self._linked = (0, start_of("ledger", self._limits))
@@ -73,7 +87,7 @@ class Ledger:
             >>> Ledger.of(ZCDP(0.5)).limit
             0.5
         """
-        return cls(budget.limit, budget.unit, events, thresholds=budget.for_thresholds)
+        return cls(budget.limit, budget.unit, events, thresholds=budget.for_thresholds, composition=budget.fixed)
 
     def charge(self, *events: Event) -> None:
         """Record events, or refuse them all and change nothing.
@@ -95,6 +109,8 @@ class Ledger:
             if self._deltas + deltas > Fraction(self._thresholds):
                 spent, limit = float(self._deltas), self._thresholds
                 raise BudgetExceededError(requested=float(deltas), spent=spent, limit=limit, unit="delta of thresholds")
+            steps = self._steps if self._composition is None else self._steps.with_events(events, self._composition)
+            self._steps = steps
             self._sum += _sum(requested)  # first: an interrupt in between must not make it free
             self._deltas += deltas
             self._events.extend(events)
@@ -124,10 +140,16 @@ class Ledger:
         return self._thresholds
 
     @property
+    def composition(self) -> Composition | None:
+        """The only steps that may be charged, where they were fixed beforehand."""
+        return self._composition
+
+    @property
     def _limits(self) -> dict[str, Any]:
-        """The amounts that may be spent; the delta of thresholds where there is one."""
+        """The amounts that may be spent; the delta of thresholds and the fixed steps where there are some."""
         beside = {"thresholds": self._thresholds} if self._thresholds else {}
-        return {"limit": self._limit, "unit": self._unit, **beside}
+        steps = {} if self._composition is None else {"composition": self._composition.to_dict()}
+        return {"limit": self._limit, "unit": self._unit, **beside, **steps}
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -170,10 +192,12 @@ class Ledger:
         """
         try:
             events = [Event.from_dict(event) for event in mapping["events"]]
-            ledger = cls(mapping["limit"], mapping["unit"], events, thresholds=mapping.get("thresholds", 0.0))
+            fixed = Composition.of(mapping["composition"]) if "composition" in mapping else None
+            kept = mapping.get("thresholds", 0.0)
+            ledger = cls(mapping["limit"], mapping["unit"], events, thresholds=kept, composition=fixed)
             if mapping["head"] != ledger.head:
                 raise BudgetError("events of this ledger were changed, left out or moved: its head does not match")
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise BudgetError(f"this is not a ledger: {error}") from error
         return ledger
 

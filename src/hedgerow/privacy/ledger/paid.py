@@ -282,6 +282,8 @@ def check_limit(ledger: Ledger, budget: Budget) -> None:
             f"the ledger may hold a delta of {ledger.thresholds:.6g} of thresholds, its budget is "
             f"{budget.for_thresholds:.6g}"
         )
+    if ledger.composition != budget.fixed:
+        raise BudgetError("the ledger and its budget were not fixed to the same steps beforehand")
     for event in ledger.events:
         if event.neighbours != budget.neighbours.value:
             raise BudgetError(

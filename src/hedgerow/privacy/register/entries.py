@@ -347,6 +347,9 @@ def checked_limit(budget: object) -> Limit:
             f"the limit of a register is a budget for the whole table, not a {type(budget).__name__}",
             remedy="give hedgerow.PureDP(epsilon), hedgerow.ApproxDP(epsilon, delta), hedgerow.ZCDP(rho) or .GDP(mu)",
         )
+    if budget.fixed is not None:
+        message = "the limit of a register adds up releases of any kind, and has no fixed composition"
+        raise ConfigError(message, remedy="leave the composition out")
     return replace(budget, neighbours=budget.neighbours.unfiltered)
 
 
