@@ -1,5 +1,5 @@
 from .automatic import automatic_domain as automatic_domain
-from .counting import count_all_parities as count_all_parities, count_parities as count_parities
+from .counting import count_parities as count_parities
 from .counting.blocks import covering_blocks as covering_blocks
 from .draft import IN_DOUBT as IN_DOUBT, STAY_OUT as STAY_OUT, draft_domain as draft_domain
 from .labels import Labels as Labels, LabelSource as LabelSource, read_labels as read_labels

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.cards import card
-from hedgerow.data.counting import CHEAP_CELLS, count_all_parities, count_conjunctions, count_marginals, count_parities
+from hedgerow.data.counting import CHEAP_CELLS, count_conjunctions, count_marginals, count_parities
 from hedgerow.data.options import ExtraColumns, ReadOptions, Violations, check_violations
 from hedgerow.data.reading import (
     BROKEN_REMEDY,
@@ -180,15 +180,6 @@ class Table:
         axes = scopes if isinstance(scopes, np.ndarray) else filled_axes(map(self.domain.axes, scopes))
         check_binary(self.domain, np.unique(axes[axes >= 0]).tolist())
         return count_parities(self._columns, self._weights, axes)
-
-    def all_parities(self, order: int) -> Floats:
-        """The same for all sets of 1 to ``order`` attributes, as ``parity_scopes`` lists them, without listing them.
-
-        Raises:
-            QueryError: An attribute does not have two codes.
-        """
-        Parity(self.domain, self.domain.names)
-        return count_all_parities(self._columns, self._weights, order)
 
     def __repr__(self) -> str:
         """The public part only: not even the number of records."""

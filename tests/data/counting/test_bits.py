@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.typing import NDArray
 
-from hedgerow.data import Table, count_all_parities, count_parities
+from hedgerow.data import Table, count_parities
 from hedgerow.data.counting import bits, marginals as counting
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import QueryError
-from hedgerow.queries import filled_axes, parity_scopes
+from hedgerow.queries import filled_axes
 
 Ints = NDArray[np.int64]
 
@@ -57,16 +57,14 @@ def test_all_sets_in_order_and_out_of_it(
 ) -> None:
     """Several tiles of words, several runs of attributes, several threads."""
     monkeypatch.setattr(bits, "_WORDS_PER_THREAD", 1)
-    monkeypatch.setattr(bits, "_SETS_AT_ONCE", 7)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(threads)))
     columns = random_columns(n, m, seed=n)
     weights = np.random.default_rng(1).integers(0, 5, n) if weighted else None
     order = min(m, 4 if m < 10 else 3)
     sets = list(chain.from_iterable(combinations(range(m), k) for k in range(1, order + 1)))
-    found = count_all_parities(columns, weights, order)
+    found = count_parities(columns, weights, filled_axes(sets))
     some = np.random.default_rng(2).permutation(len(sets))[:60]
     assert found[some].tolist() == reference(columns, weights, [sets[i] for i in some])
-    assert found.tolist() == count_parities(columns, weights, filled_axes(sets)).tolist()
     assert found[some].tolist() == count_parities(columns, weights, filled_axes([sets[i] for i in some])).tolist()
     assert found[:-1].tolist() == count_parities(columns, weights, filled_axes(sets[:-1])).tolist()
 
@@ -87,8 +85,8 @@ def test_no_row_counts_an_odd_number_of_times_or_there_is_no_row(
 def test_pairs_of_a_thousand_attributes_equal_the_matrix_product() -> None:
     columns = random_columns(1_000, 1_000, seed=0)
     signs = np.array([1 - 2 * column.astype(np.float64) for column in columns])
-    found = count_all_parities(columns, None, 2)
-    np.testing.assert_array_equal(found[1_000:], (signs @ signs.T)[np.triu_indices(1_000, 1)])
+    found = count_parities(columns, None, filled_axes(combinations(range(1_000), 2)))
+    np.testing.assert_array_equal(found, (signs @ signs.T)[np.triu_indices(1_000, 1)])
 
 
 def test_a_table_answers_by_name_and_by_position() -> None:
@@ -99,15 +97,6 @@ def test_a_table_answers_by_name_and_by_position() -> None:
     assert table.parities([]).shape == (0,)
     with pytest.raises(QueryError, match="2 codes; 'b' has 3"):
         table.parities([("a", "b")])
-    with pytest.raises(QueryError, match="2 codes; 'b' has 3"):
-        table.all_parities(1)
-
-
-@pytest.mark.parametrize("order", [1, 2, 3, 4])
-def test_all_parities_of_a_table_are_in_the_order_of_their_scopes(order: int) -> None:
-    domain = Domain(IntegerRange(name, 0, 1) for name in "abcd")
-    table = Table(domain, random_columns(50, 4, seed=3))
-    np.testing.assert_array_equal(table.all_parities(order), table.parities(parity_scopes(domain, order)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

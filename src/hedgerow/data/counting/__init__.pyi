@@ -1,4 +1,4 @@
-from .bits import count_all_parities as count_all_parities, count_parities as count_parities
+from .bits import count_parities as count_parities
 from .marginals import (
     CHEAP_CELLS as CHEAP_CELLS,
     check_memory as check_memory,

@@ -8,7 +8,6 @@ once are packed by the binary digits of their weights: those whose weight holds 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations, islice
 
 import numpy as np
 
@@ -28,8 +27,6 @@ _ALIGNED = 16
 
 _WORDS_PER_THREAD = 1 << 22
 """Words to be compared that are worth a thread."""
-
-_SETS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -83,40 +80,6 @@ def count_parities(columns: Sequence[Column], weights: Ints | None, axes: Ints) 
                 sums[rows] += counts
             else:
                 sums[rows] += _listed(packed, chosen)
-    return sums
-
-
-def count_all_parities(columns: Sequence[Column], weights: Ints | None, order: int) -> Floats:
-    """Exact parities of all sets of 1 to ``order`` attributes, the small ones first, as ``parity_scopes`` lists them.
-
-    Beside the result and one eighth of the codes, it holds little in memory.
-
-    Args:
-        columns: One array of codes per attribute, 0 and 1 only.
-        weights: Number of records of each row, or None for one each.
-        order: Largest number of attributes, at least 1.
-
-    Returns:
-        Shape (sets,), in counts, which are exact: every sum on the way is less than 2**53.
-
-    Example:
-        >>> columns = [np.array([0, 1, 1], dtype=np.uint8), np.array([1, 1, 0], dtype=np.uint8)]
-        >>> count_all_parities(columns, None, 2)
-        array([-1., -1., -1.])
-    """
-    n = len(columns)
-    ends = np.cumsum([0] + [math.comb(n, length) for length in range(1, order + 1)]).tolist()
-    sums = np.zeros(ends[-1])
-    for packed in _packed(columns, len(columns[0]), weights):
-        for length in range(1, order + 1):
-            out = sums[ends[length - 1] : ends[length]]
-            if length in _EVERY:
-                _EVERY[length](packed, out)
-                continue
-            start = 0
-            for sets in _all_sets(n, length):
-                out[start : start + len(sets)] += _listed(packed, sets)
-                start += len(sets)
     return sums
 
 
@@ -176,13 +139,6 @@ class _Places:
         lengths = np.count_nonzero(digits >= 0, axis=1)
         columns = (np.arange(LONGEST) + (LONGEST - lengths)[:, None]) % LONGEST
         return np.take_along_axis(digits, columns, axis=1)
-
-
-def _all_sets(n: int, length: int) -> Iterator[Ints]:
-    """All sets of a length, some at a time."""
-    sets = combinations(range(n), length)
-    while block := tuple(islice(sets, _SETS_AT_ONCE)):
-        yield np.fromiter(chain.from_iterable(block), dtype=np.int64).reshape(-1, length)
 
 
 def _renumbered(axes: Ints) -> tuple[Ints, Ints]:

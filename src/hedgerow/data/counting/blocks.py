@@ -194,7 +194,7 @@ def _histograms(domain: Domain, records: Records, blocks: Sequence[Block]) -> li
 
     def count(start: int, stop: int) -> NDArray[Any]:
         out = np.zeros(offsets[-1], dtype=counter)
-        for codes, weights in records.chunks(start, stop, axes):
+        for codes, weights in records.pieces(start, stop, axes):
             count_blocks(codes, weights, starts, members, strides, offsets, out)
         return out
 

@@ -207,7 +207,7 @@ def _conditions(domain: Domain, records: Records, queries: Sequence[Conjunction]
 
     def count(start: int, stop: int) -> Ints:
         out = np.zeros(len(queries), dtype=np.int64)
-        for tile, weights in records.tiles(start, stop, axes, np.int32):
+        for tile, weights in records.pieces(start, stop, axes, np.int32):
             count_conditions(tile, weights, starts, members, runs, tables[:-1], allowed, out)
         return out
 

@@ -33,7 +33,7 @@ class Records:
 
     Example:
         >>> records = Records.of([np.array([0, 1, 1], dtype=np.uint8)], None)
-        >>> [codes.tolist() for codes, _ in records.chunks(0, 3, [0])]
+        >>> [codes.tolist() for codes, _ in records.pieces(0, 3, [0])]
         [[[0, 1, 1]]]
     """
 
@@ -50,21 +50,22 @@ class Records:
         """Number of rows, whatever their weights."""
         return len(self.columns[0])
 
-    def tiles(self, start: int, stop: int, axes: Sequence[int], dtype: type[np.signedinteger[Any]]) -> Iterator[Any]:
-        """Codes of some attributes as one matrix (attributes, rows), with the weights, tile by tile."""
-        matrix = np.empty((len(axes), _TILE_ROWS), dtype=dtype)
-        for low in range(start, stop, _TILE_ROWS):
-            high = min(stop, low + _TILE_ROWS)
-            for row, axis in enumerate(axes):
-                matrix[row, : high - low] = self.columns[axis][low:high]
-            yield matrix[:, : high - low], self.weights[low:high]
+    def pieces(
+        self, start: int, stop: int, axes: Sequence[int], dtype: type[np.signedinteger[Any]] | None = None
+    ) -> Iterator[tuple[NDArray[Any], Ints]]:
+        """Codes of some attributes as one matrix (attributes, rows), with the weights, piece by piece.
 
-    def chunks(self, start: int, stop: int, axes: Sequence[int]) -> Iterator[tuple[NDArray[Any], Ints]]:
-        """Codes of some attributes as one matrix (attributes, rows) of their type, with the weights, piece by piece."""
-        dtype = np.result_type(np.uint8, *[self.columns[axis].dtype for axis in axes])
-        for low in range(start, stop, _CHUNK_ROWS):
-            high = min(stop, low + _CHUNK_ROWS)
-            codes = np.empty((len(axes), high - low), dtype=dtype)
+        Args:
+            start: The first row.
+            stop: The row behind the last one.
+            axes: The attributes.
+            dtype: Type of the matrix, whose pieces are small then; None for that of the codes.
+        """
+        kind = np.result_type(np.uint8, *[self.columns[axis].dtype for axis in axes]) if dtype is None else dtype
+        rows = _CHUNK_ROWS if dtype is None else _TILE_ROWS
+        for low in range(start, stop, rows):
+            high = min(stop, low + rows)
+            codes = np.empty((len(axes), high - low), dtype=kind)
             for row, axis in enumerate(axes):
                 codes[row] = self.columns[axis][low:high]
             yield codes, self.weights[low:high]
