@@ -107,8 +107,8 @@ class Formula:
 
 
 def _with_backquotes(text: str, names: list[str]) -> str:
-    """The text with backquotes around names that are no identifiers, outside of quotes."""
-    odd = sorted((name for name in names if not name.isidentifier()), key=len, reverse=True)
+    """The text with backquotes around names that are neither identifiers nor numbers, outside of quotes."""
+    odd = sorted((name for name in names if not name.isidentifier() and not name.isdigit()), key=len, reverse=True)
     if not odd:
         return text
     pattern = rf"""`[^`]*`|'[^']*'|"[^"]*"|(?<![\w.])(?P<name>{"|".join(map(re.escape, odd))})(?!\w)"""

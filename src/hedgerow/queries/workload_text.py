@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -14,8 +15,11 @@ from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
 from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family
 from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, text_forms
+from hedgerow.queries.formulas import Formula
 
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
+_JOINT = 4_096
+"""Cells of the largest table of all columns of a logistic regression that is asked for in place of their pairs."""
 _LEVELS = re.compile(r"@\s*levels\s*$")
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
 _TOKEN = re.compile(rf"""\s*(?:(?P<quoted>"(?:[^"]|"")+")|(?P<mark>[*,:])|(?P<word>{PLAIN_NAME.pattern}))""")
@@ -237,6 +241,17 @@ def _correlations(entry: _FamilyText) -> _Builder:
     return lambda: Marginals(entry.domain, combinations(names, 2))
 
 
+def _modelled(entry: _FamilyText) -> _Builder:
+    """The tables that the coefficients of a formula follow from."""
+
+    def build() -> Marginals:
+        formula, domain = Formula.parse(entry.body.strip(), entry.domain), entry.domain
+        together = math.prod(domain.shape_of(formula.columns)) <= _JOINT
+        return Marginals(domain, [formula.columns] if entry.form == "logistic" and together else formula.tables)
+
+    return build
+
+
 def _prefixes(entry: _FamilyText) -> _Builder:
     names = _names(entry, _tokens(entry), ",")
     if len(names) != 1:
@@ -300,6 +315,8 @@ _READERS: dict[str, Callable[[_FamilyText], _Builder]] = {
     "sums": _sums,
     "moments": _sums,
     "correlations": _correlations,
+    "regression": _modelled,
+    "logistic": _modelled,
     "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),
     "prefixes": _prefixes,
     "ranges": _ranges,

@@ -279,6 +279,8 @@ class Marginals(_CliqueFamily):
         "sums": "'sums:income by sex*race, age'",
         "moments": "'moments:income by sex, age'",
         "correlations": "'correlations:age, hours, income'",
+        "regression": "'regression: hours ~ age + C(race)'",
+        "logistic": "'logistic: income ~ age + sex'",
     }
 
     @property
