@@ -77,6 +77,7 @@ def test_public_names_are_pinned() -> None:
         "simulate_errors",
         "replicate",
         "regress",
+        "test",
         "SeededNoise",
         "SessionFile",
         "SmallDB",

@@ -31,6 +31,7 @@ from .domain.linked import Linked as Linked
 from .domain.rules import determines as determines, if_then as if_then, impossible as impossible
 from .domain.schemas import domain_from as domain_from
 from .evaluation import Evaluation as Evaluation, evaluate as evaluate
+from .inference.association import test as test
 from .inference.regression import regress as regress
 from .models.dense.histogram import Histogram as Histogram
 from .models.fit.rules import Proximal as Proximal, Sweeps as Sweeps

@@ -1,2 +1,3 @@
+from .association import Effect as Effect, Tested as Tested, test as test
 from .regression import Regression as Regression, regress as regress
 from .tracing import Traced as Traced, traced as traced

@@ -2,7 +2,7 @@
 
 The estimate is what weighted maximum likelihood gives on the records, less the bias that replicates show; its error is
 how the coefficients vary over replicates (`hedgerow.replicate`). Which tables the coefficients follow from is traced
-first (theory.md, section 22): where one was never measured, there is no interval.
+first (theory.md, section 21): where one was never measured, there is no interval.
 """
 
 from __future__ import annotations

@@ -6,7 +6,11 @@ from .errors import (
     simulate_errors as simulate_errors,
     unseen_factor as unseen_factor,
 )
-from .replication import REPLICATES as REPLICATES, replicate as replicate
+from .replication import (
+    REPLICATES as REPLICATES,
+    check_population as check_population,
+    replicate as replicate,
+)
 from .targets import (
     Basis as Basis,
     Heuristic as Heuristic,

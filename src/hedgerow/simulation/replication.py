@@ -122,8 +122,18 @@ def _check(release: Release, number: int, target: Target, n: int | None) -> None
         raise ConfigError(f"{n} records have no replicates", remedy="give a number of records from 1 on")
     if target not in ("population", "file"):
         raise ConfigError(f"replicates for {target!r}", remedy="give 'population' or 'file'")
+    if target == "population":
+        check_population(release)
+
+
+def check_population(release: Release) -> None:
+    """Refuse what needs a simple random sample of a population.
+
+    Raises:
+        ConfigError: Persons have several records, or records weights.
+    """
     persons = release.budget.neighbours.persons
-    if target == "population" and persons is not None and persons.records != 1:
+    if persons is not None and persons.records != 1:
         how = "records have weights" if persons.weight is not None else "persons have several records"
         raise ConfigError(
             f"{how}, so the table is no simple random sample of a population, and the release does not tell its design",

@@ -26,3 +26,11 @@ def test_regress_prints_coefficients_with_intervals(place: Place, release: Path)
     wrong = place.call("regress", release, "age ~ sx")
     assert wrong.exit_code == 1
     assert "did you mean 'sex'?" in wrong.stderr
+
+
+def test_columns_are_tested(place: Place, release: Path) -> None:
+    told = json.loads(place.call("test", release, "age", "sex", "--replicates", 5, "--seed", 1, "--json").stdout)
+    assert (told["kind"], told["columns"]) == ("means", ["sex", "age"])
+    said = place.call("test", release, "age", "sex", "--kind", "chi-square", "--seed", 1).stdout
+    assert "independence of age and sex in the population" in said
+    assert "2,000 tables drawn under independence" in said

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hedgerow.cli.commands.released import ReleaseFile, Target, load_release
 from hedgerow.cli.console import Output, showing_steps
 from hedgerow.cli.declaring import Options, option
+
+if TYPE_CHECKING:
+    from hedgerow.inference import Regression, Tested
+    from hedgerow.release import Release
 
 
 class Family(StrEnum):
@@ -19,6 +23,13 @@ class Family(StrEnum):
     LINEAR = "linear"
     LOGISTIC = "logistic"
     POISSON = "poisson"
+
+
+class Kind(StrEnum):
+    """What a test compares."""
+
+    CHI_SQUARE = "chi-square"
+    MEANS = "means"
 
 
 @dataclass(frozen=True)
@@ -75,11 +86,55 @@ def regress(
     loaded = load_release(release)
     with showing_steps(shown, "replicate", note=f"making {inferring.replicates} replicates") as update:
         found = run(loaded, formula, family.value, **inferring.arguments(update))
-    headings, rows = found.headings, found.rows()
+    _tell(shown, loaded, found)
+
+
+def test(
+    *,
+    release: ReleaseFile,
+    columns: Annotated[tuple[str, str], typer.Argument(metavar="COLUMN COLUMN", help="Two columns.")],
+    kind: Annotated[
+        Kind | None,
+        option(help="Test the table of the two, or means of the numeric one.", show_default="means of numbers"),
+    ] = None,
+    confidence: Annotated[float, option(help="Confidence of each interval of an effect.")] = 0.95,
+    replicates: Annotated[int, option(metavar="N", min=2, help="Number of replicates, for means.")] = 40,
+    seed: Annotated[int | None, option(help="Draw the same again; harmless here.")] = None,
+    shown: Output,
+) -> None:
+    r"""Test whether two columns are independent in the population, with the noise of privacy. Costs no budget.
+
+    Two columns of labels: a chi-square test by their noisy table, and the log odds ratio where it has four cells. A
+    numeric column and one of labels: differences of means, and an F test of all of them (needs the extra 'regress').
+
+    Examples:
+      hedgerow test people.release race income
+      hedgerow test people.release sex hours --confidence 0.9
+      hedgerow test people.release age children --kind chi-square --json
+    """
+    from hedgerow.inference import test as run
+
+    loaded = load_release(release)
+    with showing_steps(shown, "replicate", note="testing") as update:
+        found = run(
+            loaded,
+            *columns,
+            kind=None if kind is None else kind.value,
+            confidence=confidence,
+            replicates=replicates,
+            seed=seed,
+            progress=update,
+        )
+    _tell(shown, loaded, found)
+
+
+def _tell(shown: Output, release: Release, found: Regression | Tested) -> None:
     shown.tell(found.title)
-    shown.table(headings, rows, right=headings[1:])
+    rows = found.rows()
+    if rows:
+        shown.table(found.headings, rows, right=found.headings[1:])
     for note in found.notes:
-        shown.warn(note)
-    if loaded.provenance.stamp:
-        shown.warn(loaded.provenance.stamp)
+        shown.tell(note)
+    if release.provenance.stamp:
+        shown.warn(release.provenance.stamp)
     shown.result(found.to_dict())

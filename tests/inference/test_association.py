@@ -1,0 +1,114 @@
+"""Tests of independence: their level with noise, their power, and what was not measured has none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow
+from hedgerow import MWEM, Categorical, Domain, IntegerRange, PureDP, Release, SeededNoise, Workload, read_table
+from hedgerow.errors import ConfigError, QueryError
+from hedgerow.queries import Persons, Weight
+
+DOMAIN = Domain(
+    [
+        Categorical("sex", ("F", "M"), missing="?"),
+        Categorical("job", ("a", "b", "c")),
+        Categorical("rich", ("no", "yes")),
+        IntegerRange("hours", 0, 9),
+    ]
+)
+
+
+def made(
+    seed: int = 0,
+    *,
+    n: int = 1500,
+    odds: float = 0.0,
+    more: float = 0.0,
+    epsilon: float = 0.5,
+    workload: str = "marginals:2",
+) -> Release:
+    """Columns that are independent, but for log odds of sex and rich, and more hours of men."""
+    rng = np.random.default_rng(seed)
+    man = rng.integers(0, 2, n)
+    rows = {
+        "sex": np.array(["F", "M"])[man],
+        "job": np.array(list("abc"))[rng.integers(0, 3, n)],
+        "rich": np.array(["no", "yes"])[(rng.random(n) < 1.0 / (1.0 + np.exp(-odds * man))).astype(int)],
+        "hours": np.minimum(rng.integers(0, 8, n) + (rng.random(n) < more * man), 9),
+    }
+    table = read_table(pa.table(rows), DOMAIN)
+    read = Workload.parse(workload, DOMAIN)
+    return MWEM().run(table, read, PureDP(epsilon), noise=SeededNoise(seed))
+
+
+def test_the_level_holds_where_noise_is_as_large_as_the_sampling_error() -> None:
+    """Of 60 tests at 5 % about three reject, 9 with probability .003; without regard to noise 30 would."""
+    rejected = [hedgerow.test(made(seed), "job", "rich", seed=seed).p_value <= 0.05 for seed in range(60)]
+    assert sum(rejected) < 9
+
+
+def test_odds_ratios_are_found_and_hold_the_truth() -> None:
+    held, found = 0, None
+    for seed in range(20):
+        found = hedgerow.test(made(seed, odds=0.8, epsilon=2.0), "sex", "rich", seed=seed)
+        (effect,) = found.effects
+        held += effect.low <= 0.8 <= effect.high
+        assert found.p_value < 0.05
+    assert held >= 16
+    assert found is not None
+    assert "chi-square" in repr(found)
+    assert "log odds ratio of sex and rich" in found._repr_html_()
+    assert json.loads(json.dumps(found.to_dict()))["effects"][0]["name"] == "log odds ratio of sex and rich"
+
+
+def test_small_cells_give_no_odds_ratio() -> None:
+    (effect,) = hedgerow.test(made(n=300, epsilon=0.1), "sex", "rich", seed=0).effects
+    assert np.isnan([effect.value, effect.low, effect.high]).all()
+    assert "too small" in effect.name
+
+
+def test_means_of_groups_differ_by_what_they_do() -> None:
+    held = 0
+    for seed in range(10):
+        found = hedgerow.test(made(seed, n=4000, more=0.6, epsilon=4.0), "hours", "sex", seed=seed, replicates=20)
+        (effect,) = found.effects
+        held += effect.low <= 0.6 <= effect.high
+        assert (found.kind, found.pair, effect.name) == ("means", ("sex", "hours"), "sex: M")
+        assert (found.p_value < 0.05) == (effect.low > 0.0)  # an F test of one difference is the t test
+    assert held >= 8
+    of_three = hedgerow.test(made(more=0.6, epsilon=4.0), "job", "hours", seed=0, replicates=20)
+    assert [each.name for each in of_three.effects] == ["job: b", "job: c"]
+    assert 0.0 < of_three.p_value <= 1.0
+
+
+def test_what_was_not_measured_is_not_tested() -> None:
+    release = made(workload="marginals:sex*rich,job,hours")
+    found = hedgerow.test(release, "job", "rich", seed=0)
+    assert np.isnan([found.statistic, found.p_value]).all()
+    assert "'marginals:job*rich' in the workload would measure it (6 cells)" in found.notes[0]
+    assert "no test" in found.title
+    means = hedgerow.test(release, "job", "hours", seed=0, replicates=3)
+    assert np.isnan([means.p_value, *(each.low for each in means.effects)]).all()
+    assert "needs job x hours" in means.notes[0]
+    few = hedgerow.test(made(), "job", "hours", seed=0, replicates=2)
+    assert np.isnan(few.p_value)
+    assert "more than 3 replicates" in few.notes[-1]
+
+
+def test_what_cannot_be_tested_is_refused() -> None:
+    release = made()
+    with pytest.raises(QueryError, match="and itself"):
+        hedgerow.test(release, "sex", "sex")
+    with pytest.raises(ConfigError, match="both without numbers"):
+        hedgerow.test(release, "sex", "rich", kind="means")
+    with pytest.raises(ConfigError, match="confidence"):
+        hedgerow.test(release, "sex", "rich", confidence=1.0)
+    weighted = hedgerow.Table(DOMAIN, [np.arange(100) % 2] * 4, persons=Persons(None, 1, Weight("w", 4)))
+    weights = MWEM().run(weighted, Workload.marginals(DOMAIN, 2), PureDP(3.0), noise=SeededNoise(0))
+    with pytest.raises(ConfigError, match="no simple random sample"):
+        hedgerow.test(weights, "sex", "rich")
