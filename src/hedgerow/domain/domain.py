@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import chain, combinations
 
@@ -191,15 +191,7 @@ class Domain:
 
     def __reduce__(self) -> tuple[Callable[..., Domain], tuple[object, ...]]:
         """Rebuild it in other processes, where hashes differ."""
-        build = partial(
-            Domain,
-            ignored=self.ignored,
-            draft=self.draft,
-            trusted_types=self.trusted_types,
-            layout=self.layout,
-            spans=self.spans,
-        )
-        return build, (self.attributes, self.declared, self.constraints, self.unleveled)
+        return partial(Domain, **{field.name: getattr(self, field.name) for field in fields(self)}), ()
 
     @cached_property
     def names(self) -> Clique:

@@ -16,29 +16,11 @@ import pyarrow as pa
 import pyarrow.compute
 
 from hedgerow.domain.attribute import Attribute, Binned, IntegerRange
-from hedgerow.domain.clocks import Durations, TimesOfDay
 from hedgerow.domain.file_format import USUAL_FILE, FileFormat
 from hedgerow.domain.number_format import PLAIN, NumberFormat
-from hedgerow.domain.scales import Calendar, Decimals, Moments
+from hedgerow.domain.scales import Decimals
 
 _SPELLS_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|inf)")
-_INTEGER = re.compile(r"(u?)int(8|16|32|64)")
-_DECIMAL = re.compile(r"decimal128\((\d{1,2}), (\d{1,2})\)")
-_TEXTS = ("string", "large_string", "dictionary")
-_FLOATS = {"float": 2**24, "double": 2**53}
-"""Up to this all whole numbers are held."""
-_MOST_PRECISION = 38
-_OF_SCALES = {
-    Calendar: re.compile(r"date32|date64|timestamp\[(s|ms|us|ns)\]"),
-    Moments: re.compile(r"timestamp\[(s|ms|us|ns)\]"),
-    TimesOfDay: re.compile(r"time32\[(s|ms)\]|time64\[(us|ns)\]"),
-    Durations: re.compile(r"duration\[(s|ms|us|ns)\]"),
-}
-_ZONED = re.compile(r"timestamp\[(s|ms|us|ns), tz=([\w/+-]+)\]")
-_BOOLEANS = {"true", "false"}
-_MOST_DIGITS = 18
-_NARROW_DIGITS = 6
-"""Digits of decimal numbers that narrow floats tell apart."""
 
 
 @dataclass(frozen=True)

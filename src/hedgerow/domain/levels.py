@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
 import numpy as np
@@ -279,16 +280,12 @@ def _check_all(name: str, attribute: Attribute, without: Sequence[int]) -> None:
 
 
 def _circle(above: Mapping[str, str]) -> list[str]:
-    """Labels of which each is the parent of the one before, and the first of the last; empty if there are none."""
-    ends: set[str] = set()
-    for start in above:
-        label = start
-        path: dict[str, None] = {}
-        while label not in ends and label not in path and above.get(label, label) not in {label, ""}:
-            path[label] = None
-            label = above[label]
-        if label in path:
-            seen = list(path)
-            return [*seen[seen.index(label) :], label]
-        ends.update(path)
+    """Labels of which each is followed by its parent, the first and the last the same; empty if there is no circle."""
+    graph = {label: (parent,) for label, parent in above.items() if parent not in {label, ""}}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        labels: list[str] = error.args[1][:0:-1]  # which it lists from parents to children
+        start = labels.index(next(label for label in graph if label in labels))
+        return [*labels[start:], *labels[: start + 1]]
     return []
