@@ -67,7 +67,8 @@ def test_theorem_2_3_as_printed_and_at_any_probability(data: DataSets) -> None:
     bounds = ceilings(found)
     assert bounds[PRINTED].value == pytest.approx(first + 10 * 16 * math.log(448) / n)
     assert bounds[PRINTED].failure == pytest.approx(2 * 16 / 448)
-    general = 64 * math.log(32 * 448 / 0.05) + 32 * math.log(32 / 0.05)
+    lattice = math.log(2 / (1 + math.exp(-1 / 32)))
+    general = 64 * math.log(32 * 448 / 0.05) + 32 * (math.log(32 / 0.05) + lattice)
     assert bounds[GENERAL].value == pytest.approx(first + general / n)
     assert found.value <= bounds[PRINTED].value
 

@@ -74,7 +74,12 @@ from .mechanisms import (
     mechanism_of as mechanism_of,
     selection_by as selection_by,
 )
-from .mechanisms.additive_noise import AdditiveNoise as AdditiveNoise, additive_noise as additive_noise
+from .mechanisms.additive_noise import (
+    AdditiveNoise as AdditiveNoise,
+    additive_noise as additive_noise,
+    laplace_reach as laplace_reach,
+    laplace_scale as laplace_scale,
+)
 from .mechanisms.events import Mechanism as Mechanism, cost_of as cost_of
 from .mechanisms.selection import (
     ExponentialMechanism as ExponentialMechanism,

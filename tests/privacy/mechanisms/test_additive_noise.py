@@ -19,8 +19,11 @@ from hedgerow.privacy import (
     PermuteAndFlip,
     Regime,
     bounded_range_rho,
+    laplace_reach,
+    laplace_scale,
     pure_rho,
 )
+from tests.privacy.mutants import Mutant, killed
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 
 ORDERS = (1.0001, 1.01, 1.1, 1.5, 2.0, 3.0, 8.0, 32.0, 128.0)
@@ -189,3 +192,32 @@ def test_names_for_the_ledger() -> None:
         made.name for made in (ExponentialMechanism(1.0), PermuteAndFlip(1.0), LaplaceNoise(1.0), GaussianNoise(1.0))
     ]
     assert names == ["exponential mechanism", "permute-and-flip", "discrete Laplace", "discrete Gaussian"]
+
+
+def tails_are_bounded() -> None:
+    """Exact tails of discrete Laplace noise in whole counts, halves and 2^-10 counts, at the places where they jump."""
+    for scale in (0.2, 0.5, 1.0, 3.0, 10.0, 1e3):
+        for risk in (0.3, 0.05, 1e-4, 1e-9):
+            reach, same = laplace_reach(scale, risk), laplace_scale(laplace_reach(scale, risk), risk)
+            assert same == pytest.approx(scale, rel=1e-6)
+            for step in (1.0, 0.5, 2.0**-10):
+                base = math.exp(-step / scale)
+                beyond = math.floor(reach * (1.0 + 1e-12) / step) + 1
+                assert 2.0 * base**beyond / (1.0 + base) <= risk * (1.0 + 1e-9)
+    for reach in (0.999999, 4.999999, 40.999999):  # just below a whole count: the next one is as far away as it can be
+        for risk in (0.3, 0.05, 1e-4):
+            base = math.exp(-1.0 / laplace_scale(reach, risk))
+            exact = 2.0 * base ** (math.floor(reach) + 1) / (1.0 + base)
+            assert 0.99 * risk <= exact <= risk * (1.0 + 1e-9)
+
+
+def test_tails_of_discrete_noise_are_bounded() -> None:
+    tails_are_bounded()
+
+
+def test_a_tail_of_continuous_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(patch: pytest.MonkeyPatch) -> None:
+        patch.setitem(globals(), "laplace_scale", lambda reach, risk: reach / math.log(1.0 / risk))
+        patch.setitem(globals(), "laplace_reach", lambda scale, risk: scale * math.log(1.0 / risk))
+
+    killed(Mutant("tails of continuous Laplace noise", planted, tails_are_bounded), monkeypatch)

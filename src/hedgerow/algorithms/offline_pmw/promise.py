@@ -34,7 +34,7 @@ from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, say
 from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint
-from hedgerow.privacy import Budget
+from hedgerow.privacy import Budget, laplace_reach
 from hedgerow.queries import Neighbours, Workload
 
 _BETA_TOTAL = 0.1
@@ -152,7 +152,8 @@ class Chooser:
         """Whether the proof breaks down, and the error after an early stop: 2 alpha, noise, loss of the selection."""
         setting = self.setting(alpha)
         unit = self.scale.sensitivity / (setting.epsilon * self.total)
-        noise = unit * math.log(4.0 * setting.rounds / self._beta)
+        scale = self.scale.sensitivity / setting.epsilon
+        noise = laplace_reach(scale, self._beta / (4.0 * setting.rounds)) / self.total
         moved = self.scale.magnitude * self._total_error / self.total
         lost = 2.0 * unit * self._log_odds(setting.rounds)
         return noise + moved > alpha, 2.0 * alpha + noise + lost + moved

@@ -30,7 +30,7 @@ from typing import TypeGuard
 
 from hedgerow.algorithms.online_pmw.rules import Rules, Stream, Variant, check_variant, epsilon_of_budget, shared_watch
 from hedgerow.errors import ConfigError
-from hedgerow.privacy import RENYI, ApproxDP, Budget, Regime, SparseVector
+from hedgerow.privacy import RENYI, ApproxDP, Budget, Regime, SparseVector, laplace_scale
 from hedgerow.queries import NoiseKind
 
 _ROUNDING = 1.0 + 1e-12
@@ -53,7 +53,7 @@ def _answer_charge(stream: Stream, regime: Regime, updates: int, radius: float) 
     """Charge that keeps the noise of all answers below a radius in counts, except with probability beta / 3."""
     risk = stream.beta / (3.0 * updates)
     if regime is Regime.PURE:
-        return stream.sensitivity * math.log(1.0 / risk) / radius
+        return stream.sensitivity / laplace_scale(radius, risk)
     return regime.of_gaussian(stream.sensitivity, radius / math.sqrt(2.0 * math.log(2.0 / risk)))
 
 

@@ -224,6 +224,37 @@ class GaussianNoise(AdditiveNoise):
         return self.step * _gaussian_quantile(self.units, tail)
 
 
+def laplace_reach(scale: float, risk: float) -> float:
+    """A t that discrete Laplace noise passes with probability ``risk`` at most, in steps of any size up to 1 count.
+
+    ``Pr(|noise| > t) <= 2 exp(-t / b) / (1 + exp(-1 / b))``: more than the ``exp(-t / b)`` of continuous noise by a
+    factor of up to 2, as noise beyond t lies on the next step of the lattice (theory.md section 0).
+
+    Args:
+        scale: b, in counts.
+        risk: The probability.
+
+    Example:
+        >>> round(laplace_reach(2.0, 0.05), 3), LaplaceNoise(2.0).quantile(0.95)
+        (6.43, 6.0)
+    """
+    return scale * (math.log(1.0 / risk) + math.log(2.0 / (1.0 + math.exp(-1.0 / scale))))
+
+
+def laplace_scale(reach: float, risk: float) -> float:
+    """The largest scale whose `laplace_reach` is at most so much, or a little less.
+
+    Example:
+        >>> scale = laplace_scale(6.0, 0.05)
+        >>> round(scale, 3), laplace_reach(scale, 0.05) <= 6.0
+        (1.858, True)
+    """
+    rate = math.log(2.0 / risk) / reach  # 1 / b; it falls to the solution, and every step before is enough
+    for _ in range(60):
+        rate = (math.log(1.0 / risk) + math.log(2.0 / (1.0 + math.exp(-rate)))) / reach
+    return (1.0 - 1e-12) / rate
+
+
 def additive_noise(
     regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None
 ) -> LaplaceNoise | GaussianNoise:
