@@ -39,6 +39,27 @@ def test_answers_are_those_of_the_plain_evaluator(workload: Workload, seed: int,
     np.testing.assert_allclose(answers, evaluator.answers(workload, tables), rtol=0, atol=1e-10)
 
 
+@given(workloads() | workloads(levels=True), st.integers(0, 99), st.floats(0.0, 1.0))
+def test_answers_that_are_looked_at_are_those_of_all(workload: Workload, seed: int, share: float) -> None:
+    tables = DenseTables.random(workload.domain, 500, seed)
+    looked_at = np.random.default_rng(seed).random(workload.n_candidates) < share
+    mine = np.repeat(looked_at, workload.lengths)
+    some, answers = workload.answers(tables, looked_at=looked_at), workload.answers(tables)
+    assert some.shape == answers.shape
+    np.testing.assert_allclose(some[mine], answers[mine], rtol=0, atol=1e-9)
+
+
+def test_tables_of_candidates_that_are_not_looked_at_are_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = Workload.parse("marginals:a*b,b*c; marginals:a*b", BITS)
+    asked: list[tuple[str, ...]] = []
+    tables = DenseTables.random(BITS, 100, 1)
+    of_tables = tables.marginals
+    monkeypatch.setattr(type(tables), "marginals", lambda _, cliques: asked.extend(cliques) or of_tables(cliques))
+    answers = workload.answers(tables, looked_at=np.array([False, False, True]))
+    assert asked == [("a", "b")]
+    assert not answers[4:8].any()
+
+
 @given(workloads() | workloads(levels=True), st.integers(0, 99))
 def test_a_candidate_answers_its_slice(workload: Workload, seed: int) -> None:
     tables = DenseTables.random(workload.domain, 500, seed)

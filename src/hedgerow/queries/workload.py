@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.cards import card
 from hedgerow.domain import Clique, Domain, summed
 from hedgerow.errors import QueryError
@@ -170,11 +170,12 @@ class Workload:
         which = self.family_of(index)
         return self.families[which].candidate(index - self._candidate_starts[which])
 
-    def answers(self, tables: Tables) -> Floats:
+    def answers(self, tables: Tables, *, looked_at: Bools | None = None) -> Floats:
         """All answers; the tables of all families are asked for in one call.
 
         Args:
             tables: Source of the marginal tables, over the domain of the workload.
+            looked_at: Candidates whose answers matter, shape ``(n_candidates,)``; all by default. Others may be 0.
 
         Returns:
             Counts, a new array of shape ``(n_queries,)``.
@@ -182,17 +183,20 @@ class Workload:
         Raises:
             QueryError: The tables are over another domain.
         """
-        parts = [(answers, seen) for _, answers, seen in self.parts(tables)]
+        parts = [(answers, seen) for _, answers, seen in self.parts(tables, looked_at=looked_at)]
         answers, seen = parts[0]
         if len(parts) == 1 and seen and answers.flags.owndata and all(answers is not table for table in seen):
             return answers  # the family made it; a source may keep what it gave
         return np.concatenate([answers for answers, _ in parts])
 
-    def parts(self, tables: Tables) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
+    def parts(
+        self, tables: Tables, *, looked_at: Bools | None = None
+    ) -> Iterator[tuple[Family, Floats, Sequence[Floats]]]:
         """Each family with its answers and the tables that they were read from; no tables where it needed none.
 
         Args:
             tables: The same as for `answers`.
+            looked_at: The same.
 
         Raises:
             QueryError: See `answers`.
@@ -200,11 +204,25 @@ class Workload:
         if tables.domain != self.domain:
             raise QueryError("the workload and the tables are over different domains")
         wanted = [family.wanted(tables) for family in self.families]
-        distinct = tuple(dict.fromkeys(clique for cliques in wanted for clique in cliques))
-        tables_of = self._tables(tables, distinct)
+        distinct = dict.fromkeys(clique for cliques in wanted for clique in cliques)
+        unread = set[Clique]() if looked_at is None or looked_at.all() else self._unread(wanted, looked_at)
+        tables_of = self._tables(tables, tuple(clique for clique in distinct if clique not in unread))
+        tables_of.update((clique, np.broadcast_to(0.0, self.domain.shape_of(clique))) for clique in unread)
         for family, cliques in zip(self.families, wanted, strict=True):
             seen = [tables_of[clique] for clique in cliques]
             yield family, family.evaluate(cliques, seen) if cliques else family.answers(tables), seen
+
+    def _unread(self, wanted: Sequence[Sequence[Clique]], looked_at: Bools) -> set[Clique]:
+        """Tables that no candidate which matters is read off; of families with one table for each scope alone."""
+        read, unread = set[Clique](), set[Clique]()
+        for family, cliques, start in zip(self.families, wanted, self._candidate_starts, strict=False):
+            if tuple(cliques) == family.scopes:
+                mine = np.unique(family.scope_of[looked_at[start : start + family.n_candidates]]).tolist()
+                unread.update(cliques)
+                read.update(cliques[place] for place in mine)
+            else:
+                read.update(cliques)
+        return unread - read
 
     def _tables(self, tables: Tables, cliques: Sequence[Clique]) -> dict[Clique, Floats]:
         """The tables of cliques; those over levels are summed up where that of their attributes is asked for too."""

@@ -187,11 +187,22 @@ def test_what_it_cannot_solve_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
         with pytest.raises(ConfigError, match="parities"):
             Newton().fit(model, wrong)
     assert np.array_equal(cells_of(before), kept)
-    monkeypatch.setattr(newton, "MOST_PARITIES", 3)
-    assert not solvable(known)
-    assert solvable(known[:3])
+    assert solvable(known)
     monkeypatch.setattr(newton, "LARGEST_TRANSFORM", 4)
     assert not solvable(known[:3])
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 1.0, 50.0])
+def test_many_parities_are_fitted_as_few_are(sigma: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equations that are too many to be solved are approached, and the steps end at the same hypothesis."""
+    bits = domain_of(*[2] * 6)
+    known = parities(bits, sigma, seed=4)
+    solved, approached = Histogram(bits, TOTAL), Histogram(bits, TOTAL)
+    Newton().fit(solved, known)
+    monkeypatch.setattr(newton, "MOST_SOLVED", 3)
+    monkeypatch.setattr("hedgerow.models.dense.solve_positive", None)
+    Newton().fit(approached, known)
+    np.testing.assert_allclose(cells_of(approached), cells_of(solved), atol=1e-8)
 
 
 @pytest.mark.parametrize("make", [lambda: Newton(c=0.0), lambda: Newton(c=float("inf")), lambda: Newton(fall=0.0),

@@ -313,7 +313,7 @@ class MWEMRun:
         config = self.config
         chosen = self.curator.select(
             self.candidates,
-            self.candidates.answers(self.model),
+            self.candidates.answers(self.model, looked_at=eligible),
             charge.selection,
             eligible=eligible,
             offsets=self._offsets(charge.measurement),

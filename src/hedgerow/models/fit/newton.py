@@ -8,7 +8,9 @@ where y are the noisy answers and Z sums the weights. This is the implicit step 
 (`implicit.py`) for all parities at once; from an anchor of 0 it is the dual of maximum entropy under noisy
 constraints, with ridge 1 / t. The product of two parities is the parity of the symmetric difference of their sets, so
 the entries ``W[S ^ R] - mu_S mu_R + ridge`` of the Hessian are answers of the hypothesis, as those of the gradient
-are. All values are fractions of the total.
+are. Up to some hundred parities the equations of a step are solved exactly. Beyond that, conjugate gradients solve them
+as closely as the step needs: two transforms multiply the Hessian by a vector, so it is never written down (Nocedal and
+Wright, "Numerical Optimization" (2006), section 7.1). All values are fractions of the total.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from hedgerow.models.core import Model, Potentials
 from hedgerow.models.dense import Histogram
 from hedgerow.queries import Measurement, Parity, walsh_hadamard
 
-MOST_PARITIES = 2**11
-"""Size of the largest system of equations: 32 MiB and some tenths of a second."""
+MOST_SOLVED = 2**10
+"""Size of the largest system of equations that is solved exactly: 8 MiB and some hundredths of a second."""
 LARGEST_TRANSFORM = 2**20
 """Cells of all measured attributes together, at most."""
 _LONGEST = 1e8
@@ -35,6 +37,8 @@ _LONGEST = 1e8
 _ROUNDING = 1e-14
 _SUFFICIENT = 1e-4
 _HALVINGS = 40
+_LOOSEST, _MOST_PRODUCTS = 0.1, 1000
+"""What conjugate gradients leave of the right side at most, far from the optimum; products of the Hessian, at most."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,13 @@ class Newton:
         """Take the steps from the model as it is.
 
         Raises:
-            ConfigError: The model is not a histogram, something else than a parity was measured, or too many were.
+            ConfigError: The model is not a histogram, something else than a parity was measured, or too many attributes
+                were.
         """
         if not (isinstance(model, Histogram) and solvable(measurements)):
             raise ConfigError(
-                f"Newton's method needs a histogram and at most {MOST_PARITIES:,} parities of attributes that have "
-                f"at most {LARGEST_TRANSFORM:,} cells together",
+                f"Newton's method needs a histogram and parities of attributes that have at most "
+                f"{LARGEST_TRANSFORM:,} cells together",
                 remedy="use Proximal() or Sweeps()",
             )
         task = _Task(model, measurements, self.c, self.fall)
@@ -111,7 +116,7 @@ class Newton:
 
 
 def solvable(measurements: Sequence[Measurement]) -> bool:
-    """Whether Newton's method applies on a histogram: parities only, and not too many.
+    """Whether Newton's method applies on a histogram: parities only, and not of too many attributes.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -123,9 +128,8 @@ def solvable(measurements: Sequence[Measurement]) -> bool:
     """
     if not all(isinstance(measured.target, Parity) for measured in measurements):
         return False
-    scopes = {measured.target.scope for measured in measurements}
-    attributes = {name for scope in scopes for name in scope}
-    return len(scopes) <= MOST_PARITIES and 2 ** len(attributes) <= LARGEST_TRANSFORM
+    attributes = {name for measured in measurements for name in measured.target.scope}
+    return len(attributes) < LARGEST_TRANSFORM.bit_length()
 
 
 def covariances(transform: Floats, places: Ints) -> Floats:
@@ -187,7 +191,7 @@ class _Task:
             self.start: Floats = np.log(model.marginals([attributes])[0].reshape(-1) / model.total)
 
     def logits(self, multipliers: Floats) -> Floats:
-        """Log-factors of all cells."""
+        """Log-factors of all cells, shape ``(cells,)``."""
         spread = np.zeros(self.start.size)
         spread[self.places] = multipliers
         return walsh_hadamard(spread)
@@ -205,11 +209,8 @@ class _Task:
 
     def descended(self, state: _State) -> _State | None:
         """After one damped step of Newton's method; None where rounding hides all progress."""
-        from hedgerow.models.dense import solve_positive
-
-        hessian, direction = covariances(state.transform, self.places), -state.gradient
-        hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
-        if not solve_positive(hessian, direction):
+        direction = self._solved(state) if len(self.scopes) <= MOST_SOLVED else self._approached(state)
+        if direction is None:
             return None
         slope = float(direction @ state.gradient)
         hidden = _ROUNDING * (1.0 + abs(state.value))
@@ -219,3 +220,28 @@ class _Task:
             if following.value <= state.value + _SUFFICIENT * length * slope + hidden:
                 return following
         return None
+
+    def _solved(self, state: _State) -> Floats | None:
+        """The direction of Newton's method; None where rounding leaves no positive matrix."""
+        from hedgerow.models.dense import solve_positive
+
+        hessian, direction = covariances(state.transform, self.places), -state.gradient
+        hessian[np.diag_indices_from(hessian)] += 1.0 / state.lengths
+        return direction if solve_positive(hessian, direction) else None
+
+    def _approached(self, state: _State) -> Floats:
+        """The same as nearly as the gradient is near 0, so that steps still converge faster than linearly."""
+        from scipy.sparse.linalg import LinearOperator, cg
+
+        weights, answers = walsh_hadamard(state.transform) / state.transform.size, state.transform[self.places]
+
+        def product(vector: Floats) -> Floats:
+            moved = walsh_hadamard(weights * self.logits(vector))[self.places]
+            return np.asarray(moved - answers * float(answers @ vector) + vector / state.lengths)
+
+        size, diagonal = len(answers), 1.0 - answers**2 + 1.0 / state.lengths
+        near = min(_LOOSEST, math.sqrt(float(np.linalg.norm(state.gradient))))
+        hessian = LinearOperator((size, size), matvec=product)
+        scaled = LinearOperator((size, size), matvec=lambda vector: vector / diagonal)
+        found, _ = cg(hessian, -state.gradient, rtol=near, maxiter=_MOST_PRODUCTS, M=scaled)
+        return np.asarray(found)
