@@ -27,6 +27,7 @@ from hedgerow.domain import (
     arrow_schema,
     domain_from_mapping,
     domain_to_mapping,
+    encoder,
     read_domain,
     type_name,
 )
@@ -256,6 +257,40 @@ DATES = {"min": "2020-01-01", "max": "2020-12-31"}
 def test_layouts_that_are_refused(entry: dict[str, Any], words: str) -> None:
     with pytest.raises(DomainError, match=words):
         domain_from_mapping({"x": entry, "y": 2})
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [(["2020-01-31", "2020-02-01"], "date32"), (["7", "12"], "int8"), (["true", "false"], "bool"), ([1.5, 2], "float")],
+)
+def test_a_type_is_accepted_where_values_are_read_back_from_it(tmp_path: Path, values: list[Any], kind: str) -> None:
+    domain = domain_from_mapping({"x": {"values": values, "missing": True, "type": kind}, "y": 2})
+    codes = np.array([[0, 1], [1, 0], [2, 1]])
+    Records(codes, domain).write(tmp_path / "r.parquet")
+    assert pq.read_schema(tmp_path / "r.parquet").field("x").type == type_called(kind)
+    assert np.array_equal(np.stack(read_table(tmp_path / "r.parquet", domain).columns, axis=1), codes)
+
+
+@pytest.mark.parametrize("kind", ["int32", "float", "decimal128(12, 2)", "double"])
+@pytest.mark.parametrize("step", [1, 0.25, 0.01])
+@pytest.mark.parametrize("most", [1_000, 200_000, 33_000_000])
+def test_of_every_number_of_a_range_the_declared_type_has_one_of_its_own(kind: str, step: float, most: int) -> None:
+    """Brute force over a range, in place of the numbers at its ends that are tried."""
+    entry = {"min": most - 1_000, "max": most, "step": step}
+    plain = domain_from_mapping({"x": entry, "y": 2})
+    numbers = np.arange(plain["x"].size)
+    texts = pa.array([plain["x"].label(code) for code in numbers.tolist()])
+    try:
+        held = encoder(plain["x"]).codes(texts.cast(pa.float64()).cast(type_called(kind)))
+        fits = np.array_equal(held, numbers)
+    except pa.ArrowInvalid:
+        fits = False
+    try:
+        domain_from_mapping({"x": entry | {"type": kind}, "y": 2})
+        accepted = True
+    except DomainError:
+        accepted = False
+    assert accepted == fits
 
 
 def test_the_end_of_a_duration_has_the_type_of_its_start() -> None:

@@ -94,7 +94,7 @@ class ColumnSummary:
             number: The number, in steps of the scale.
         """
         attribute = self.attribute
-        if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
+        if attribute.scale is not None:
             return attribute.scale.text(round(number))
         return f"{number:,.0f}" if abs(number) >= 10_000 else f"{number:.4g}"
 
@@ -107,7 +107,7 @@ class ColumnSummary:
         attribute = self.attribute
         if estimate.low is None or estimate.high is None:
             return "", ""
-        if isinstance(attribute, IntegerRange | Binned) and attribute.scale is not None:
+        if attribute.scale is not None:
             low, high = math.floor(estimate.low + _ROUNDING), math.ceil(estimate.high - _ROUNDING)
             return attribute.scale.text(low), attribute.scale.text(high)
         return outward(estimate.low, estimate.high, max(abs(estimate.low), abs(estimate.high)) >= 10_000)
