@@ -388,8 +388,8 @@ class QuestionOptions(Options, panel="Algorithm"):
     """What a run should answer well.
 
     Attributes:
-        means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload. Each
-            costs a twentieth of the budget, all together at most a quarter.
+        means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload.
+            Each costs a twentieth of the budget, all together at most a quarter.
         needs: A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT
             statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is
             measured by itself; 'hedgerow plan' tells what that costs.

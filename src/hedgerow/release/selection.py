@@ -15,6 +15,7 @@ of them by at most 1:
 - **Variance.** ``(b - a)^2 (s + R / N - (Q / N)^2)``, R being the sum of ``((x - c) / (b - a))^2 - s``: Q may miss
   with a quarter of the risk that N leaves, R with the rest. The deviation is its root. A session takes s = 0. A release
   takes the variance of its own hypothesis, so that the error of N hardly matters, and Q may miss with a twentieth.
+- **Correlation.** From a release alone; see `correlations`.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
@@ -32,6 +33,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +52,7 @@ from hedgerow.queries import (
 )
 from hedgerow.release.answer import check_confidence, each_of, left_uncounted
 from hedgerow.release.column_sums import ColumnSums, places_told
+from hedgerow.release.correlations import QUESTIONS, Correlation
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import MOST_TOGETHER, NOTHING, Release
 
@@ -165,7 +168,7 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
     domain, rows = selection.groups.domain, selection.groups.size
     for column in selection.columns:
         if column.name:
-            selection.groups.scope_with(column.name)
+            selection.groups.scope_with(column.name, column.other)
     asked = 1 + sum(rows * _questions(domain, column) for column in selection.columns)
     if asked > most:
         raise QueryError(
@@ -177,6 +180,8 @@ def check_selection(selection: Selection, most: int = MOST_QUESTIONS) -> None:
 def _questions(domain: Domain, column: Aggregate) -> int:
     if column.kind == "count":
         return 0
+    if column.kind == "correlation":
+        return QUESTIONS
     attribute = domain[column.name]
     missing = int(attribute.size > attribute.ordinary)
     if column.kind == "quantile" or not isinstance(attribute, Ordered):
@@ -196,6 +201,8 @@ def select(selection: Selection, asked: CountAnswerer, confidence: float) -> Sel
         QueryError: It leads to too many questions.
         ConfigError: The confidence is not between 0 and 1.
     """
+    if any(column.kind == "correlation" for column in selection.columns):
+        raise QueryError("CORR is not answered from the data", remedy="make a release, and ask it")
     return _answered(selection, asked, confidence, None)
 
 
@@ -227,15 +234,18 @@ def _covers(selection: Selection, cells: tuple[tuple[Estimate, ...], ...], held:
     if all(cell.low is None for row in cells for cell in row):
         return NOTHING
     domain = selection.groups.domain
-    attributes = [domain[name] for name in dict.fromkeys(column.name for column in selection.columns if column.name)]
+    attributes = [
+        domain[name] for name in dict.fromkeys(filter(None, (n for c in selection.columns for n in (c.name, c.other))))
+    ]
     said = [f"the number of the private table as it was counted, with {held}"]
     if outside := [each.name for each in attributes if each.other_code is not None]:
         said.append(f"values of {', '.join(outside)} beyond the bounds are left out")
     loose = {
-        column.name
+        name
         for column in selection.columns
+        for name in (column.name, column.other)
         if release is None
-        or column.kind == "quantile"
+        or column.kind in ("quantile", "correlation")
         or (column.name and not places_told(release, column.name, selection.groups.cell(0), _power(column)))
     }
     of_bins = [each for each in attributes if isinstance(each, Ordered) and Numbers.of(each).wide]
@@ -316,6 +326,9 @@ class _Selecting:
         attribute = self.groups.domain[column.name]
         if not isinstance(attribute, Ordered):
             raise QueryError(f"{column.name!r} has no numbers", remedy="name a numeric column")
+        if column.kind == "correlation" and self.release is not None:
+            pair = Correlation.of(self.release, self.groups, row, (column.name, column.other))
+            return partial(pair.estimate, self.weighted, self.risk)
         number = _Column(self, row, column.name, attribute)
         if column.kind == "quantile":
             return number.quantile(column.share)

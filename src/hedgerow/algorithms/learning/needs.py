@@ -89,7 +89,7 @@ class Need:
         forms = sorted((_FORMS[column.kind], column.name) for column in columns if plain and column.kind in _FORMS)
         sums = {name: form for form, name in forms}  # moments tell means too
         tables = [
-            Marginal(domain, groups.scope_with(column.name))
+            Marginal(domain, groups.scope_with(column.name, column.other))
             for column in columns
             if column.name not in sums or not _is_plain(domain[column.name])  # whose sums tell all but the counts
         ]

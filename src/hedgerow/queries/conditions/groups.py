@@ -123,25 +123,39 @@ class Groups:
         Raises:
             QueryError: The query would have more than a million cells.
         """
-        scope = self.scope_with(name)
+        return self.weighted(row, () if name is None else (name,), weights, text)
+
+    def weighted(self, row: int, names: Clique, weights: ArrayLike, text: str = "") -> LinearQuery:
+        """The sum over one group of public weights, one for each cell of a table, as a query.
+
+        Args:
+            row: Number of the group.
+            names: The variables of the table, in domain order; none for the weight 1.
+            weights: Of the table's shape.
+            text: The weights in words.
+
+        Raises:
+            QueryError: The query would have more than a million cells.
+        """
+        scope = self.scope_with(*names)
         holds = self._holds(scope)
         if self.names:
             holds = holds & (self._place_of(scope) == self._found[row])
         table: Floats = holds.astype(np.float64)
-        if name is not None:
-            table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), (name,), scope)
+        if names:
+            table = table * spread_over(self.domain, np.asarray(weights, dtype=np.float64), names, scope)
         return canonical(Explicit.of(self.domain, scope, table, self._text(row, text)))
 
-    def scope_with(self, name: str | None) -> Clique:
+    def scope_with(self, *names: str) -> Clique:
         """The attributes that a sum over a group depends on.
 
         Args:
-            name: The attribute that has the weights, if one does.
+            names: The variables that have the weights; empty names do not count.
 
         Raises:
             QueryError: They have more than a million cells together.
         """
-        scope = query_scope(self.domain, (*self._scope, *(() if name is None else (name,))))
+        scope = query_scope(self.domain, (*self._scope, *filter(None, names)))
         _check_cells(self.domain, scope)
         return scope
 

@@ -16,7 +16,7 @@ from hedgerow.queries.conditions.predicate import parse_predicate
 from hedgerow.queries.conditions.statement_reader import StatementReader
 from hedgerow.queries.core import Conjunction, LinearQuery, query_scope
 
-Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile"]
+Kind = Literal["count", "sum", "mean", "variance", "deviation", "quantile", "correlation"]
 
 _KINDS: dict[str, Kind] = {
     "COUNT": "count",
@@ -24,6 +24,7 @@ _KINDS: dict[str, Kind] = {
     "AVG": "mean",
     "VARIANCE": "variance",
     "STDDEV": "deviation",
+    "CORR": "correlation",
     "MEDIAN": "quantile",
     "QUANTILE": "quantile",
 }
@@ -33,8 +34,8 @@ MOST_COLUMNS = 20
 """Aggregates of one statement."""
 
 _REMEDY = (
-    "supported are COUNT(*), SUM(x), AVG(x), VARIANCE(x), STDDEV(x), MEDIAN(x) and QUANTILE(x, 0.9) of numeric "
-    "columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
+    "supported are COUNT(*), SUM(x), AVG(x), VARIANCE(x), STDDEV(x), CORR(x, y), MEDIAN(x) and QUANTILE(x, 0.9) of "
+    "numeric columns, with WHERE and GROUP BY, as in: SELECT sex, COUNT(*), AVG(age) FROM t WHERE age < 60 GROUP BY sex"
 )
 _ABSENT = {
     "COUNT": "for how many different values there are, look at the counts of GROUP BY",
@@ -53,8 +54,9 @@ class Aggregate:
 
     Attributes:
         kind: ``"count"``, ``"sum"``, ``"mean"``, ``"variance"`` and ``"deviation"`` (of the records, divided by their
-            number), or ``"quantile"``.
+            number), ``"correlation"``, or ``"quantile"``.
         name: The numeric column; empty for a count.
+        other: The second column of a correlation; else empty.
         share: The share of records at or below a quantile.
         heading: Its name in the answer.
     """
@@ -63,6 +65,7 @@ class Aggregate:
     name: str = ""
     share: float = 0.5
     heading: str = "count"
+    other: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +92,8 @@ class Selection:
     def scopes(self) -> tuple[Clique, ...]:
         """The attributes that its questions are about, each set by itself."""
         groups = self.groups
-        names = dict.fromkeys(column.name for column in self.columns)
-        about = ((*groups.names, *groups.where.scope, *([name] if name else [])) for name in names)
+        pairs = dict.fromkeys((column.name, column.other) for column in self.columns)
+        about = ((*groups.names, *groups.where.scope, *filter(None, pair)) for pair in pairs)
         return tuple(dict.fromkeys(query_scope(groups.domain, each) for each in about))
 
 
@@ -137,8 +140,8 @@ def parse_select(text: str, domain: Domain, table: str | None = None) -> Selecti
 
     ``SELECT item, ... FROM table [WHERE condition] [GROUP BY column, ...] [;]`` is understood, in any case. An item is
     a column of GROUP BY, ``COUNT(*)``, or ``SUM``, ``AVG``, ``VARIANCE``, ``STDDEV``, ``MEDIAN`` or
-    ``QUANTILE(x, share)`` of a numeric column, each with ``AS name`` if wanted; the condition is read by
-    `parse_predicate`.
+    ``QUANTILE(x, share)`` of a numeric column, or ``CORR(x, y)`` of two, each with ``AS name`` if wanted; the condition
+    is read by `parse_predicate`.
 
     Args:
         text: The statement, at most ``MAX_LENGTH`` characters.
@@ -260,7 +263,7 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
         reader.refuse_word(function, shown(function))
     reader.take()
     reader.take()
-    name, share = "", 0.5
+    name, share, other = "", 0.5, ""
     if function == "COUNT":
         if reader.word() == "DISTINCT":
             reader.refuse_word("COUNT", "COUNT(DISTINCT)")
@@ -271,9 +274,15 @@ def _take_item(reader: StatementReader, domain: Domain, listed: list[str], colum
     if function == "QUANTILE":
         reader.expect("COMMA", "a share does not follow, as in QUANTILE(age, 0.9)")
         share = _share(reader)
+    if function == "CORR":
+        reader.expect("COMMA", "a second column does not follow, as in CORR(age, pay)")
+        other = _numeric(domain, _take_column(reader, domain), function)
+        if other == name:
+            raise QueryError(f"CORR of {shown(name)} with itself", remedy="name two columns")
     reader.expect("R_PAREN", f"{function}( is not closed")
-    written = f"{function}({name or '*'}{f', {share:g}' if function == 'QUANTILE' else ''})"
-    columns.append(Aggregate(_KINDS[function], name, share, reader.take_alias() or written))
+    more = {"QUANTILE": f", {share:g}", "CORR": f", {other}"}.get(function, "")
+    written = f"{function}({name or '*'}{more})"
+    columns.append(Aggregate(_KINDS[function], name, share, reader.take_alias() or written, other))
 
 
 def _share(reader: StatementReader) -> float:

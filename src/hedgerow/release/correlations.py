@@ -1,0 +1,193 @@
+"""Correlations of two columns of numbers, with a proved interval (theory.md section 14.1).
+
+Let a and b be the numbers in units in which the hypothesis has mean 0 and variance 1, and r its correlation. Write C, A
+and B for the means of ab, a^2 and b^2 over the records, G = (A + B) / 2, D = (A - B) / 2. Then
+
+    rho = (C - mean(a) mean(b)) / sqrt(var(a) var(b)),   C = r G + P / N,   P = sum of ab - r (a^2 + b^2) / 2,
+
+and the root is sqrt(G^2 - D^2) but for the squares of the means. So P alone moves rho in the first order, and has most
+of the risk; the rest moves it by squares and products of what is small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Clique, Domain, Ordered
+from hedgerow.errors import QueryError
+from hedgerow.queries import Groups, LinearQuery
+from hedgerow.release.column_sums import ColumnSums
+from hedgerow.release.numbers import Estimate, Numbers
+from hedgerow.release.release import Release
+
+Asked = Callable[[LinearQuery, float], Estimate]
+"""Answers a question with an interval that may miss with a probability."""
+_Ends = tuple[float, float]
+QUESTIONS = 11
+"""Questions that a correlation leads to, at most."""
+_SHARE_OF_REST = 0.04
+"""Share of the risk that each of the five other sums has."""
+_LATTICE = 2.0**-20
+"""Bound on the rounding of the weights of a query."""
+_SMALLEST = 1e-12
+"""Variance, in squared spans, below which a column is constant."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """The correlation of two columns in a group.
+
+    Attributes:
+        release: The release.
+        groups: The groups.
+        row: Number of the group.
+        names: The columns, in domain order.
+        value: The correlation of the hypothesis.
+        centres: Its means.
+        units: Its standard deviations; not a number where a column is constant.
+        numbers: The numbers of the columns.
+    """
+
+    release: Release
+    groups: Groups
+    row: int
+    names: Clique
+    value: float
+    centres: tuple[float, ...]
+    units: tuple[float, ...]
+    numbers: tuple[Numbers, ...]
+
+    @classmethod
+    def of(cls, release: Release, groups: Groups, row: int, names: tuple[str, str]) -> Correlation:
+        """Prepare what is asked for.
+
+        Args:
+            release: The release.
+            groups: The groups.
+            row: Number of the group.
+            names: The columns.
+
+        Raises:
+            QueryError: One of them has no numbers.
+        """
+        domain = release.domain
+        clique = domain.clique(names)
+        columns = [each for each in (domain[name] for name in clique) if isinstance(each, Ordered)]
+        if len(columns) < len(names):
+            raise QueryError(f"one of {' and '.join(names)} has no numbers", remedy="name numeric columns")
+        both = tuple(Numbers.of(each, release) for each in columns)
+        whole = groups.weighted(row, clique, _padded(np.ones([len(each.at) for each in both]), domain, clique))
+        records = max(release.value(whole), 1e-300)
+
+        def mean(first: Floats, second: Floats) -> float:
+            query = groups.weighted(row, clique, _padded(np.multiply.outer(first, second), domain, clique))
+            return release.value(query) / records
+
+        x, y = ((each.at - each.low[0]) / (each.span or 1.0) for each in both)
+        ones = np.ones(len(x)), np.ones(len(y))
+        means = mean(x, ones[1]), mean(ones[0], y)
+        x, y = x - means[0], y - means[1]
+        variances = mean(np.square(x), ones[1]), mean(ones[0], np.square(y))
+        value = mean(x, y) / math.sqrt(variances[0] * variances[1]) if min(variances) > _SMALLEST else 0.0
+        spans = [each.span or 1.0 for each in both]
+        centres = tuple(float(each.low[0]) + m * span for each, m, span in zip(both, means, spans, strict=True))
+        units = tuple(
+            span * math.sqrt(each) if each > _SMALLEST else math.nan
+            for each, span in zip(variances, spans, strict=True)
+        )
+        return cls(release, groups, row, clique, min(max(value, -1.0), 1.0), centres, units, both)
+
+    def estimate(self, asked: Asked, risk: float) -> Estimate:
+        """The correlation with its interval.
+
+        Args:
+            asked: Answers a question with an interval that may miss with a probability.
+            risk: Probability that the interval may miss.
+        """
+        if not all(map(math.isfinite, self.units)):
+            return Estimate(self.value, -1.0, 1.0)
+        r, share = self.value, _SHARE_OF_REST * risk
+        ends = [
+            ((each.low - centre) / unit, (each.high - centre) / unit)
+            for each, centre, unit in zip(self.numbers, self.centres, self.units, strict=True)
+        ]
+        (a, a_high), (b, b_high) = (ends[0][0][:, None], ends[0][1][:, None]), ends[1]
+        count = self._sum(asked, (np.ones((a.size, b.size)),) * 2, share)
+        parts = [self._alone(asked, axis, power, ends[axis], share) for power in (1, 2) for axis in (0, 1)]
+        corners = [a * b, a * b_high, a_high * b, a_high * b_high]
+        halves = [(x + y) * (r / 2.0) for x, y in zip(_squares(a, a_high), _squares(b, b_high), strict=True)]
+        main = np.minimum.reduce(corners) - np.maximum(*halves), np.maximum.reduce(corners) - np.minimum(*halves)
+        parts.append(self._sum(asked, main, (1.0 - 5.0 * _SHARE_OF_REST) * risk))
+        if count is None or None in parts:
+            return Estimate(r, None, None)
+        fewest, most = count[0], max(count[1], 1.0)
+        if fewest <= 0.0:
+            return Estimate(r, -1.0, 1.0)
+        means = [
+            (low / (fewest if low < 0.0 else most), high / (fewest if high > 0.0 else most))
+            for low, high in ((each[0] - _LATTICE * most, each[1] + _LATTICE * most) for each in parts if each)
+        ]
+        return _interval(r, means[:2], means[2:4], means[4])
+
+    def _alone(
+        self, asked: Asked, axis: int, power: int, ends: tuple[Floats, Floats], risk: float
+    ) -> tuple[float, float] | None:
+        """The ends of the sum of a, or of a^2 - 1, of one column: from moments where these tell it."""
+        name, unit, centre = self.names[axis], self.units[axis], self.centres[axis]
+        span, domain = self.numbers[axis].span, self.release.domain
+        if all(domain[each].size == len(numbers.at) for each, numbers in zip(self.names, self.numbers, strict=True)):
+            cell, scale = self.groups.cell(self.row), (span / unit) ** power
+            offset = 1.0 / scale if power == 2 else 0.0
+            found = ColumnSums.of(self.release, name, cell, power=power, centre=centre, offset=offset)
+            if found is not None and not found.apart.any():
+                told = found.ends(lambda weights: self.groups.sum(self.row, name, weights), risk)
+                if told is not None:
+                    return scale * told[0], scale * told[1]
+        low, high = ends if power == 1 else (each - 1.0 for each in _squares(*ends))
+        ones = np.ones(len(self.numbers[1 - axis].at))
+        tables = [np.multiply.outer(each, ones) if axis == 0 else np.multiply.outer(ones, each) for each in (low, high)]
+        return self._sum(asked, (tables[0], tables[1]), risk)
+
+    def _sum(self, asked: Asked, tables: tuple[Floats, Floats], risk: float) -> tuple[float, float] | None:
+        """The ends of a sum over the records with numbers in both columns, whose summands lie between two tables."""
+        told = tables[:1] if np.array_equal(tables[0], tables[1]) else tables
+        padded = [_padded(each, self.release.domain, self.names) for each in told]
+        text = f"sum over pairs of {' and '.join(self.names)}"
+        found = [asked(self.groups.weighted(self.row, self.names, each, text), risk / len(told)) for each in padded]
+        first, last = found[0].low, found[-1].high
+        return None if first is None or last is None else (first, last)
+
+
+def _interval(r: float, means: list[_Ends], squares: list[_Ends], main: _Ends) -> Estimate:
+    """The interval of the correlation from those of the means of a and b, of their squares less 1, and of P / N."""
+    furthest = [max(-low, high) for low, high in means]
+    middles, product = (furthest[0] ** 2 + furthest[1] ** 2) / 2.0, furthest[0] * furthest[1]
+    (first, first_high), (second, second_high) = squares
+    least, largest = 1.0 + (first + second) / 2.0, 1.0 + (first_high + second_high) / 2.0
+    lean = max(first_high - second, second_high - first, 0.0) / 2.0 + middles
+    if least - middles <= lean:
+        return Estimate(r, -1.0, 1.0)
+    root = math.sqrt((least - middles) ** 2 - lean**2)
+    lost = least - root  # which falls with G
+    low = min(r * lost, 0.0) + main[0] - product
+    high = max(r * lost, 0.0) + main[1] + product
+    low, high = low / (root if low < 0.0 else largest), high / (root if high > 0.0 else largest)
+    low, high = max(r + low, -1.0), min(r + high, 1.0)
+    return Estimate(min(max(r, low), high), min(low, high), max(low, high))
+
+
+def _squares(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The least and the largest squares of numbers between two ends."""
+    near = np.maximum(np.maximum(low, -high), 0.0)
+    return np.square(near), np.square(np.maximum(-low, high))
+
+
+def _padded(weights: Floats, domain: Domain, names: Clique) -> Floats:
+    """Weights of pairs of numbers, and 0 where a column has none."""
+    sizes = zip(domain.shape_of(names), weights.shape, strict=True)
+    return np.pad(weights, [(0, size - own) for size, own in sizes])
