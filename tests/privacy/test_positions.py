@@ -193,6 +193,32 @@ def test_columns_share_the_charge_and_each_has_an_event() -> None:
     ]
 
 
+PAIR = Domain([IntegerRange("x", 0, 2), IntegerRange("y", 5, 7)])
+PRODUCTS = Positions(PAIR, ("x", "y"), "x", other="y")
+
+
+def neighbours_move_products_by_at_most_the_sensitivity(relation: Neighbours) -> None:
+    largest = PRODUCTS.sensitivity(relation)
+    for counts in [*histograms(9, 1), *histograms(9, 2)]:
+        table = DenseCounts(PAIR, counts, relation.persons)
+        table.filtered = relation is Neighbours.REPLACE_FILTERED
+        for neighbour in neighbours_of(table, relation):
+            moved = PRODUCTS.sums(neighbour.histogram) - PRODUCTS.sums(table.histogram)
+            assert np.abs(moved).max() / 2**20 <= min(largest.l1, largest.l2) + 1e-12
+
+
+@pytest.mark.parametrize("relation", RELATIONS, ids=str)
+def test_products_of_positions_move_by_at_most_their_sensitivity(relation: Neighbours) -> None:
+    neighbours_move_products_by_at_most_the_sensitivity(relation)
+    histogram = np.arange(9.0).reshape(3, 3)
+    halves = np.array([-0.5, 0.0, 0.5])
+    assert PRODUCTS.sums(histogram).tolist() == [2**20 * float(halves @ histogram @ halves)]
+
+
+def products_between_eighths(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Positions, "bounds", property(lambda self: (-0.125, 0.125)))
+
+
 def half_of_a_replaced_record(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Positions, "sensitivity", lambda self, neighbours: Sensitivity(0.5, 0.5))
 
@@ -247,6 +273,11 @@ MUTANTS = (
         "moments in the L1 norm at the price of the first",
         moments_at_the_price_of_the_first,
         lambda: transcripts_lose_at_most_their_charge(Neighbours.ADD_REMOVE, MOMENTS),
+    ),
+    Mutant(
+        "products from -1/4 to 1/4 charged as eighths",
+        products_between_eighths,
+        lambda: neighbours_move_products_by_at_most_the_sensitivity(Neighbours.ADD_REMOVE),
     ),
 )
 

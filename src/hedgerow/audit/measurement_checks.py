@@ -116,7 +116,7 @@ def _is_conditional(target: Mapping[str, Any]) -> bool:
 
 def _values_of(target: Mapping[str, Any], domain: Mapping[str, Any]) -> int:
     """Number of values of a measurement."""
-    if target["kind"] not in ("marginal", "blocks", "positions", "moments"):
+    if target["kind"] not in ("marginal", "blocks", "positions", "moments", "products"):
         return 1
     return int(target["cells"]) if "cells" in target else math.prod(size_of(domain[name]) for name in target["scope"])
 
@@ -127,8 +127,8 @@ def _text_of(target: Mapping[str, Any]) -> str:
             return " * ".join(target["scope"])
         case "blocks":
             return f"{target.get('about') or ' * '.join(target['scope'])} in {target['cells']} blocks"
-        case "positions" | "moments" as kind:
-            return f"{'moments of' if kind == 'moments' else 'positions in the bins of'} {' * '.join(target['scope'])}"
+        case "positions" | "moments" | "products" as kind:
+            return f"{'positions in the bins' if kind == 'positions' else kind} of {' * '.join(target['scope'])}"
         case "parity":
             return f"parity({', '.join(target['scope'])})"
         case "explicit":
@@ -276,10 +276,9 @@ def _of_measured(entry: Entry, measured: Mapping[str, Any]) -> Fraction | None:
             return squared_of_marginal(relation, gaussian=measured["noise"] == "gaussian")
         case "parity":
             return squared_of_values(relation, Fraction(-1), Fraction(1))
-        case "positions":
-            return squared_of_values(relation, Fraction(-1, 2), Fraction(1, 2))
-        case "moments":
-            most = Fraction(1, 2) if measured["noise"] == "gaussian" else Fraction(5, 8)
+        case "positions" | "moments" | "products" as kind:
+            of_both = Fraction(1, 2) if measured["noise"] == "gaussian" else Fraction(5, 8)
+            most = {"positions": Fraction(1, 2), "products": Fraction(1, 4)}.get(kind, of_both)
             return squared_of_values(relation, -most, most)
         case "explicit":
             low, high = map(exact, target["limits"])

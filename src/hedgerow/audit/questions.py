@@ -112,6 +112,7 @@ def _of_fields(mapping: Any) -> Question:
         "blocks": f"blocks of {names}",
         "positions": f"positions in the bins of {names}",
         "moments": f"moments of {names}",
+        "products": f"products of {names}",
     }
     return Question("query", fields, texts.get(fields["form"], fields["words"]))
 

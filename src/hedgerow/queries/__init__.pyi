@@ -60,4 +60,4 @@ from .families.registry import add_family as add_family
 from .formulas import Formula as Formula, require_regressions as require_regressions
 from .workload import Workload as Workload
 from .workload_format import workload_from_dict as workload_from_dict, workload_to_dict as workload_to_dict
-from .workload_text import summed_columns as summed_columns
+from .workload_text import correlated_columns as correlated_columns, summed_columns as summed_columns

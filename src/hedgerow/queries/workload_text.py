@@ -63,9 +63,29 @@ def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
         >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex; moments: age", domain)
         [('pay', ['sex']), ('age', [])]
     """
-    forms = ("means", "sums", "moments")
+    forms = ("means", "sums", "moments", "correlations")
     wanted = [each for entry, _ in _entries(text, domain) if entry.form in forms for each in _summed(entry)]
     return [each for number, each in enumerate(wanted) if each not in wanted[:number]]
+
+
+def correlated_columns(text: str, domain: Domain) -> list[tuple[str, str]]:
+    """The pairs of columns whose correlations a workload text asks for.
+
+    Args:
+        text: The text.
+        domain: The domain.
+
+    Raises:
+        QueryError: The text is not understood.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> correlated_columns("correlations: a, b, c", Domain([IntegerRange(name, 0, 9) for name in "abc"]))
+        [('a', 'b'), ('a', 'c'), ('b', 'c')]
+    """
+    entries = (entry for entry, _ in _entries(text, domain) if entry.form == "correlations")
+    pairs = (pair for entry in entries for pair in combinations([name for name, _ in _summed(entry)], 2))
+    return list(dict.fromkeys(pairs))
 
 
 def _entries(text: str, domain: Domain) -> Iterator[tuple[_FamilyText, float]]:

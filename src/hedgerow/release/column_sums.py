@@ -19,7 +19,7 @@ import numpy as np
 from hedgerow.arrays import Floats
 from hedgerow.domain import Ordered, bin_cells, spread_over
 from hedgerow.privacy import step_of
-from hedgerow.queries import LinearQuery, Measurement, Positions
+from hedgerow.queries import Conjunction, LinearQuery, Measurement, Positions
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Numbers
@@ -41,11 +41,23 @@ def places_told(release: Release, name: str, cell: LinearQuery, power: int) -> b
     return any(bool(list(_found(release, name, cell, whole))) for whole in (True, False)[: 3 - power])
 
 
+def moments_of(release: Release, name: str, factors: Floats) -> Evidence | None:
+    """A sum of the moments of a column over all records, times factors; None if they were not measured.
+
+    Args:
+        release: The release.
+        name: The column.
+        factors: Those of the sums of u and of 2 u^2 - 1/2.
+    """
+    everyone = Conjunction.where(release.domain, {})
+    return _averaged(_found(release, name, everyone, whole=True), factors)
+
+
 def _found(release: Release, name: str, cell: LinearQuery, whole: bool) -> Iterator[tuple[Measurement, Floats]]:
     """Moments or positions of a column by others that tell who is in a group, with the part of each cell in it."""
     for each in release.positions:
         target = each.target
-        if not (isinstance(target, Positions) and target.whole is whole and target.column == name):
+        if not (isinstance(target, Positions) and target.whole is whole and target.column == name and not target.other):
             continue
         by = tuple(other for other in target.scope if other != name)
         if all(release.domain.determines(by, variable) for variable in cell.scope):

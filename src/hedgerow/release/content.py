@@ -320,7 +320,7 @@ def _target_to_dict(target: Measurable, pieces: Mapping[str, list[NDArray[Any]]]
             return {"kind": "blocks", **entry, "cells": target.size, **about}
         case Positions():
             by = {"column": target.column} if len(target.scope) > 1 else {}
-            return {"kind": "moments" if target.whole else "positions", **entry, "cells": target.size, **by}
+            return {"kind": target.form, **entry, "cells": target.size, **by}
         case Conjunction():
             return {"kind": "conjunction", **entry, "codes": [codes.to_json() for codes in target.codes]}
         case Parity():
@@ -356,8 +356,9 @@ def _target_from_dict(entry: Mapping[str, Any], reader: _Reader, domain: Domain)
             return Marginal(domain, scope, within)
         case "blocks":
             return _blocks(entry, reader, domain, scope)
-        case "positions" | "moments" as kind:
-            return Positions(domain, scope, str(entry.get("column", "")), whole=kind == "moments")
+        case "positions" | "moments" | "products" as kind:
+            other = scope[1] if kind == "products" else ""
+            return Positions(domain, scope, str(entry.get("column", "")), whole=kind == "moments", other=other)
         case "conjunction":
             return Conjunction(domain, scope, tuple(map(CodeSet.from_json, entry["codes"])))
         case "parity":

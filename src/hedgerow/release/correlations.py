@@ -1,12 +1,14 @@
 """Correlations of two columns of numbers, with a proved interval (theory.md section 14.1).
 
 Let a and b be the numbers in units in which the hypothesis has mean 0 and variance 1, and r its correlation. Write C, A
-and B for the means of ab, a^2 and b^2 over the records, G = (A + B) / 2, D = (A - B) / 2. Then
+and B for the means of ab, a^2 and b^2 over the records, x and y for ``A - mean(a)^2`` and ``B - mean(b)^2``, and P for
+the mean of ``ab - r (a^2 + b^2) / 2``. Then
 
-    rho = (C - mean(a) mean(b)) / sqrt(var(a) var(b)),   C = r G + P / N,   P = sum of ab - r (a^2 + b^2) / 2,
+    rho = (C - mean(a) mean(b)) / sqrt(x y),   C = r (A + B) / 2 + P,
+    (A + B) / 2 - sqrt(x y) = (sqrt(x) - sqrt(y))^2 / 2 + (mean(a)^2 + mean(b)^2) / 2.
 
-and the root is sqrt(G^2 - D^2) but for the squares of the means. So P alone moves rho in the first order, and has most
-of the risk; the rest moves it by squares and products of what is small.
+So P alone moves rho in the first order, and has most of the risk; the rest moves it by squares and products of what is
+small.
 """
 
 from __future__ import annotations
@@ -14,20 +16,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from hedgerow.arrays import Floats
-from hedgerow.domain import Clique, Domain, Ordered
+from hedgerow.domain import Clique, Domain, Ordered, bin_cells
 from hedgerow.errors import QueryError
-from hedgerow.queries import Groups, LinearQuery
-from hedgerow.release.column_sums import ColumnSums
+from hedgerow.privacy import step_of
+from hedgerow.queries import Groups, LinearQuery, Measurement, Positions
+from hedgerow.release.column_sums import ColumnSums, moments_of
+from hedgerow.release.evidence import Evidence
+from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import Release
 
 Asked = Callable[[LinearQuery, float], Estimate]
 """Answers a question with an interval that may miss with a probability."""
 _Ends = tuple[float, float]
+_Table = tuple[Floats, Floats]
 QUESTIONS = 11
 """Questions that a correlation leads to, at most."""
 _SHARE_OF_REST = 0.04
@@ -118,14 +125,19 @@ class Correlation:
         ]
         (a, a_high), (b, b_high) = (ends[0][0][:, None], ends[0][1][:, None]), ends[1]
         count = self._sum(asked, (np.ones((a.size, b.size)),) * 2, share)
-        parts = [self._alone(asked, axis, power, ends[axis], share) for power in (1, 2) for axis in (0, 1)]
+        if count is None:
+            return Estimate(r, None, None)
+        fewest, most = count[0], max(count[1], 1.0)
+        alone = partial(self._alone, asked, most=most, risk=share)
+        parts = [alone(axis, power, ends[axis]) for power in (1, 2) for axis in (0, 1)]
         corners = [a * b, a * b_high, a_high * b, a_high * b_high]
         halves = [(x + y) * (r / 2.0) for x, y in zip(_squares(a, a_high), _squares(b, b_high), strict=True)]
         main = np.minimum.reduce(corners) - np.maximum(*halves), np.maximum.reduce(corners) - np.minimum(*halves)
-        parts.append(self._sum(asked, main, (1.0 - 5.0 * _SHARE_OF_REST) * risk))
-        if count is None or None in parts:
+        rest = (1.0 - 5.0 * _SHARE_OF_REST) * risk
+        products = self._products(main[0] if np.array_equal(*main) else None, most, rest)
+        parts.append(self._sum(asked, main, rest) if products is None else products)
+        if None in parts:
             return Estimate(r, None, None)
-        fewest, most = count[0], max(count[1], 1.0)
         if fewest <= 0.0:
             return Estimate(r, -1.0, 1.0)
         means = [
@@ -134,24 +146,66 @@ class Correlation:
         ]
         return _interval(r, means[:2], means[2:4], means[4])
 
+    @property
+    def _every(self) -> bool:
+        """Whether every record has numbers in both columns."""
+        sizes = self.release.domain.shape_of(self.names)
+        return all(size == len(each.at) for size, each in zip(sizes, self.numbers, strict=True))
+
     def _alone(
-        self, asked: Asked, axis: int, power: int, ends: tuple[Floats, Floats], risk: float
+        self, asked: Asked, axis: int, power: int, ends: _Table, *, most: float, risk: float
     ) -> tuple[float, float] | None:
         """The ends of the sum of a, or of a^2 - 1, of one column: from moments where these tell it."""
-        name, unit, centre = self.names[axis], self.units[axis], self.centres[axis]
-        span, domain = self.numbers[axis].span, self.release.domain
-        if all(domain[each].size == len(numbers.at) for each, numbers in zip(self.names, self.numbers, strict=True)):
-            cell, scale = self.groups.cell(self.row), (span / unit) ** power
-            offset = 1.0 / scale if power == 2 else 0.0
+        name, scale = self.names[axis], (self.numbers[axis].span / self.units[axis]) ** power
+        if self._every:
+            cell, centre, offset = self.groups.cell(self.row), self.centres[axis], 1.0 / scale if power == 2 else 0.0
             found = ColumnSums.of(self.release, name, cell, power=power, centre=centre, offset=offset)
-            if found is not None and not found.apart.any():
-                told = found.ends(lambda weights: self.groups.sum(self.row, name, weights), risk)
-                if told is not None:
-                    return scale * told[0], scale * told[1]
+            told = found and found.ends(lambda weights: self.groups.sum(self.row, name, weights), risk)
+            if found and told:
+                apart = float(found.apart.max()) * most
+                return scale * (told[0] - apart), scale * (told[1] + apart)
         low, high = ends if power == 1 else (each - 1.0 for each in _squares(*ends))
         ones = np.ones(len(self.numbers[1 - axis].at))
         tables = [np.multiply.outer(each, ones) if axis == 0 else np.multiply.outer(ones, each) for each in (low, high)]
         return self._sum(asked, (tables[0], tables[1]), risk)
+
+    def _products(self, singly: Floats | None, most: float, risk: float) -> tuple[float, float] | None:
+        """The ends of P from measured products and moments of all records, and tables; None without products.
+
+        With the scale k of a column, the position u of a number in it and d that of the mean, ``a = k (u - d)``.
+        """
+        products = next((m for m in self.release.positions if m.target.scope == self.names and _is_products(m)), None)
+        if products is None or not self._every or self.groups.cell(self.row).scope:
+            return None
+        (k, m), r = ([each.span / unit for each, unit in zip(self.numbers, self.units, strict=True)]), self.value
+        d, e = (
+            (centre - (each.low[0] + each.high[-1]) / 2.0) / (each.span or 1.0)
+            for each, centre in zip(self.numbers, self.centres, strict=True)
+        )
+        first = moments_of(self.release, self.names[0], np.array([-k * m * e + r * k**2 * d, -r * k**2 / 4.0]))
+        second = moments_of(self.release, self.names[1], np.array([-k * m * d + r * m**2 * e, -r * m**2 / 4.0]))
+        if first is None or second is None:
+            return None
+        told = Evidence.of_noises(
+            k * m * float(products.values[0]),
+            Noises.of(products.noise, products.scale, np.array([k * m]), step=step_of(products.target)),
+            f"measurement of {products.target.text}",
+        )
+        rest = k * m * d * e - r / 2.0 * (k**2 * (0.25 + d**2) + m**2 * (0.25 + e**2))
+        shape = tuple(len(each.at) for each in self.numbers)
+        found = ColumnSums(
+            self.release, None if singly is None else singly.reshape(-1), None, told.plus(first).plus(second), rest,
+            self.release.record_count, np.zeros(math.prod(shape)),
+        )  # fmt: skip
+        ends = found.ends(lambda each: self.groups.weighted(self.row, self.names, each.reshape(shape)), risk)
+        cells = [bin_cells(self.release.domain).get(name) for name in self.names]
+        f, g = (
+            0.0 if cell is None else float(cell.half.max()) * each.unit / each.span
+            for cell, each in zip(cells, self.numbers, strict=True)
+        )
+        apart = k * m * (f * (0.5 + abs(e)) + g * (0.5 + abs(d)) + f * g)
+        apart += abs(r) / 2.0 * sum(z**2 * (2.0 * h * (0.5 + abs(c)) + h**2) for z, h, c in ((k, f, d), (m, g, e)))
+        return None if ends is None else (ends[0] - apart * most, ends[1] + apart * most)
 
     def _sum(self, asked: Asked, tables: tuple[Floats, Floats], risk: float) -> tuple[float, float] | None:
         """The ends of a sum over the records with numbers in both columns, whose summands lie between two tables."""
@@ -165,20 +219,23 @@ class Correlation:
 
 def _interval(r: float, means: list[_Ends], squares: list[_Ends], main: _Ends) -> Estimate:
     """The interval of the correlation from those of the means of a and b, of their squares less 1, and of P / N."""
-    furthest = [max(-low, high) for low, high in means]
-    middles, product = (furthest[0] ** 2 + furthest[1] ** 2) / 2.0, furthest[0] * furthest[1]
-    (first, first_high), (second, second_high) = squares
-    least, largest = 1.0 + (first + second) / 2.0, 1.0 + (first_high + second_high) / 2.0
-    lean = max(first_high - second, second_high - first, 0.0) / 2.0 + middles
-    if least - middles <= lean:
+    furthest = [max(-low, high) ** 2 for low, high in means]
+    least = [max(1.0 + low - most, 0.0) for (low, _), most in zip(squares, furthest, strict=True)]
+    largest = [max(1.0 + high, 0.0) for _, high in squares]
+    if min(least) <= 0.0:
         return Estimate(r, -1.0, 1.0)
-    root = math.sqrt((least - middles) ** 2 - lean**2)
-    lost = least - root  # which falls with G
+    roots = [(math.sqrt(low), math.sqrt(high)) for low, high in zip(least, largest, strict=True)]
+    lost = sum(furthest) / 2.0 + max(roots[0][1] - roots[1][0], roots[1][1] - roots[0][0]) ** 2 / 2.0
+    product, (smallest, most) = math.sqrt(furthest[0] * furthest[1]), (a * b for a, b in zip(*roots, strict=True))
     low = min(r * lost, 0.0) + main[0] - product
     high = max(r * lost, 0.0) + main[1] + product
-    low, high = low / (root if low < 0.0 else largest), high / (root if high > 0.0 else largest)
-    low, high = max(r + low, -1.0), min(r + high, 1.0)
+    low, high = low / (smallest if low < 0.0 else most), high / (smallest if high > 0.0 else most)
+    low, high = max(r + float(low), -1.0), min(r + float(high), 1.0)
     return Estimate(min(max(r, low), high), min(low, high), max(low, high))
+
+
+def _is_products(measured: Measurement) -> bool:
+    return isinstance(measured.target, Positions) and bool(measured.target.other)
 
 
 def _squares(low: Floats, high: Floats) -> tuple[Floats, Floats]:

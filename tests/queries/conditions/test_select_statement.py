@@ -64,7 +64,7 @@ def test_a_statement_is_groups_columns_and_a_condition(
     [
         ("select count(distinct sex) from t", "COUNT(DISTINCT) is not supported", "GROUP BY"),
         ("select max(age) from t", "'MAX' is not supported", "QUANTILE"),
-        ("select corr(age) from t", "'CORR' is not supported", "supported are COUNT"),
+        ("select covar(age) from t", "'COVAR' is not supported", "supported are COUNT"),
         ("select avg(sex) from t", "AVG of 'sex', which has no numbers", "GROUP BY"),
         ("select sum(born) from t", "SUM of 'born', which holds dates or times", "levels"),
         ("select avg(height) from t", "there is no column 'height'", "there is"),

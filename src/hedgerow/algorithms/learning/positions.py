@@ -13,7 +13,7 @@ from itertools import chain
 from hedgerow.algorithms.shared import check_fraction
 from hedgerow.domain import Domain, bin_cells
 from hedgerow.privacy import Budget, Curator, Subsampled
-from hedgerow.queries import Measurement, Positions, summed_columns
+from hedgerow.queries import Measurement, Positions, correlated_columns, summed_columns
 
 POSITIONS_SHARE = 0.05
 """Unit of the shares of a budget for positions and moments: moments that are asked for cost one, each ..."""
@@ -34,7 +34,8 @@ class PositionTargets:
         inside: Positions in the bins of all columns with bins.
         columns: Moments of the same columns.
         asked: What a workload asks for: moments by the values of other columns, or of columns without bins; where
-            there are bins positions in these too.
+            there are bins positions in these too. Products of pairs whose correlations it asks for, of which one at
+            least has no bins.
 
     Example:
         >>> from hedgerow import Binned, Categorical, PureDP
@@ -75,7 +76,11 @@ class PositionTargets:
             tuple(Positions(domain, (*by, name), name, beside, whole) for whole in (False, True)[name not in cells :])
             for name, by in wanted
         )
-        return cls(inside, columns, tuple(asked))
+        pairs = [] if workload is None else correlated_columns(workload, domain)
+        products = (
+            Positions(domain, pair, pair[0], beside, other=pair[1]) for pair in pairs if not set(pair) <= set(cells)
+        )
+        return cls(inside, columns, (*asked, *((each,) for each in products)))
 
     def __iter__(self) -> Iterator[Positions]:
         """All of them, in the order in which they are measured."""

@@ -112,8 +112,9 @@ class MeasuredQuery(Question):
     """The answer of a query, or all cells of a marginal; the event says how many values.
 
     Attributes:
-        form: ``"marginal"``, ``"blocks"``, ``"positions"``, ``"moments"``, ``"parity"``, ``"conjunction"``,
-            ``"explicit"`` or ``"query"`` for others; empty in events of format 2, which do not say it.
+        form: ``"marginal"``, ``"blocks"``, ``"positions"``, ``"moments"``, ``"products"``, ``"parity"``,
+            ``"conjunction"``, ``"explicit"`` or ``"query"`` for others; empty in events of format 2, which do not say
+            it.
         scope: Names of the attributes.
         words: The condition of a conjunction or of a part of a marginal, the name of a query, or what blocks tell
             apart.
@@ -141,7 +142,7 @@ class MeasuredQuery(Question):
             case Blocks():
                 form, words = "blocks", target.about
             case Positions():
-                form, words = "moments" if target.whole else "positions", ""
+                form, words = target.form, ""
             case Parity():
                 form, words = "parity", ""
             case Conjunction():
@@ -160,8 +161,8 @@ class MeasuredQuery(Question):
                 return f"{self.words or names} in {values} blocks"
             case "positions":
                 return f"positions in the bins of {names}"
-            case "moments":
-                return f"moments of {names}"
+            case "moments" | "products":
+                return f"{self.form} of {names}"
             case "parity":
                 return f"parity({', '.join(self.scope)})"
         return self.words

@@ -16,6 +16,8 @@ from hedgerow.queries.core.sensitivity import Neighbours, Relation, Sensitivity,
 
 _MOST_CELLS = 1 << 24
 """Most cells of the table that sums are read off."""
+_MOST_PAIRS = 1 << 22
+"""Most cells of a pair of columns that products are read off."""
 _ROUNDED = 1.0 + 2.0**-LATTICE_BITS
 """Factor of what two rounded numbers move by."""
 
@@ -34,6 +36,7 @@ class Positions(Measurable):
         column: The column of numbers; the only one of the scope unless given.
         beside: Columns that the table is read with, beside those with bins; those of the scope unless given.
         whole: Whether the whole column is one bin.
+        other: A second column: the only sum is that of the products of both positions in their whole columns.
 
     Raises:
         QueryError: The column has no numbers, or one of the others has bins, or there are too many groups.
@@ -50,6 +53,7 @@ class Positions(Measurable):
     column: str = ""
     beside: Clique = field(default=(), repr=False)
     whole: bool = False
+    other: str = ""
 
     def __post_init__(self) -> None:
         """Check the columns."""
@@ -59,13 +63,16 @@ class Positions(Measurable):
         counted = self.counted
         measured = {name for span in self.domain.spans for name in (span.length, span.start, span.end)}
         cells = bin_cells(self.domain)
-        if counted is None or self.column in measured or not (self.column in cells or (self.whole and self._singly)):
-            raise QueryError(f"{self.column!r} is no column of numbers whose positions are measured")
+        numbers = [name for name in (self.column, self.other) if name]
+        singly = {name for name in numbers if (self.whole or self.other) and self._singly(name)}
+        unknown = [name for name in numbers if name in measured or not (name in cells or name in singly)]
+        if counted is None or unknown:
+            raise QueryError(f"{[*unknown, *numbers][0]!r} is no column of numbers whose positions are measured")
         if wrong := [name for name in self._others if name not in counted or counted[name] != self.domain[name]]:
             raise QueryError(
                 f"{wrong[0]!r} is no column to group positions by", remedy="name columns without bins, and no levels"
             )
-        if math.prod(counted.shape_of(self.scope)) > _MOST_CELLS:
+        if math.prod(counted.shape_of(self.scope)) > (_MOST_PAIRS if self.other else _MOST_CELLS):
             raise QueryError(
                 f"{self.text!r} would be read off a table of more than {_MOST_CELLS:,} cells",
                 remedy="group by fewer columns, or by columns with fewer values",
@@ -74,31 +81,35 @@ class Positions(Measurable):
     @property
     def _others(self) -> Clique:
         """The columns by whose values the sums are."""
-        return tuple(name for name in self.scope if name != self.column)
+        return tuple(name for name in self.scope if name not in (self.column, self.other))
 
-    @property
-    def _singly(self) -> bool:
-        """Whether the column's numbers are told one by one."""
-        column = self.domain[self.column]
+    def _singly(self, name: str) -> bool:
+        """Whether a column's numbers are told one by one."""
+        column = self.domain[name]
         return isinstance(column, IntegerRange) or (isinstance(column, Binned) and not np.less(*ends_of(column)).any())
 
     @cached_property
     def counted(self) -> Domain | None:
         """The columns with bins, with a bin for each cell: the domain of the table whose counts tell the sums."""
-        return with_bin_cells(self.domain, frozenset([*self.beside, self.column]))
+        return with_bin_cells(self.domain, frozenset([*self.beside, *filter(None, (self.column, self.other))]))
 
     @cached_property
     def cells(self) -> BinCells:
         """The cells of the column."""
-        column = self.domain[self.column]
-        if self.whole and isinstance(column, Binned | IntegerRange):
-            return BinCells.of_numbers(column, bin_cells(self.domain).get(self.column))
-        return bin_cells(self.domain)[self.column]
+        return self._cells_of(self.column)
+
+    def _cells_of(self, name: str) -> BinCells:
+        column = self.domain[name]
+        if (self.whole or self.other) and isinstance(column, Binned | IntegerRange):
+            return BinCells.of_numbers(column, bin_cells(self.domain).get(name))
+        return bin_cells(self.domain)[name]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of sums of each group, and of codes of the other columns, in the order of the scope."""
         sizes = zip(self.scope, self.domain.shape_of(self.scope), strict=True)
+        if self.other:
+            return (1, 1)
         sums = 2 if self.whole else len(self.cells.half)
         return tuple(sums if name == self.column else size for name, size in sizes)
 
@@ -108,15 +119,20 @@ class Positions(Measurable):
         return math.prod(self.shape)
 
     @property
+    def form(self) -> str:
+        """``"positions"`` in bins, ``"moments"`` or ``"products"``."""
+        return "products" if self.other else "moments" if self.whole else "positions"
+
+    @property
     def text(self) -> str:
         """The columns, in words."""
         names = " * ".join(self.scope)
-        return f"moments of {names}" if self.whole else f"positions in the bins of {names}"
+        return f"positions in the bins of {names}" if self.form == "positions" else f"{self.form} of {names}"
 
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the most that one record adds to a sum."""
-        return (-0.5, 0.5)
+        return (-0.25, 0.25) if self.other else (-0.5, 0.5)
 
     def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
         """That of one query with values in [-1/2, 1/2]: a record is in one bin.
@@ -148,6 +164,10 @@ class Positions(Measurable):
             Shape ``(size,)``: at most half the number of records each, which 64 bits hold.
         """
         positions = self.cells.positions
+        if self.other:
+            first, second = (self._cells_of(name).positions for name in self.scope)
+            weights = np.rint(np.multiply.outer(first, second) * 2.0**LATTICE_BITS).astype(np.int64)
+            return np.array([(weights * np.rint(counts[: len(first), : len(second)]).astype(np.int64)).sum()])
         values = [positions, 2.0 * np.square(positions) - 0.5] if self.whole else [positions]
         axis = self.scope.index(self.column)
         table = np.moveaxis(np.rint(counts).astype(np.int64), axis, 0)[: len(positions)]
