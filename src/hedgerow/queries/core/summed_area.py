@@ -21,7 +21,7 @@ def summed_area(table: Floats) -> Floats:
         [0.0, 1.0, 3.0, 7.0]
     """
     area = np.zeros([size + 1 for size in table.shape])
-    sums = area[tuple(slice(1, None) for _ in table.shape)]
+    sums = area[tuple(slice(1, None) for _ in table.shape)] if table.ndim else area  # a view in either case
     sums[...] = table
     for axis in range(table.ndim):
         np.cumsum(sums, axis=axis, out=sums)
