@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 
 from hedgerow import (
     MWEM,
+    Binned,
+    Categorical,
     Domain,
     DualQuery,
     IntegerRange,
@@ -310,3 +313,48 @@ def test_estimates_without_correction_are_those_of_r() -> None:
     corrected = ReplicateEstimate.of(raw, each)
     np.testing.assert_allclose(corrected.value, 2.0 * raw - each.mean(axis=0))
     np.testing.assert_allclose(corrected.high - corrected.value, 4.302653 * each.std(axis=0, ddof=1), rtol=1e-6)
+
+
+BINNED = Domain([Binned("pay", list(range(0, 100_001, 10_000))), Categorical("sex", ("F", "M"))])
+
+
+def pay_release(seed: int, n: int = 4000) -> tuple[Release, float]:
+    """A release with measured positions in bins, and the mean of the private column."""
+    rng = np.random.default_rng(seed)
+    sex = rng.integers(0, 2, n)
+    pay = np.minimum(np.exp(rng.normal(10.2 + 0.2 * sex, 0.6, n)), 99_999.0)
+    rows = pa.table({"pay": pay, "sex": np.array(["F", "M"])[sex]})
+    return synthesize(rows, 1.0, 1e-9, BINNED).release, float(pay.mean())
+
+
+def mean_pay(records: pa.Table, weights: np.ndarray) -> float:
+    return float(np.average(records["pay"].to_numpy(), weights=weights))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("files", [False, True])
+def test_errors_of_positions_inside_bins_are_part_of_a_replicate(files: bool) -> None:
+    """Of 8 intervals nearly all hold the mean of the file; by the counts of bins alone a third did."""
+    held = []
+    for seed in range(8):
+        release, truth = pay_release(seed)
+        found = replicate(release, 12, target="file", seed=seed, files=files).estimate(mean_pay)
+        held.append(found.low <= truth <= found.high)
+    assert sum(held) >= 6
+
+
+def test_positions_move_means_inside_bins_and_no_count() -> None:
+    release, _ = pay_release(0)
+    found = replicate(replace(release, positions=()), 30, target="file", seed=0)
+    assert found.weights is not None
+    bins, pay = found.records.codes[:, 0], found.records.to_arrow()["pay"].to_numpy()
+    inside = bins == 2
+    means = np.array([np.average(pay[inside], weights=each[inside]) for each in found.weights.T])
+    assert 600.0 < means.std() < 1500.0  # a tenth of a width of 10,000
+    measured = replicate(release, 30, target="file", seed=0)
+    assert measured.weights is not None
+    again = np.array([np.average(pay[inside], weights=each[inside]) for each in measured.weights.T])
+    assert again.std() < 0.5 * means.std()
+    for one, other in zip(found.weights.T, measured.weights.T, strict=True):
+        counts = [np.bincount(bins, each, len(BINNED["pay"].edges) - 1) for each in (one, other)]
+        np.testing.assert_allclose(counts[0], counts[1], atol=0.05)

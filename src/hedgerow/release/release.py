@@ -182,16 +182,45 @@ class Release:
             means[column.name] = positions_of(column, counts)
             sums = self.positions_of(column.name)
             if sums is not None:
-                held = np.maximum(counts[: column.ordinary], 1e-9)
-                precision = np.square(_GUESSED * held / max(sums.std, 1e-9))
+                held, precision = self._held(column, counts, sums)
                 averaged = (means[column.name] + precision * sums.values / held) / (1.0 + precision)
                 variances = np.square(_GUESSED) / (1.0 + precision)
                 moved = self._moved(column, held, np.clip(averaged, -0.5, 0.5), variances)
                 means[column.name] = np.clip(moved, -0.5, 0.5)
         return means
 
-    def _moved(self, column: Binned, held: Floats, means: Floats, variances: Floats) -> Floats:
-        """Mean positions in bins after what the measured sum over the whole column says of them, by least squares."""
+    def position_errors(self, rng: np.random.Generator) -> dict[str, Floats]:
+        """Errors that `mean_positions` might have, drawn from their law given what was measured.
+
+        Args:
+            rng: What they are drawn with.
+        """
+        tables = self.model.marginals([(column.name,) for column in self._binned]) if self._binned else []
+        errors = {}
+        for column, counts in zip(self._binned, tables, strict=True):
+            sums = self.positions_of(column.name)
+            if sums is None:
+                errors[column.name] = rng.normal(0.0, _GUESSED, column.ordinary)
+                continue
+            held, precision = self._held(column, counts, sums)
+            variances = np.square(_GUESSED) / (1.0 + precision)
+            drawn = rng.normal(0.0, np.sqrt(variances))
+            errors[column.name] = self._moved(column, held, drawn, variances, noise=float(rng.normal()))
+        return errors
+
+    @staticmethod
+    def _held(column: Binned, counts: Floats, sums: Measurement) -> tuple[Floats, Floats]:
+        """Records of each bin, and how much more precise the measured mean position is than a guess."""
+        held = np.maximum(counts[: column.ordinary], 1e-9)
+        return held, np.square(_GUESSED * held / max(sums.std, 1e-9))
+
+    def _moved(
+        self, column: Binned, held: Floats, means: Floats, variances: Floats, *, noise: float | None = None
+    ) -> Floats:
+        """Mean positions in bins after what the measured sum over the whole column says of them, by least squares.
+
+        With noise, in its standard deviations, the means are errors of a truth of nothing, and so is that sum.
+        """
         whole = self.positions_of(column.name, whole=True)
         if whole is None:
             return means
@@ -201,6 +230,8 @@ class Release:
         span, reach = float(high[-1] - low[0]), (high - low) * held  # what a mean position of 1 adds to the sum
         measured = span * float(whole.values[0]) + (low[0] + high[-1]) / 2.0 * held.sum()
         residual = measured - float(((low + high) / 2.0) @ held + reach @ means)
+        if noise is not None:
+            residual = span * whole.std * noise - float(reach @ means)
         gain = variances * reach / (float(variances @ reach**2) + (span * whole.std) ** 2)
         return np.asarray(means + gain * residual)
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique
+from hedgerow.domain import Binned, Clique, ends_of
 from hedgerow.domain.measures import written
 from hedgerow.engines import is_duckdb
 from hedgerow.errors import ConfigError
@@ -47,6 +47,8 @@ _LARGEST = 1 << 18
 _SWEEPS, _SWEEPS_ALONE = 2, 10
 """Sweeps over all tables, after importance weights and without these."""
 _TINY = 1e-300
+_NARROW = 1e-6
+"""Variance inside a bin, in squares of its width, below which its records are at one place."""
 _DIGITS = 6
 """Digits behind the point of weights: those in files are those in memory."""
 Statistic = Callable[["pa.Table", Floats], ArrayLike]
@@ -176,7 +178,7 @@ class Replicates:
             ConfigError: Weights are wanted where the hypothesis gives none.
         """
         calibrated = _Calibrated.of(release, records)
-        weights = None if files else _weights(calibrated, runs)
+        weights = None if files else _weights(calibrated, runs, target, seed)
         if files is False and weights is None:
             raise ConfigError(
                 "this hypothesis tells no probability of a record, so there are no replicate weights",
@@ -232,7 +234,9 @@ class Replicates:
         """Records of each replicate, as many as of the release, and their weights."""
         for number, run in enumerate(self.runs):
             drawn = replace(run, model=run.held).sample(len(self.records), numbered(self.seed, number))
-            yield drawn, np.round(self._calibrated.of_replicate(drawn.codes, None, run), _DIGITS)
+            weights = self._calibrated.of_replicate(drawn.codes, None, run)
+            rng = numbered(self.seed, self.number + number)
+            yield drawn, np.round(_Inside.of(drawn).moved(weights, self.release, self.target, rng), _DIGITS)
 
     def estimate(self, statistic: Statistic, confidence: float = 0.95, *, corrected: bool = True) -> ReplicateEstimate:
         """Estimate anything that can be computed of weighted records, with a standard error and an interval.
@@ -394,16 +398,74 @@ class _Calibrated:
         return np.asarray(found * (run.total / found.sum()))
 
 
-def _weights(calibrated: _Calibrated, runs: Sequence[Release]) -> Floats | None:
+@dataclass(frozen=True, eq=False)
+class _Inside:
+    """Where in their bins records lie: for each column of bins their codes, and their numbers.
+
+    A hypothesis tells counts of bins; mean positions inside come from elsewhere (`Release.mean_positions`) and have
+    errors of their own. A replicate has them drawn anew: the weights of a bin's records are tilted,
+    ``w (1 + d (x - mean) / variance)``, which moves their mean by d and keeps their sum.
+    """
+
+    columns: list[tuple[Binned, Ints, Floats]]
+
+    @classmethod
+    def of(cls, records: Records) -> _Inside:
+        if not any(isinstance(column, Binned) for column in records.domain.columns):
+            return cls([])
+        chunks = [columns for columns, _ in records.columns()]
+        parts = [
+            (
+                each[0].attribute,
+                np.concatenate([one.codes for one in each]),
+                np.concatenate([one.numbers for one in each]),
+            )
+            for each in zip(*chunks, strict=True)
+        ]
+        return cls([(a, np.asarray(codes), np.asarray(x, float)) for a, codes, x in parts if isinstance(a, Binned)])
+
+    def moved(self, weights: Floats, release: Release, target: Target, rng: np.random.Generator) -> Floats:
+        """Weights with which mean positions differ as those of a replicate do.
+
+        Args:
+            weights: Those by the tables of the replicate, shape ``(n,)``.
+            release: The release.
+            target: For a population the records of a bin are a sample too.
+            rng: What is drawn with.
+        """
+        errors = release.position_errors(rng) if self.columns else {}
+        for column, codes, numbers in self.columns:
+            if column.name not in errors:
+                continue
+            low, high = ends_of(column)
+            inside = np.minimum(codes, column.ordinary)  # others than numbers are in a bin of their own
+            x = np.zeros(len(codes))
+            known = codes < column.ordinary
+            x[known] = (numbers[known] - low[codes[known]]) / np.maximum(high - low, _TINY)[codes[known]]
+            held = np.maximum(np.bincount(inside, weights, column.ordinary + 1), _TINY)
+            mean = np.bincount(inside, weights * x, column.ordinary + 1) / held
+            spread = np.bincount(inside, weights * np.square(x - mean[inside]), column.ordinary + 1) / held
+            moves = np.append(errors[column.name], 0.0)
+            if target == "population":
+                moves = moves + rng.normal(0.0, np.sqrt(spread / held))
+            step = np.divide(moves, spread, out=np.zeros_like(moves), where=spread > _NARROW)
+            factor = np.maximum(1.0 + step[inside] * (x - mean[inside]), 0.0)
+            weights = weights * factor
+            weights = weights * (held / np.maximum(np.bincount(inside, weights, column.ordinary + 1), _TINY))[inside]
+        return weights
+
+
+def _weights(calibrated: _Calibrated, runs: Sequence[Release], target: Target, seed: int) -> Floats | None:
     """Replicate weights, shape ``(n, runs)``; None where hypotheses are made of records."""
     release, codes = calibrated.release, calibrated.records.codes
     reweighing = None if isinstance(release.model, Empirical) else _Reweighing.of(release, calibrated.records)
     if reweighing is None or not (reweighing.scopes or reweighing.state):
         return None
-    columns = []
-    for each in runs:
+    columns, inside = [], _Inside.of(calibrated.records)
+    for number, each in enumerate(runs):
         run = replace(each, model=each.held)
-        columns.append(calibrated.of_replicate(codes, reweighing.weights(run), run))
+        weights = calibrated.of_replicate(codes, reweighing.weights(run), run)
+        columns.append(inside.moved(weights, release, target, numbered(seed, len(runs) + number)))
     return np.column_stack(columns)
 
 
