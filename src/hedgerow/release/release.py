@@ -16,7 +16,7 @@ from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, Positions, parse_predicate
-from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, agreed, check_confidence, intersect, left_uncounted
+from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted, shares
 from hedgerow.release.content import StoredModel
 from hedgerow.release.evidence import Evidence, from_workload_error, measured
 from hedgerow.release.feasible import Together
@@ -49,6 +49,8 @@ WEIGHTED_RECORDS = 100_000
 
 _GUESSED = 0.1
 """How far the mean position of a bin is from what the bins beside it say, in widths of the bin."""
+_FAR = 9.0
+"""Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
 
 Method = Literal["systematic", "independent"]
 
@@ -566,7 +568,12 @@ class Release:
         pieces = [piece.plus(position) for piece in measured(query, self._runs, total)]
         if not pieces:
             return None
-        low, high, _ = agreed(pieces, risk)
+        most = _FAR * min(piece.variance for piece in pieces)
+        risks = zip(pieces, shares(risk), strict=False)
+        ends = [piece.ends(each) for piece, each in risks if piece.variance <= most]  # the rest cut nothing off
+        if not ends:
+            ends = [pieces[0].ends(next(iter(shares(risk))))]
+        low, high = max(low for low, _ in ends), min(high for _, high in ends)
         return min(low, high), max(low, high)
 
     @property
