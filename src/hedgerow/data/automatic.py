@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,8 @@ import pyarrow as pa
 
 from hedgerow.data.reading import open_place, open_table
 from hedgerow.data.scanning.chunks import is_stored_in_spark, spark_frame
-from hedgerow.domain import attribute_of, kind_of_type
+from hedgerow.domain import TimesOfDay, attribute_of, kind_of_type
+from hedgerow.domain.clocks import SECONDS
 from hedgerow.errors import ConfigError, DomainError
 
 Bounds = tuple[str, str]
@@ -224,10 +224,9 @@ def _of_times(name: str, bounds: Bounds | None, step: str = _STEP, **options: st
 
 def _last(step: str) -> str:
     """The time of the last step of a day."""
-    match = re.fullmatch(r"(\d{1,5})(s|min|h)", step)
-    seconds = int(match[1]) * {"s": 1, "min": 60, "h": 3600}[match[2]] if match else 60
-    last = datetime(2000, 1, 2) - timedelta(seconds=seconds)
-    return last.time().isoformat("seconds" if seconds % 60 else "minutes")
+    match = re.fullmatch(r"([1-9]\d{0,4})(s|min|h)", step)
+    seconds = int(match[1]) * SECONDS[match[2]] if match else 60
+    return TimesOfDay(seconds).text((SECONDS["d"] - 1) // seconds)
 
 
 def _of_clocks(name: str, bounds: Bounds | None, step: str = _STEP, **options: str) -> dict[str, Any]:

@@ -140,9 +140,7 @@ def _units_of(numbers: Ints, scale: Scale | None, unit: Unit) -> Ints | None:
         days = numbers * scale.seconds // _DAY
     if days is None:
         return None
-    calendar = Calendar(unit)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
-    distinct, places = np.unique(days, return_inverse=True)
-    return np.array([calendar.of_day(day) for day in distinct.tolist()])[places]
+    return Calendar(unit).of_days(days)  # type: ignore[arg-type] # shorter ones are no unit of it, and not here
 
 
 def _of_listed(attribute: Categorical, name: str, unit: Unit) -> Derived:

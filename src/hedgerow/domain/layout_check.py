@@ -6,6 +6,7 @@ A type holds the values of a column if these are read back from it as they were 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from hedgerow.system import generator
 
 _TEXTS = ("string", "large_string", "dictionary")
 _MOST_DIGITS = 18
-_TRIED = 512
+_TRIED = 64
 """Numbers at each end of a range that are written and read; narrow types lose the largest ones first."""
 
 
@@ -42,7 +43,7 @@ def check_written(attribute: Attribute, written: Written) -> None:
             ...
         hedgerow.errors.DomainError: attribute 'age': the type int8 does not hold its values...
     """
-    if written.type is not None and not _holds(attribute, written):
+    if written.type is not None and not _holds(attribute, written.type):
         raise attribute_error(
             attribute.name,
             f"the type {written.type} does not hold its values",
@@ -84,9 +85,9 @@ def _has_digits(attribute: Attribute) -> bool:
     return isinstance(attribute, IntegerRange) or (isinstance(attribute, Binned) and attribute.whole)
 
 
-def _holds(attribute: Attribute, written: Written) -> bool:
-    """Whether the values of a column can have the type that is declared for it."""
-    kind = str(written.type)
+@lru_cache(maxsize=1024)
+def _holds(attribute: Attribute, kind: str) -> bool:
+    """Whether the values of a column can have a type; a domain that learns bins is made again and again."""
     if kind in _TEXTS:
         return True
     if isinstance(attribute, Binned) and not attribute.whole:

@@ -45,6 +45,7 @@ _PARTS = {
     "quarter": re.compile(r"(\d{4})-Q([1-4])"),
     "year": re.compile(r"(\d{4})()"),
 }
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _LONGEST = 60
 """Digits of the longest number that is read."""
@@ -161,16 +162,16 @@ class Calendar(Scale):
 
     def of_day(self, day: int) -> int:
         """The number of the unit that holds a day, which is counted from 1970-01-01."""
+        return int(self.of_days(np.asarray(day)))
+
+    def of_days(self, days: Ints) -> Ints:
+        """The numbers of the units that hold some days."""
         if self.unit == "day":
-            return day
+            return days
         if self.unit == "week":
-            return (day + 3) // 7
-        day_found = date.fromordinal(day + EPOCH)
-        of_year = {
-            "month": 12 * day_found.year + day_found.month - 1,
-            "quarter": 4 * day_found.year + (day_found.month - 1) // 3,
-        }
-        return of_year.get(self.unit, day_found.year)
+            return np.asarray((days + 3) // 7)
+        months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 12 * 1970
+        return np.asarray(months // _MONTHS[self.unit])
 
     def first_day(self, number: int) -> int:
         """The first day of a unit, counted from 1970-01-01; the inverse of ``of_day``."""
@@ -178,7 +179,7 @@ class Calendar(Scale):
             return number
         if self.unit == "week":
             return 7 * number - 3
-        months = {"month": 1, "quarter": 3, "year": 12}[self.unit] * number
+        months = _MONTHS[self.unit] * number
         return date(months // 12, months % 12 + 1, 1).toordinal() - EPOCH
 
     def position(self, cell: object) -> Fraction | None:

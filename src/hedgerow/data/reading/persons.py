@@ -107,23 +107,16 @@ class Identities:
         Raises:
             PersonColumnError: A cell is empty, or has blanks around the name of a person.
         """
-        if self.missing.n_rows:
-            self._refuse(
-                self.missing,
-                "an empty cell where a person is to be named",
-                "fill the cells in, or leave these rows out by a filter ('... is not null')",
-            )
-        if self.padded.n_rows:
-            self._refuse(
-                self.padded,
-                "blanks around the name of a person, who would be two without them",
-                "remove the blanks: in a view, where the table is in a database",
-            )
-
-    def _refuse(self, faulty: Faulty, message: str, remedy: str) -> None:
-        raise PersonColumnError(
-            message, file=self.file, column=self.column, rows=faulty.rows, n_rows=faulty.n_rows, remedy=remedy
-        )
+        filled = "fill the cells in, or leave these rows out by a filter ('... is not null')"
+        trimmed = "remove the blanks: in a view, where the table is in a database"
+        for faulty, message, remedy in (
+            (self.missing, "an empty cell where a person is to be named", filled),
+            (self.padded, "blanks around the name of a person, who would be two without them", trimmed),
+        ):
+            if faulty.n_rows:
+                raise PersonColumnError(
+                    message, file=self.file, column=self.column, rows=faulty.rows, n_rows=faulty.n_rows, remedy=remedy
+                )
 
 
 def _words(column: pa.Array[Any]) -> pa.Array[Any] | None:
