@@ -312,7 +312,9 @@ def test_estimates_without_correction_are_those_of_r() -> None:
     np.testing.assert_allclose(found.error**2, ((each - raw) ** 2).sum(axis=0) / 3)
     corrected = ReplicateEstimate.of(raw, each)
     np.testing.assert_allclose(corrected.value, 2.0 * raw - each.mean(axis=0))
-    np.testing.assert_allclose(corrected.high - corrected.value, 4.302653 * each.std(axis=0, ddof=1), rtol=1e-6)
+    np.testing.assert_allclose(
+        corrected.high - corrected.value, 4.302653 * each.std(axis=0, ddof=1) * (4 / 3) ** 0.5, rtol=1e-6
+    )
 
 
 BINNED = Domain([Binned("pay", list(range(0, 100_001, 10_000))), Categorical("sex", ("F", "M"))])

@@ -85,8 +85,9 @@ class ReplicateEstimate:
 
         Corrected, the estimate is ``2 theta - mean of theta_r``, its error the standard deviation of the theta_r (the
         basic bootstrap: A. C. Davison and D. V. Hinkley, "Bootstrap Methods and their Application", 1997, section
-        5.2). Else it is theta, and its error the root mean square of ``theta_r - theta``, which holds the bias: what R
-        gives with ``scale = 1 / N, rscales = 1, mse = TRUE``. Intervals have quantiles of Student's law.
+        5.2) times ``sqrt(1 + 1 / N)``, as the mean of N replicates errs too. Else it is theta, and its error the root
+        mean square of ``theta_r - theta``, which holds the bias: what R gives with ``scale = 1 / N, rscales = 1,
+        mse = TRUE``. Intervals have quantiles of Student's law.
 
         Args:
             raw: The statistic of the records, theta.
@@ -99,15 +100,16 @@ class ReplicateEstimate:
 
         Example:
             >>> found = ReplicateEstimate.of(5.0, [5.0, 6.0, 7.0])
-            >>> float(found.value), float(found.bias), float(found.error)
-            (4.0, 1.0, 1.0)
+            >>> float(found.value), float(found.bias), float(found.error.round(3))
+            (4.0, 1.0, 1.155)
             >>> float(ReplicateEstimate.of(5.0, [5.0, 6.0, 7.0], corrected=False).error.round(3))
             1.291
         """
         theta, each = np.asarray(raw, dtype=np.float64), np.asarray(replicates, dtype=np.float64)
         bias = each.mean(axis=0) - theta
         value = theta - bias if corrected else theta
-        error = each.std(axis=0, ddof=1) if corrected else np.sqrt(np.mean((each - theta) ** 2, axis=0))
+        spread = each.std(axis=0, ddof=1) * math.sqrt(1.0 + 1.0 / len(each))
+        error = spread if corrected else np.sqrt(np.mean((each - theta) ** 2, axis=0))
         reach = float(special.stdtrit(len(each) - 1, 1.0 - 0.5 * check_confidence(confidence)))
         return cls(value, theta, bias, error, value - reach * error, value + reach * error, each)
 
