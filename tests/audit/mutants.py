@@ -80,6 +80,12 @@ PLANTED: Mistake | None = None
 """The one that is planted now."""
 
 MISTAKES = [
+    Mistake("composition", "math.exp(epsilon) * total", "total"),
+    Mistake("composition", "math.comb(count, yes) * ", ""),
+    Mistake("composition", "means.append(_mass(low - mu / 2.0, high - mu / 2.0))", "means.append(_mass(low, high))"),
+    Mistake("composition", 'made["pure"] += 1', 'made["pure"] += 0'),
+    Mistake("composition", "loss = 2 * entry.sensitivity", "loss = entry.sensitivity"),
+    Mistake("composition", "if amount > exact(fixed[name])", "if amount > 2 * exact(fixed[name])"),
     Mistake(
         "costs",
         "_of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)",
@@ -828,8 +834,33 @@ def sentences_are_rounded_up(load: Load) -> None:
     assert "epsilon = 1.00001 and delta = 1.01e-06, accounted as zCDP with rho = 0.02)" in told
 
 
+def fixed_steps_are_right(load: Load) -> None:
+    module, costs = load("composition"), load("costs")
+    steps = {"limit": 0.015, "gaussian": 0.0085, "selections": 5, "selection_epsilon": 0.08}
+    steps |= {"pure": 20, "pure_epsilon": 0.03}
+    assert 3.37e-8 < module.delta_of(steps, 1.0) < 3.42e-8
+    many = [
+        event(mechanism=name, unit="rho", scale=scale, values=1, charge=1.0)
+        for name, scale, count in (
+            ("discrete Laplace", 40.0, 21),
+            ("exponential mechanism", 26.0, 6),
+            ("exponential mechanism", 20.0, 1),
+            ("discrete Gaussian", 7.0, 1),
+            ("permute-and-flip", 90.0, 1),
+        )
+        for _ in range(count)
+    ]
+    entries = [costs.Entry.of(number, each) for number, each in enumerate(many, 1)]
+    ledger, budget = {"composition": steps}, {"composition": steps}
+    found = module.check_steps(entries, ledger, budget)
+    assert found.severity.value == "fails"
+    assert len(found.details) == 5
+    assert module.check_steps(entries[:20] + entries[21:26], ledger, budget).severity.value == "holds"
+
+
 CHECKS = [
     costs_are_right,
+    fixed_steps_are_right,
     what_has_no_cost_is_refused,
     bounds_are_rigorous,
     the_conversion_is_right,
