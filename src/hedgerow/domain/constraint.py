@@ -7,13 +7,13 @@ classes of ages and two of marital states, however many ages there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedgerow.arrays import Bools, Places
+from hedgerow.arrays import Bools, Ints, Places
 from hedgerow.domain.derived import Clique
 from hedgerow.errors import DomainError
 
@@ -107,6 +107,21 @@ class Constraint:
             return self
         scope, classes = zip(*((self.scope[axis], self.classes[axis]) for axis in order), strict=True)
         return Constraint(self.text, scope, classes, self.allowed.transpose(order))
+
+    def among(self, kept: Mapping[str, Ints]) -> Constraint:
+        """The constraint where attributes have only some of their codes, one at least of each class.
+
+        Args:
+            kept: For some attributes the codes that are kept, in their new order.
+
+        Example:
+            >>> rule = Constraint("a < 2 or b = 0", ("a", "b"), [[0, 0, 1], [0, 1]], [[True, True], [True, False]])
+            >>> [classes.tolist() for classes in rule.among({"a": np.array([0, 2])}).classes]
+            [[0, 1], [0, 1]]
+        """
+        pairs = zip(self.scope, self.classes, strict=True)
+        classes = [of_code.take(kept[name]) if name in kept else of_code for name, of_code in pairs]
+        return Constraint(self.text, self.scope, classes, self.allowed)
 
     @property
     def says(self) -> bool:

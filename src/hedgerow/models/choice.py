@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from hedgerow.arrays import Ints
-from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
+from hedgerow.domain import Clique, Derived, Domain, IntegerRange
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import check_cells, required_bytes
 from hedgerow.models.dense import Histogram
@@ -323,7 +323,7 @@ def domain_of_sizes(domain: Domain, sizes: Mapping[str, int]) -> Domain:
     return Domain(
         [a if a.name in whole else IntegerRange(a.name, 0, left[a.name] - 1) for a in domain],
         [function if whole.issuperset(function.sources) else _cut(function, left) for function in domain.derived],
-        [c if whole.issuperset(c.scope) else _over(c, kept) for c in domain.constraints],
+        [c if whole.issuperset(c.scope) else c.among(kept) for c in domain.constraints],
         domain.names,
     )
 
@@ -338,17 +338,6 @@ def _kept_codes(domain: Domain, name: str, size: int) -> Ints:
         constrained = any(name in constraint.scope for constraint in domain.constraints)
         return np.arange(domain[name].size if constrained else size)
     return np.resize(np.unique(grain.codes, return_index=True)[1], max(size, grain.attribute.size))
-
-
-def _over(constraint: Constraint, kept: Mapping[str, Ints]) -> Constraint:
-    """A constraint of a domain where some attributes have fewer codes."""
-    pairs = zip(constraint.scope, constraint.classes, strict=True)
-    return Constraint(
-        constraint.text,
-        constraint.scope,
-        [codes.take(kept[name]) if name in kept else codes for name, codes in pairs],
-        constraint.allowed,
-    )
 
 
 def _cut(derived: Derived, sizes: Mapping[str, int]) -> Derived:

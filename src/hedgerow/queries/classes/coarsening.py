@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, CodeSet, Constraint, Derived, Domain, IntegerRange, places_in
+from hedgerow.domain import Clique, CodeSet, Derived, Domain, IntegerRange, places_in
 from hedgerow.queries.classes.classes import Classes
 from hedgerow.queries.core import Conjunction, attribute_codes
 
@@ -275,12 +275,7 @@ def _coarse(
         if f.name in functions
     ]
     rules = [
-        Constraint(
-            rule.text,
-            rule.scope,
-            [of_code[_first_codes(classes, n)] for n, of_code in zip(rule.scope, rule.classes, strict=True)],
-            rule.allowed,
-        )
+        rule.among({name: _first_codes(classes, name) for name in rule.scope})
         for rule in (domain.constraints if constrained else ())
     ]
     attributes = [IntegerRange(name, 0, classes[name].count - 1) for name in domain.names if name in classes]
