@@ -308,11 +308,15 @@ _READ, _DRAW = 15e-9, 35e-9
 """A value of a record that is read; one that is drawn and written."""
 _NOISE, _MEASURE = 8.4e-6, 45e-6
 """One noisy value; one measurement, beside its values."""
-_CANDIDATE = 80e-6
-"""Decisions about a candidate before anything is measured."""
+_SCOPE, _ATTRIBUTE = 80e-6, 1e-3
+"""Decisions about a scope of candidates before anything is measured; the work for a column."""
+_ANSWER = 1.5e-6
+"""Answers of the release and of its records to a query, whose distances tell the error."""
 
 _PASS, _CALL = 1.2e-9, 60e-6
 """A pass over a histogram, per cell, between a multiplication and a sum; and however small it is."""
+_STEP_CELL = 1e-7
+"""A measured cell, each time that a step of its table is solved."""
 _MOST_PASSED = 40
 """Measurements beyond these are fitted on marginals of the histogram, together."""
 _PARITY = 3e-4
@@ -366,8 +370,9 @@ def seconds_of_run(
         noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
         if held.tree_cells is not None:  # cliques hold what is measured
             noisy = min(noisy, cells // 3)
-    decided = _CANDIDATE * max(workload.n_candidates, candidates.n_candidates)
-    parts = (_START, (_READ + _DRAW) * values, decided, _NOISE * noisy, _MEASURE * made, fit)
+    decided = _SCOPE * max(len(workload.scope_axes), len(candidates.scope_axes)) + _ATTRIBUTE * len(workload.domain)
+    answered = _ANSWER * workload.n_queries
+    parts = (_START, (_READ + _DRAW) * values, decided, _NOISE * noisy, _MEASURE * made, fit, answered)
     return slowness() * sum(parts)
 
 
@@ -379,7 +384,8 @@ def _fit_once(config: MWEMSettings, workload: Workload, held: Footprint, steps: 
         return _LAST + _LAST_CELL * held.tree_cells
     if all(isinstance(target, Parity) for target in steps):
         return _PARITY * len(steps) + _PASS * workload.domain.size * math.log2(workload.domain.size)
-    return _passes(config.refit, min(len(steps), _MOST_PASSED)) * (_CALL + _PASS * workload.domain.size)
+    solved = _STEP_CELL * _passes(config.refit, 1) * sum(target.size for target in steps)
+    return solved + _passes(config.refit, min(len(steps), _MOST_PASSED)) * (_CALL + _PASS * workload.domain.size)
 
 
 def _rounds(config: MWEMSettings, candidates: Workload, held: Footprint, rounds: int, cells: int) -> float:

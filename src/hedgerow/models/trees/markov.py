@@ -234,10 +234,11 @@ class Markov(Factored):
         wanted = dict.fromkeys([*(scope for scope in held if inside.issuperset(scope)), *new])
         bases |= {scope: self._domain.base(scope) for scope in wanted if scope not in bases}
         groups = components(self._domain, (bases[scope] for scope in wanted))
-        trees = [
-            JunctionTree.of(self._domain, [scope for scope in wanted if names.issuperset(bases[scope])])
-            for names in map(frozenset, groups)
-        ]
+        group_of = {name: number for number, names in enumerate(groups) for name in names}
+        scopes_of: list[list[Clique]] = [[] for _ in groups]
+        for scope in filter(None, wanted):
+            scopes_of[group_of[bases[scope][0]]].append(scope)
+        trees = [JunctionTree.of(self._domain, scopes) for scopes in scopes_of]
         before = sum(part.tree.cells for part in touched.values())
         # the bound that growth.py gives is at least half the cells of the scope above what is there
         if len(new) == 1 and touched and trees[0].cells > before + math.prod(self._domain.shape_of(new[0])) // 2:

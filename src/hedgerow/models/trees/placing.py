@@ -151,8 +151,9 @@ class Placing:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """Codes of all variables that may be asked for."""
-        variables = self._domain.attributes if self._among is None else self._domain.variables
-        return {variable.name: variable.size for variable in variables}
+        if self._among is None:
+            return {name: self._domain[name].size for name in chain.from_iterable(self._tree.cliques)}
+        return {variable.name: variable.size for variable in self._domain.variables}
 
     @cached_property
     def _forest(self) -> Forest:
