@@ -48,6 +48,19 @@ def not_shown(module: ModuleType) -> list[str]:
     return sorted(set(module.__all__) - PLAIN - shown)
 
 
+def broken_tables(markdown: str) -> list[str]:
+    r"""First lines of what looks like rows of a table and belongs to none, as where a blank line splits one.
+
+    Example:
+        >>> broken_tables("| a | b |\n|---|---|\n| 1 | 2 |\n\n| 3 | 4 |\n")
+        ['| 3 | 4 |']
+    """
+    text = re.sub(r"^ *```.*?^ *```", "", markdown, flags=re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE)
+    rows = [block.splitlines() for block in blocks]
+    return [lines[0] for lines in rows if len(lines) < 2 or not re.fullmatch(r"\|(?: *:?-+:? *\|)+ *", lines[1])]
+
+
 def on_pre_build(config: Any) -> None:
     """Fail on a public name that is undocumented or not shown."""
     from mkdocs.exceptions import PluginError
@@ -84,8 +97,12 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Lead links to drawings to their place in the site; ``a[1:][0]`` in code is no link."""
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fail on a broken table; lead links to drawings to their place; ``a[1:][0]`` in code is no link."""
+    from mkdocs.exceptions import PluginError
+
+    if broken := broken_tables(markdown):
+        raise PluginError(f"rows without a table in {page.file.src_uri}: {'; '.join(broken)}")
     for folder in ("experiments", "benchmarks/performance"):
         markdown = markdown.replace(f"](../{folder}/", f"]({DRAWINGS}")
     return markdown.replace("][", "]\\[")

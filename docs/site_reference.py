@@ -24,8 +24,8 @@ DOMAIN_HEAD = """\
 # Domain files
 
 The keys of a domain file, YAML or JSON, made from its [JSON schema](../schemas/domain.schema.json), which
-`hedgerow domain --schema` prints. [Editors](../guide.md#in-an-editor) complete and check files by it. What the keys are
-for is in [the guide](../guide.md#1-say-what-records-could-exist); `hedgerow domain --check FILE` says whether the parts
+`hedgerow domain --schema` prints. [Editors](../guide/drafts.md#in-an-editor) complete and check files by it.
+[The guide](../guide/domain-file.md) says what the keys are for. `hedgerow domain --check FILE` says whether the parts
 of a file fit together. A *value* is a text, a number, or true or false.
 
 """

@@ -24,6 +24,7 @@ from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = runpy.run_path(str(ROOT / "docs" / "site_reference.py"))
+GUIDE = ("record-types", "levels", "rules")
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
@@ -57,6 +58,18 @@ def test_a_name_without_a_docstring_or_a_page_is_found(hooks: ModuleType) -> Non
     assert hooks.not_shown(made) == ["Bare"]
 
 
+def test_a_table_that_a_blank_line_splits_is_found(hooks: ModuleType) -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n"
+    assert hooks.broken_tables(f"{table}\n{table}") == []
+    assert hooks.broken_tables(f"{table}\n| 3 | 4 |\n") == ["| 3 | 4 |"]
+    assert hooks.broken_tables(f"```\n| x |\n```\n{table}") == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_no_table_of_a_page_is_broken(hooks: ModuleType, page: Path) -> None:
+    assert hooks.broken_tables(page.read_text(encoding="utf-8")) == []
+
+
 def test_the_architecture_fits_on_a_page_and_has_every_room() -> None:
     assert len(PAGE.splitlines()) <= 150
     rooms = {path.parent.name for path in (ROOT / "src" / "hedgerow").glob("*/__init__.py")}
@@ -83,9 +96,11 @@ def test_the_domain_file_of_the_first_release_is_one(tmp_path: Path) -> None:
     assert {"age.5", "age.stage"} <= {each.name for each in domain.derived}
 
 
-def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    written, file = re.findall(r"```yaml\n(attributes:.*?)```", text, flags=re.DOTALL)
+def test_the_domain_files_of_the_guide_are_ones(tmp_path: Path) -> None:
+    pages = {name: (ROOT / "docs" / "guide" / f"{name}.md").read_text(encoding="utf-8") for name in GUIDE}
+    written, file = (re.findall(r"```yaml\n(attributes:.*?)```", pages[name], flags=re.DOTALL)[0] for name in GUIDE[:2])
+    (rules,) = re.findall(r"```yaml\n(constraints:.*?)```", pages["rules"], flags=re.DOTALL)
+    file += rules
     (tmp_path / "written.yaml").write_text(written, encoding="utf-8")
     columns = arrow_schema(hedgerow.read_domain(tmp_path / "written.yaml"))
     assert columns.names == ["seen", "age", "word", "paid", "cost", "rate"]
@@ -98,6 +113,7 @@ def test_the_domain_file_of_the_guide_is_one(tmp_path: Path) -> None:
     (tmp_path / "density.csv").write_text("area,density\na,1\nb,2\nc,2\n")
     (tmp_path / "sectors.csv").write_text("industry,sector\n1,p\n2,p\n3,q\n")
     more = "attributes:\n  industry: [1, 2, 3]\n  sector: [p, q]\n"
+    more += "  marital: {values: [married, widowed, divorced, single], missing: N}\n"
     (tmp_path / "people.yaml").write_text(file.replace("attributes:\n", more), encoding="utf-8")
     domain = hedgerow.read_domain(tmp_path / "people.yaml")
     assert hedgerow.feasible_records(domain) == (15 * 1 + 85 * 4) * 3 * 3 * 3 * 5 * 3
