@@ -11,7 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow import MWEM, ApproxDP, Categorical, Domain, IntegerRange, SeededNoise, Workload, read_table, replicate
+from hedgerow import (
+    MWEM,
+    ApproxDP,
+    Categorical,
+    Domain,
+    IntegerRange,
+    SeededNoise,
+    Workload,
+    read_table,
+    regress,
+    replicate,
+)
 from hedgerow.arrays import Floats
 from hedgerow.release import Replicates
 
@@ -94,6 +105,9 @@ def test_r_computes_what_we_do(tmp_path: Path) -> None:
     for statistic, row in ((means, told[0]), (logistic, told[1])):
         ours = made.estimate(statistic, corrected=False)
         np.testing.assert_allclose(row, [*ours.value, *ours.error], rtol=1e-8)
+    found = regress(made, "income ~ age + sex", "logistic").estimate
+    mean_squares = np.mean((found.replicates - found.raw) ** 2, axis=0)
+    np.testing.assert_allclose(told[1], [*found.raw, *np.sqrt(mean_squares)], rtol=1e-7)
     corrected = made.estimate(means)
     np.testing.assert_allclose(told[2], [corrected.value[0], corrected.error[0]], rtol=1e-8)
     assert told[3] == 19
