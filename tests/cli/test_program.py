@@ -28,6 +28,7 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "show",
         "report",
         "mechanisms",
+        "bound",
         "compare",
         "serve",
         "warm",

@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from hedgerow.cli.commands.ask import ask
 from hedgerow.cli.commands.auditing import audit, show_register
+from hedgerow.cli.commands.bounding import bound
 from hedgerow.cli.commands.compare import compare
 from hedgerow.cli.commands.evaluate import evaluate
 from hedgerow.cli.commands.inference import regress, test
@@ -68,7 +69,7 @@ def _overview(
 
 app.callback(help=help_of(_overview))(_overview)
 _COMMANDS = (
-    synth, synth_linked, plan, domain, sample, answer, regress, test, ask, show, report, audit, key, mechanisms,
+    synth, synth_linked, plan, domain, sample, answer, regress, test, ask, show, report, audit, key, mechanisms, bound,
     compare, evaluate, serve, warm,
 )  # fmt: skip
 for _command in _COMMANDS:
