@@ -327,6 +327,8 @@ _TABLE, _TABLE_CELL = 60e-6, 10e-6
 
 _ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
+_ROUND_QUERY = 5e-8
+"""The score of a query in a round."""
 _SWEEP = 5e-9
 """A sweep over trees with steps that do not start anew, per cell."""
 _LAST, _LAST_CELL = 0.2, 1e-6
@@ -396,7 +398,7 @@ def _rounds(config: MWEMSettings, candidates: Workload, held: Footprint, rounds:
         between = sum(_passes(config.refit_between, measured) for measured in range(1, rounds))
         return (answers + between + _passes(config.refit, rounds)) * (_CALL + _PASS * domain.size)
     scopes = sum(len(family.scopes) for family in candidates.families if not isinstance(family, Parities))
-    each = _ROUND + _ROUND_ATTRIBUTE * len(domain) + _ROUND_SCOPE * scopes
+    each = _ROUND + _ROUND_ATTRIBUTE * len(domain) + _ROUND_SCOPE * scopes + _ROUND_QUERY * candidates.n_queries
     if isinstance(config.refit, Proximal):
         return rounds * (each + _ROUND_CELL * cells) + _LAST + _LAST_CELL * cells
     sweeps = rounds * _passes(config.refit_between, 1)
