@@ -327,7 +327,7 @@ _TABLE, _TABLE_CELL = 60e-6, 10e-6
 
 _ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
-_ROUND_QUERY = 5e-8
+_ROUND_QUERY = 2e-8
 """The score of a query in a round."""
 _SWEEP = 5e-9
 """A sweep over trees with steps that do not start anew, per cell."""
