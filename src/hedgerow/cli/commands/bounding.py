@@ -27,7 +27,7 @@ def bound(
     """Show the least error that any matrix mechanism can have on a workload (the SVD bound). Spends nothing.
 
     The bound is of Li and Miklau (ICDT 2013): for all mechanisms that add noise to linear measurements and answer by
-    unbiased linear estimates, as laplace, gaussian and fourier do. mwem fits a hypothesis, and may do better.
+    unbiased linear estimates. A mechanism that fits a model to its noisy answers, as mwem does, may do better.
 
     Examples:
       hedgerow bound --domain people.yaml --rho 0.1 --workload marginals:2
