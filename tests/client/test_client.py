@@ -355,6 +355,9 @@ def test_a_refusal_that_is_cut_short_is_told_as_far_as_it_came() -> None:
                 connection.recv(65_536)
                 head = f"HTTP/1.1 503 Busy\r\nContent-Length: {len(body) + 9}\r\n\r\n"
                 connection.sendall(head.encode() + body)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65_536):  # a request that is not read to its end would reset the connection
+                    pass
 
         thread = threading.Thread(target=answer)
         thread.start()

@@ -107,7 +107,7 @@ def delta_of(composition: Mapping[str, Any], epsilon: float) -> float:
     Example:
         >>> steps = {"limit": 0.028, "gaussian": 0.028, "selections": 0, "selection_epsilon": 0.0}
         >>> f"{delta_of({**steps, 'pure': 0, 'pure_epsilon': 0.0}, 1.0):.3e}"
-        '9.969e-07'
+        '9.947e-07'
     """
     count, spanned = int(composition["selections"]), float(composition["selection_epsilon"])
     points, values = [0.0], [0.0]  # logarithms of r = R e^-epsilon, and values in units of e^epsilon

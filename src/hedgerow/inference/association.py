@@ -12,7 +12,7 @@ product of the margins, get noise of the same law, and are treated alike (theory
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -110,7 +110,7 @@ class Tested:
             "statistic": self.statistic,
             "p": self.p_value,
             "confidence": self.confidence,
-            "effects": [vars(each) for each in self.effects],
+            "effects": [asdict(each) for each in self.effects],
             "notes": list(self.notes),
         }
 
