@@ -46,8 +46,8 @@ def test_the_form_with_a_failure_probability_by_hand() -> None:
 
 
 def test_the_two_forms_agree_at_the_theorems_probability() -> None:
-    # beta = 2 T / |Q|**c turns (4 T / eps) ln(2 T |Q| / beta) + (2 T / eps) ln(2 T / beta) into (6 c + 4) T ln|Q| / eps;
-    # the paper's noise is continuous, ours lies on a lattice
+    # beta = 2 T / |Q|**c turns (4 T / eps) ln(2 T |Q| / beta) + (2 T / eps) ln(2 T / beta) into (6 c + 4) T ln|Q| / eps
+    # for the paper's continuous noise; ours lies on a lattice.
     for rounds, c in ((3, 1.0), (8, 1.5), (20, 2.0)):
         bound = pure_bound(TASK, 0.7, rounds, beta=2 * rounds / 560**c)
         scale = 2 * rounds / 0.7
