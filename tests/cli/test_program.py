@@ -29,6 +29,7 @@ DATA = Path(__file__).resolve().parents[2] / "examples" / "data"
         "report",
         "mechanisms",
         "bound",
+        "solve-game",
         "compare",
         "serve",
         "warm",

@@ -31,6 +31,12 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 
+_LEAST_GAP = 1e-100
+"""Its square is a number above 0."""
+
+_MOST_ROUNDS = 10**8
+"""More would take hours."""
+
 Oracle = Callable[[Floats], tuple[int, Floats]]
 """Best response to a distribution over rows, shape ``(N,)``: the number of the column and what it pays, ``(N,)``.
 
@@ -133,7 +139,7 @@ def solve_game(
 
     Raises:
         ConfigError: A payoff lies outside [-1, 1] or has the wrong shape, or not exactly one of alpha and rounds is
-            given.
+            given, or the rounds would be more than 10^8.
 
     Example:
         >>> beats = [[0.0, 1.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, 0.0]]
@@ -165,13 +171,13 @@ def rounds_for(rows: int, alpha: float) -> int:
     """T for a gap of at most alpha: ``2 ln N / alpha^2``, rounded up; at least 1.
 
     Raises:
-        ConfigError: Alpha is not positive, or there is no row.
+        ConfigError: Alpha is not positive, or below 1e-100, or there is no row.
 
     Example:
         >>> rounds_for(1000, 0.1)
         1382
     """
-    if not (math.isfinite(alpha) and alpha > 0.0):
+    if not _LEAST_GAP <= alpha < math.inf:
         raise ConfigError(f"the gap of a game cannot be {alpha!r}", remedy="give an alpha above 0, for example 0.05")
     _check_rows(rows)
     return max(1, math.ceil(2.0 * math.log(rows) / alpha**2))
@@ -211,10 +217,17 @@ def _play(respond: Oracle, rows: int, rounds: int) -> GameSolution:
 
 def _rounds_of(rows: int, alpha: float | None, rounds: int | None) -> int:
     if alpha is not None and rounds is None:
-        return rounds_for(rows, alpha)
-    if rounds is not None and alpha is None:
-        return rounds
-    raise ConfigError("a game needs either alpha or a number of rounds", remedy="give one of them")
+        wanted = rounds_for(rows, alpha)
+    elif rounds is not None and alpha is None:
+        wanted = rounds
+    else:
+        raise ConfigError("a game needs either alpha or a number of rounds", remedy="give one of them")
+    if wanted > _MOST_ROUNDS:
+        raise ConfigError(
+            f"a game is played for at most {_MOST_ROUNDS:,} rounds",
+            remedy=f"give no more, or an alpha from {gap_bound(rows, _MOST_ROUNDS):.2g}",
+        )
+    return wanted
 
 
 def _check_rows(rows: int) -> None:
