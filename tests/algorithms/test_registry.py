@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms import ENTRIES, Entry, entry, names
-from hedgerow.algorithms.registry import parse
+from hedgerow.algorithms.registry import ONLINE, parse
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
 from hedgerow.queries import Workload
@@ -123,7 +123,7 @@ def test_bad_values_of_options_are_refused_with_a_remedy_or_run(each: Entry, opt
 
 
 def test_every_option_says_what_it_takes_and_reads_its_own_default() -> None:
-    for each in ENTRIES:
+    for each in (*ENTRIES, ONLINE):
         assert re.search(r"(19|20)[0-9]{2}$", each.source)
         for option in each.options.values():
             assert option.meaning

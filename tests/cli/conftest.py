@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 from tests.cli.command_line import app
 
 HEADER = "sex,age,job"
+BAD = ("x", "", "true", "1e400", "12345678901234567890", "-1", "0", "nan", "1e-300", "[1]")
+"""Values that an option refuses with a remedy, or takes."""
 PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

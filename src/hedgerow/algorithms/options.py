@@ -24,8 +24,11 @@ _UNITS = {
     "largest_tree": "cells",
     "max_candidates": "databases",
     "samples": "queries a round",
+    "queries": "questions",
     "size": "records",
+    "threshold": "share of the records",
     "uniform_share": "share of the records",
+    "updates": "corrections",
 }
 
 

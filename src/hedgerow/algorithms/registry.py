@@ -7,7 +7,7 @@ packages add mechanisms through entry points of the group ``hedgerow.mechanisms`
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache, cached_property
@@ -197,6 +197,14 @@ ENTRIES = (
     ),
 )
 """The algorithms of this package, in the order in which they are listed."""
+ONLINE = Entry(
+    "online-pmw",
+    "answers questions as they come, out of one budget: the mechanism of sessions",
+    "online_pmw.online_pmw",
+    "OnlinePMW",
+    fixed=(("bounds", (0.0, 1.0)),),
+)
+"""The mechanism of sessions, which makes no release in one run."""
 NAMES = tuple(entry.name for entry in ENTRIES)
 """Names of the algorithms of this package; `names` adds those of plug-ins."""
 
@@ -225,6 +233,21 @@ def entries() -> tuple[Entry, ...]:
         'mwem'
     """
     return tuple(map(entry, names()))
+
+
+def session_entry(name: str) -> Entry:
+    """Look up a mechanism of sessions by its name.
+
+    Raises:
+        ConfigError: There is no such mechanism.
+
+    Example:
+        >>> session_entry("online-pmw").option("alpha").read("0.1")
+        0.1
+    """
+    if name != ONLINE.name:
+        raise ConfigError(f"no session runs the mechanism {name!r}", remedy=f"sessions run {ONLINE.name}")
+    return ONLINE
 
 
 def entry(name: str) -> Entry:
@@ -312,11 +335,12 @@ def parse(text: str) -> Algorithm:
     return found.make(options)
 
 
-def read_options(text: str) -> tuple[Entry, dict[str, Any]]:
+def read_options(text: str, find: Callable[[str], Entry] = entry) -> tuple[Entry, dict[str, Any]]:
     """A mechanism and values of its options.
 
     Args:
         text: ``name``, or ``name:option=value,option=value``; colons may stand for the commas.
+        find: Looks up a name: `entry`, or `session_entry`.
 
     Raises:
         ConfigError: The name or an option is unknown or there twice, or a value is none of its type.
@@ -327,13 +351,14 @@ def read_options(text: str) -> tuple[Entry, dict[str, Any]]:
         ('mwem', {'rounds': 1000, 'repeats': True})
     """
     name, _, given = text.partition(":")
-    found, options = entry(name.strip()), dict[str, Any]()
+    found, options = find(name.strip()), dict[str, Any]()
     for part in re.split("[:,]", given) if given.strip() else ():
         option, equals, value = (each.strip() for each in part.partition("="))
         if not equals:
             raise ConfigError(
                 f"{part.strip()!r} in {text!r} is not an option",
-                remedy="write options as mwem:rounds=30,output=average",
+                remedy=f"write options as NAME=VALUE, with commas between them; {found.name} takes "
+                f"{', '.join(found.options) or 'none'}",
             )
         if option in options:
             raise ConfigError(f"{option!r} is there twice in {text!r}", remedy="give it once")

@@ -355,3 +355,11 @@ def test_no_number_of_records_is_needed_below_one() -> None:
     assert required_records(STREAM, PureDP(1e3), 1e3, "4c", target=1.0) < 1e5
     with pytest.raises(ConfigError, match="its theorem"):
         practical_rules(STREAM, PURE, 1.0, "4a", updates=3, threshold=None, answer_share=0.5)
+
+
+def test_a_target_that_no_number_of_records_reaches_is_refused_without_one() -> None:
+    budget = PureDP(1.0)
+    assert required_records(STREAM, budget, 1.0, "4c", target=1e-30) == math.inf
+    with pytest.raises(ConfigError) as caught:
+        cheapest_rules(STREAM, budget, 1.0, "4c", target=1e-30)
+    assert caught.value.remedy == "aim higher than 1e-30; without a target the session does what it can"

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from hedgerow import OnlineSession
+from hedgerow import ZCDP, OnlinePMW, OnlineSession, PureDP, read_domain
+from hedgerow.algorithms.registry import ONLINE
+from hedgerow.privacy import Budget
 from hedgerow.system import alone_with
 from tests.cli.command_line import app
-from tests.cli.conftest import Place
+from tests.cli.conftest import BAD, Place
 
 BUDGET = ("--epsilon", 20, "--updates", 4, "--threshold", 0.05, "--seed", 1)
 
@@ -98,6 +100,7 @@ def test_a_session_can_be_begun_without_a_question(place: Place) -> None:
         (("--neighbours", "replace"), "--neighbours"),
         (("--updates", 5), "--updates"),
         (("--queries-planned", 7), "--queries-planned"),
+        (("--mechanism", "online-pmw:variant=4b,step=residual"), "variant, step"),
     ],
 )
 def test_options_that_contradict_the_session_are_refused(place: Place, options: tuple[object, ...], word: str) -> None:
@@ -196,6 +199,57 @@ def test_wrong_numbers_are_refused_before_anything_is_spent(place: Place, option
     assert refused.exit_code == 1
     assert "remedy" in refused.stderr
     assert place.names() == before
+
+
+@pytest.mark.parametrize(
+    ("variant", "paid", "within"),
+    [
+        ("4a", "--epsilon", PureDP(1000.0, "replace")),
+        ("4b", "--rho", ZCDP(1000.0, "replace")),
+        ("4c", "--epsilon", PureDP(1000.0, "replace")),
+        ("pay-as-you-go", "--rho", ZCDP(1000.0, "replace")),
+    ],
+)
+def test_the_mechanism_of_a_session_takes_its_theorem(place: Place, variant: str, paid: str, within: Budget) -> None:
+    mechanism = f"online-pmw:variant={variant},step=theorem,queries=50,beta=0.01"
+    budget = (paid, 1000, "--neighbours", "replace", "--seed", 1, "--mechanism", mechanism)
+    found = result(place, *budget, "sex = 'F'")
+    config = OnlinePMW(variant=variant, step="theorem", queries=50, beta=0.01)  # type: ignore[arg-type]
+    facts = config.plan(read_domain(place / "people.yaml"), within, 400.0).facts
+    session: dict[str, object] = found["session"]  # type: ignore[assignment]
+    assert (session["variant"], session["theorem"]) == (variant, True)
+    assert (session["error_bound"], session["updates"]) == (facts["error"], facts["updates"])
+    again = ask(place, *budget, "sex = 'F'")
+    promise = f"of the first 50 questions no answer is off by more than {facts['error']:,.0f} records, except with"
+    assert promise in again.stdout
+
+
+def test_the_mechanism_of_a_session_is_named_in_full_and_once(place: Place) -> None:
+    before = place.names()
+    for mechanism, says in (
+        ("mwem", "sessions run online-pmw"),
+        ("online-pmw:4a", "write options as NAME=VALUE"),
+        ("online-pmw:bounds=1", "takes no option 'bounds'"),
+        ("online-pmw:alpha=0.1", "leave one out"),
+    ):
+        refused = ask(place, *BUDGET, "--mechanism", mechanism, "sex = 'F'")
+        assert refused.exit_code == 1
+        assert says in refused.stderr
+    twice = ask(place, *BUDGET, "--mechanism", "online-pmw:updates=3", "sex = 'F'")
+    assert twice.exit_code == 2
+    assert "--updates is given beside updates in" in twice.stderr
+    assert place.names() == before
+
+
+@pytest.mark.parametrize("name", list(ONLINE.options))
+def test_bad_values_of_the_mechanism_are_refused_with_a_remedy_or_run(place: Place, name: str) -> None:
+    refused = 0
+    for value in BAD:
+        (place / "s.session").unlink(missing_ok=True)
+        done = ask(place, "--epsilon", 1, "--seed", 1, "--mechanism", f"online-pmw:{name}={value}", "sex = 'F'")
+        refused += done.exit_code
+        assert done.exit_code == ("remedy: " in done.stderr), (value, done.exception)
+    assert refused >= 5
 
 
 def test_a_first_call_needs_a_budget(place: Place) -> None:

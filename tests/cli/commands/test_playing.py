@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from hedgerow import solve_game
-from tests.cli.conftest import Place
+from tests.cli.conftest import BAD, Place
 
 BEATS = "0,1,-1\n-1,0,1\n1,-1,0\n"
-BAD = ("x", "", "true", "1e400", "12345678901234567890", "-1", "0", "nan", "1e-300", "[1]")
 
 
 def written(place: Place, text: str = BEATS) -> Path:

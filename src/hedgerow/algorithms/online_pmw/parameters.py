@@ -180,8 +180,9 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
         needed = required_records(replace(stream, slack=0.0), budget, amount, variant, target)
         raise ConfigError(
             f"with {stream.records:,.0f} records no error below {(best.error or 0.0) / stream.unit:.3g} is guaranteed",
-            remedy=f"aim higher than {target:g}, spend more, or use about {needed:.2g} records; without a target the "
-            "session does what it can",
+            remedy=f"aim higher than {target:g}"
+            + (f", spend more, or use about {needed:.2g} records" if math.isfinite(needed) else "")
+            + "; without a target the session does what it can",
         )
     if variant == "4a":  # its scales follow from the whole epsilon
         return best
@@ -197,7 +198,7 @@ def cheapest_rules(stream: Stream, budget: Budget, amount: float, variant: Varia
 
 
 def required_records(stream: Stream, budget: Budget, amount: float, variant: Variant, target: float) -> float:
-    """Number of records that brings the error bound to a target, to three digits.
+    """Number of records that brings the error bound to a target, to three digits; infinite if 10^17 do not.
 
     Args:
         stream: Sizes; its number of records is not used.
@@ -219,6 +220,8 @@ def required_records(stream: Stream, budget: Budget, amount: float, variant: Var
         except ConfigError:  # so few records that no noise is small enough
             error = math.inf
         low, high = (low, records) if error <= target * records * stream.width else (records, high)
+        if low > 1e17:
+            return math.inf
     return high
 
 

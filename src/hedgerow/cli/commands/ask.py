@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hedgerow.algorithms.registry import read_options, session_entry
 from hedgerow.cli import options
 from hedgerow.cli.commands.released import load_release
 from hedgerow.cli.console import Output
@@ -120,6 +121,8 @@ class _SessionStart(Options, panel="Algorithm"):
     """How a session begins.
 
     Attributes:
+        mechanism: online-pmw with options, as in online-pmw:variant=4a,alpha=0.1 or online-pmw:step=theorem,
+            which take a theorem's numbers. 'hedgerow mechanisms online-pmw' lists them.
         queries_planned: Number of questions that may look at the data; a generous number costs nothing.
         updates: Number of corrections that the budget is divided over. A correction is a noisy answer of the data,
             bought where the session's own guess is too far off, and known to the session from then on.
@@ -129,6 +132,7 @@ class _SessionStart(Options, panel="Algorithm"):
         seed: NOT PRIVATE: noise that can be drawn again, for tests.
     """
 
+    mechanism: Annotated[str | None, option(metavar="NAME", show_default="online-pmw")] = None
     queries_planned: Annotated[int | None, option(metavar="K", min=1, show_default="10000")] = None
     updates: Annotated[int | None, option(metavar="C", min=1)] = None
     threshold: Annotated[float | None, option(metavar="SHARE")] = None
@@ -137,9 +141,18 @@ class _SessionStart(Options, panel="Algorithm"):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The settings of `OnlinePMW` that are named."""
+        """The settings of `OnlinePMW` that are named.
+
+        Raises:
+            typer.BadParameter: One is named twice.
+            ConfigError: There is no such mechanism or option, or a value is none of its type.
+        """
+        written = {} if self.mechanism is None else read_options(self.mechanism, session_entry)[1]
         settings = {"queries": self.queries_planned, "updates": self.updates, "threshold": self.threshold}
-        return {name: value for name, value in settings.items() if value is not None}
+        given = {name: value for name, value in settings.items() if value is not None}
+        for name in given.keys() & written.keys():
+            raise typer.BadParameter(f"{_OPTIONS[name]} is given beside {name} in --mechanism; leave one out")
+        return written | given
 
 
 @dataclass(frozen=True)
@@ -194,6 +207,8 @@ def ask(
           "SELECT sex, COUNT(*), AVG(age) FROM people WHERE age < 60 GROUP BY sex"
       hedgerow ask people.csv --domain people.yaml --session people.session \
           --epsilon 1 --register people.register --limit 3 "sex = 'Female'"
+      hedgerow ask people.csv --domain people.yaml --session people.session \
+          --epsilon 1 --mechanism online-pmw:variant=4a,alpha=0.1 "sex = 'Female'"
     """
     from hedgerow.domain import caveats_in_words
 
@@ -271,7 +286,8 @@ def _opened(
         _start(kept, path, chosen, table, {**before, **reading.notes(), **charged})
         return True
     kept.restore(table, noise=wishes.noise)
-    changed = [_OPTIONS[name] for name, value in wishes.config.items() if value != getattr(kept.config, name)]
+    begun = kept.config.parameters()
+    changed = [_OPTIONS.get(name, name) for name, value in wishes.config.items() if value != begun[name]]
     changed += wishes.changed(kept.budget)
     changed += ["--warm"] if wishes.warm is not None else []
     changed += reading.departs(kept.notes)
@@ -354,6 +370,11 @@ def _tell(
     output.say(f"updates left  {left}{_because(summary['closed'])}")
     if not summary["closed"]:
         output.say(f"threshold     {summary['threshold']:,.0f} records: answers that are off by less are not corrected")
+    if summary["theorem"] and not summary["closed"]:
+        output.say(
+            f"promise       of the first {kept.config.queries:,} questions no answer is off by more than "
+            f"{summary['error_bound']:,.0f} records, except with probability {kept.config.beta:g}"
+        )
     output.say(f"spent         {spent_of(summary['spent'], summary['limit'], summary['unit'])}")
     in_register = registered.tell(13)
     output.say(f"session       {path}   (secret: keep it where the table is)")

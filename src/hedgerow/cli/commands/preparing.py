@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from hedgerow.algorithms.registry import Entry, entries, entry
+from hedgerow.algorithms.registry import ONLINE, Entry, entries, entry
 from hedgerow.cli import options
 from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
@@ -460,15 +460,17 @@ def mechanisms(
     """List the mechanisms: what they do, under which budgets; of one of them the source and every option.
 
     The names are for --mechanism of 'hedgerow synth' and 'hedgerow plan' and for --mechanisms of 'hedgerow compare',
-    with options as in mwem:rounds=30,refit=sweeps,output=average.
+    with options as in mwem:rounds=30,refit=sweeps,output=average. Sessions of 'hedgerow ask' run online-pmw, which is
+    not in the list.
 
     Examples:
       hedgerow mechanisms
       hedgerow mechanisms mwem
+      hedgerow mechanisms online-pmw
       hedgerow mechanisms --json
     """
     if name is not None:
-        _options_of(shown, entry(name))
+        _options_of(shown, ONLINE if name == ONLINE.name else entry(name))
         return
     from hedgerow.privacy import Regime
 
