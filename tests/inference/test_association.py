@@ -112,3 +112,16 @@ def test_what_cannot_be_tested_is_refused() -> None:
     weights = MWEM().run(weighted, Workload.marginals(DOMAIN, 2), PureDP(3.0), noise=SeededNoise(0))
     with pytest.raises(ConfigError, match="no simple random sample"):
         hedgerow.test(weights, "sex", "rich")
+
+
+def test_a_table_with_nothing_above_its_noise_is_not_tested() -> None:
+    """A table of two records whose noise leaves no positive margin has no hypothesis of independence to draw from."""
+    empty = [hedgerow.test(made(n=2, seed=seed), "sex", "rich", seed=0) for seed in range(12)]
+    untested = [found for found in empty if np.isnan(found.p_value)]
+    assert untested
+    assert all("stand out of its noise" in found.notes[0] for found in untested)
+
+
+def test_an_unknown_kind_of_test_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a kind of test 'mean'"):
+        hedgerow.test(made(), "sex", "rich", kind="mean")  # type: ignore[arg-type]

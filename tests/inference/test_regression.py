@@ -215,3 +215,37 @@ def test_a_regression_is_shown_and_told_as_json(release: Release) -> None:
     told = json.loads(json.dumps(found.to_dict()))
     assert [each["name"] for each in told["coefficients"]] == ["Intercept", "sex[T.M]"]
     assert told["coefficients"][1]["value"] == pytest.approx(found.estimate.value[1])
+
+
+def test_columns_within_calls_are_columns_of_their_term(release: Release) -> None:
+    """``scale(age)`` reads age: with a third column beside it no table of pairs determines the coefficient."""
+    read = Formula.parse("rich ~ scale(age):sex + Q('years-of-school')", DOMAIN)
+    assert {*read.terms} == {("age", "sex"), ("years-of-school",)}
+    assert Formula.parse("rich ~ scale(age):sex", DOMAIN).tables == (("rich", "age", "sex"),)
+    plain, scaled = (regress(release, f"rich ~ {age}", replicates=3, seed=0) for age in ("age", "center(age)"))
+    assert scaled.estimate.value[1] == pytest.approx(plain.estimate.value[1])
+
+
+def test_a_formula_that_explains_by_nothing_is_refused(release: Release) -> None:
+    with pytest.raises(QueryError, match="nothing that explains"):
+        regress(release, "rich ~ 0", replicates=2, seed=0)
+
+
+def test_a_label_whose_records_weigh_nothing_has_no_coefficient() -> None:
+    """Nobody has the label z; where its records weigh 0 there is nothing to say of it, and nothing to refuse."""
+    domain = Domain([IntegerRange("age", 0, 9), Categorical("job", ("a", "b", "z")), IntegerRange("y", 0, 1)])
+    rng = np.random.default_rng(0)
+    rows = {"age": rng.integers(0, 10, 3000), "job": np.array(["a", "b"])[rng.integers(0, 2, 3000)]}
+    table = read_table(pa.table(rows | {"y": rng.integers(0, 2, 3000)}), domain)
+    names = set()
+    for seed in range(9):
+        made = MWEM().run(table, Workload.marginals(domain, 2), PureDP(3.0), noise=SeededNoise(seed))
+        names.add(tuple(regress(made, "age ~ job", replicates=2, seed=0).names))
+    assert ("Intercept", "job[T.b]") in names
+
+
+def test_seeds_below_0_are_refused(release: Release) -> None:
+    with pytest.raises(ConfigError, match="a seed -1"):
+        regress(release, "rich ~ age", replicates=2, seed=-1)
+    with pytest.raises(ConfigError, match="a seed -1"):
+        release.sample(5, -1)

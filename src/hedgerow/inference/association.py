@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import special
@@ -146,8 +146,8 @@ def test(
 
     Raises:
         QueryError: There is no such column, or rules exclude pairs of values.
-        ConfigError: Means are wanted of two columns that are both numeric or both not; the confidence is not between 0
-            and 1; persons have several records, or weights.
+        ConfigError: The kind is unknown; means are wanted of two columns that are both numeric or both not; the
+            confidence is not between 0 and 1; persons have several records, or weights.
         MissingExtraError: Means are wanted, and the extra ``regress`` is not installed.
 
     Example:
@@ -168,6 +168,8 @@ def test(
     numeric = [isinstance(domain[name], Ordered) for name in (one, other)]
     if one == other:
         raise QueryError(f"{one!r} and itself", remedy="name two columns")
+    if kind not in (None, *get_args(Kind)):
+        raise ConfigError(f"a kind of test {kind!r}", remedy=f"give one of {', '.join(get_args(Kind))}")
     chosen = kind or ("means" if numeric[0] != numeric[1] else "chi-square")
     if chosen == "means":
         if numeric[0] == numeric[1]:
@@ -190,6 +192,9 @@ def _chi_square(release: Release, pair: tuple[str, str], confidence: float, rng:
     if table is None:
         asked = f"marginals:{'*'.join(map(in_workload, scope))}"
         note = f"No test: it {traced(release, [scope], asked).says or f'needs the table: {asked!r} asks for it'}."
+        return Tested("chi-square", pair, np.nan, np.nan, (), confidence, (note,))
+    if not _product(table.counts).any():
+        note = f"No test: {table.measured} has no records that stand out of its noise."
         return Tested("chi-square", pair, np.nan, np.nan, (), confidence, (note,))
     statistic, drawn = table.statistic(table.counts), table.under_independence(DRAWS, rng)
     p_value = (1.0 + float((drawn >= statistic).sum())) / (1.0 + DRAWS)

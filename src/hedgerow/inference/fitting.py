@@ -52,7 +52,14 @@ class Design:
 
     @classmethod
     def of(
-        cls, formula: Formula, family: ModelFamily, records: pa.Table, domain: Domain, like: Design | None = None
+        cls,
+        formula: Formula,
+        family: ModelFamily,
+        records: pa.Table,
+        domain: Domain,
+        *,
+        weights: Floats | None = None,
+        like: Design | None = None,
     ) -> Design:
         """Make the rows of records.
 
@@ -61,6 +68,7 @@ class Design:
             family: The law of the outcome, which must be able to have its values.
             records: The records.
             domain: Their domain; labels are categories in its order.
+            weights: Weights of the records; labels of none but weight 0 have no coefficient.
             like: Another design whose coefficients it has; records with labels that are none of its are left out.
 
         Raises:
@@ -70,7 +78,8 @@ class Design:
         from formulaic import Formula as Parsed
         from formulaic.errors import FormulaicError
 
-        labels = _labels(records, formula, domain) if like is None else like.labels
+        counted = records if weights is None else records.filter(weights > 0.0)
+        labels = _labels(counted, formula, domain) if like is None else like.labels
         frame = _frame(records, formula, labels)
         complete = frame.notna().all(axis=1).to_numpy()
         try:
@@ -82,6 +91,8 @@ class Design:
         right = _outcome(outcome, [str(name) for name in made.lhs.columns], family)
         both = np.column_stack([left, right])
         known = np.isfinite(both).all(axis=1)
+        if not left.shape[1]:
+            raise QueryError(f"{formula.text!r} has nothing that explains", remedy="y ~ 1 fits a mean alone")
         rows, found = np.unique(both[known], axis=0, return_inverse=True)
         places = np.full(len(complete), -1)
         places[np.flatnonzero(complete)[known]] = found.reshape(-1)
@@ -111,7 +122,8 @@ def _frame(records: pa.Table, formula: Formula, labels: dict[str, list[str]]) ->
     import pandas as pd
 
     frame = {name: records[name].to_pandas() for name in formula.columns}
-    return pd.DataFrame(frame | {name: pd.Series(pd.Categorical(frame[name], held)) for name, held in labels.items()})
+    held = {name: frame[name].where(frame[name].isin(known)) for name, known in labels.items()}
+    return pd.DataFrame(frame | {name: pd.Series(pd.Categorical(held[name], labels[name])) for name in labels})
 
 
 def _outcome(columns: Floats, names: list[str], family: ModelFamily) -> Floats:

@@ -157,7 +157,7 @@ def regress(
     found = traced(of, read.tables, f"{form}: {formula}")
     if isinstance(release, Release):
         release = replicate(release, replicates, target=target, seed=seed, progress=progress)
-    made = Design.of(read, family, release.records.to_arrow(), of.domain)
+    made = Design.of(read, family, release.records.to_arrow(), of.domain, weights=release.weight)
     check_rank(made, made.summed(release.weight))
     estimate = _estimate(release, read, made, family, confidence)
     notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
@@ -177,7 +177,7 @@ def _estimate(
 
     def coefficients(records: Any, weights: Floats) -> Floats:
         same = replicates.weights is not None
-        rows = design if same else Design.of(formula, family, records, replicates.release.domain, design)
+        rows = design if same else Design.of(formula, family, records, replicates.release.domain, like=design)
         return fitted(rows, rows.summed(weights), family)
 
     return replicates.estimate(coefficients, confidence)
@@ -205,7 +205,7 @@ def _notes(
             f"The intervals leave out how {', '.join(together[0])} go together beyond their pairs, which nobody "
             "measured: the coefficients depend on it a little."
         )
-    lost = int((design.places < 0).sum())
+    lost = int(((design.places < 0) & (replicates.weight > 0.0)).sum())
     if lost:
         notes.append(f"{lost:,} of {len(design.places):,} records lack a value of a column and are left out.")
     return tuple(notes)

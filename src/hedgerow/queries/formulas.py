@@ -74,7 +74,7 @@ class Formula:
         quoted = _with_backquotes(text, names)
         try:
             parsed: Any = Parsed(quoted)
-            sides = [[Parsed([term]).required_variables for term in side] for side in (parsed.lhs, parsed.rhs)]
+            sides = [[_used(Parsed([term]), term, names) for term in side] for side in (parsed.lhs, parsed.rhs)]
         except (FormulaicError, AttributeError, SyntaxError) as error:
             said = "" if isinstance(error, AttributeError) else f": {str(error).splitlines()[0].rstrip('.')}"
             raise QueryError(f"the formula {text!r} is not understood{said}", remedy=_EXAMPLE) from error
@@ -113,6 +113,21 @@ def _with_backquotes(text: str, names: list[str]) -> str:
         return text
     pattern = rf"""`[^`]*`|'[^']*'|"[^"]*"|(?<![\w.])(?P<name>{"|".join(map(re.escape, odd))})(?!\w)"""
     return re.sub(pattern, lambda match: f"`{match['name']}`" if match["name"] else match[0], text)
+
+
+def _used(alone: Any, term: Any, names: list[str]) -> set[str]:
+    """Variables of a term: those that `formulaic` finds, and names within calls such as ``scale(age)``, which it skips.
+
+    Args:
+        alone: A formula of the term alone.
+        term: The term.
+        names: Names of the columns.
+    """
+    known = sorted((name for name in names if not name.isdigit()), key=len, reverse=True)
+    pattern = rf"""'[^']*'|"[^"]*"|(?<![\w.])(?P<name>{"|".join(map(re.escape, known))})(?![\w(])"""
+    found = (match["name"] for factor in term.factors for match in re.finditer(pattern, factor.expr) if known)
+    within = {name for name in found if name}
+    return {*map(str, alone.required_variables), *within}
 
 
 def _columns(used: set[str], domain: Domain, names: list[str], text: str) -> Clique:

@@ -116,7 +116,7 @@ def _check(release: Release, number: int, target: Target, n: int | None) -> None
     Raises:
         ConfigError: There are too few, or records are no random sample of a population.
     """
-    if number < 2:
+    if not isinstance(number, int) or number < 2:
         raise ConfigError(f"{number} replicates show no spread", remedy="give a number from 2 on, such as 40")
     if n is not None and n < 1:
         raise ConfigError(f"{n} records have no replicates", remedy="give a number of records from 1 on")
