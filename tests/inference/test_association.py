@@ -125,3 +125,16 @@ def test_a_table_with_nothing_above_its_noise_is_not_tested() -> None:
 def test_an_unknown_kind_of_test_is_refused() -> None:
     with pytest.raises(ConfigError, match="a kind of test 'mean'"):
         hedgerow.test(made(), "sex", "rich", kind="mean")  # type: ignore[arg-type]
+
+
+def test_groups_that_nobody_is_in_have_no_means() -> None:
+    """A label that no record has holds noise alone, which has no mean to compare; before, such tests rejected often."""
+    domain = Domain([IntegerRange("age", 0, 9), Categorical("group", ("a", "b"))])
+    rng = np.random.default_rng(0)
+    table = read_table(pa.table({"age": rng.integers(0, 10, 3000), "group": ["a"] * 3000}), domain)
+    for seed in range(4):
+        made = MWEM().run(table, Workload.marginals(domain, 2), PureDP(1.0), noise=SeededNoise(seed))
+        found = hedgerow.test(made, "group", "age", replicates=10, seed=seed)
+        assert np.isnan(found.p_value)
+        assert "No test" in found.notes[-1]
+        assert all(np.isnan(effect.low) for effect in found.effects)

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats
@@ -25,7 +26,7 @@ from hedgerow.errors import ConfigError, QueryError
 from hedgerow.inference.regression import regress
 from hedgerow.inference.tracing import traced
 from hedgerow.queries import Marginal, Measurement, NoiseKind, in_workload
-from hedgerow.release import Release, check_confidence, runs
+from hedgerow.release import Release, Replicates, check_confidence, runs
 from hedgerow.simulation import REPLICATES, check_population
 from hedgerow.system import Seed, generator
 
@@ -33,7 +34,7 @@ Kind = Literal["chi-square", "means"]
 DRAWS = 2_000
 """Tables that are drawn under independence."""
 _BEYOND = 4.0
-"""Deviations of noise below which a cell gives no odds ratio."""
+"""Deviations below which a cell gives no odds ratio, and a group no mean."""
 
 
 @dataclass(frozen=True)
@@ -299,22 +300,42 @@ def _product(tables: Floats) -> Floats:
 def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> Tested:
     """Test by the means of groups, from replicates."""
     found = regress(release, f"`{number}` ~ C(`{groups}`)", **made)
-    estimate, several = found.estimate, len(found.names) - 1
+    estimate, apart = found.estimate, [name.partition("[T.")[2].removesuffix("]") for name in found.names[1:]]
+    kept = _large_groups(found.replicates, groups, apart)
     statistic, p_value, notes = np.nan, np.nan, list(found.notes)
+    several = int(kept.sum())
     free = found.replicates.number - several
+    if not all(kept):
+        notes.append("Groups of too few records beside the noise, or beside a first group of too few, are left out.")
     if several < 1:
-        notes.append(f"No test: all records with a number have one value of {groups}.")
+        notes.append(f"No test: records with a number are not of two values of {groups} that stand out of the noise.")
     elif not found.traced.missing and free > 0:
-        apart = estimate.value[1:]
-        spread = np.atleast_2d(np.cov(estimate.replicates[:, 1:], rowvar=False))
-        squared = float(apart @ np.linalg.pinv(spread) @ apart)
+        differences = estimate.value[1:][kept]
+        spread = np.atleast_2d(np.cov(estimate.replicates[:, 1:][:, kept], rowvar=False))
+        squared = float(differences @ np.linalg.pinv(spread) @ differences)
         statistic = squared * free / (several * (found.replicates.number - 1))
         p_value = float(special.fdtrc(several, free, statistic))
     elif free <= 0:
         notes.append(f"No test: {several + 1} groups need more than {several + 1} replicates.")
-    columns = zip(found.names, estimate.value, estimate.error, estimate.low, estimate.high, strict=True)
-    effects = [Effect(_group(name), *map(float, row)) for name, *row in columns]
-    return Tested("means", (groups, number), statistic, p_value, tuple(effects[1:]), found.confidence, tuple(notes))
+    columns = zip(
+        found.names[1:], estimate.value[1:], estimate.error[1:], estimate.low[1:], estimate.high[1:], kept, strict=True
+    )
+    effects = [Effect(_group(name), *(float(x) if large else np.nan for x in row)) for name, *row, large in columns]
+    return Tested("means", (groups, number), statistic, p_value, tuple(effects), found.confidence, tuple(notes))
+
+
+def _large_groups(replicates: Replicates, groups: str, labels: list[str]) -> NDArray[np.bool_]:
+    """Which groups, and the first one with them, have more records than four of the standard errors of their number."""
+
+    def sizes(records: Any, weights: Floats) -> Floats:
+        held = np.array(records[groups].to_pylist(), dtype=object)
+        each = [weights[held == label].sum() for label in labels]
+        known = weights[held != np.array(None)].sum()
+        return np.array([known - sum(each), *each])
+
+    found = replicates.estimate(sizes)
+    large = found.raw > _BEYOND * found.error
+    return np.asarray(large[1:] & large[0], dtype=np.bool_)
 
 
 def _group(name: str) -> str:
