@@ -309,7 +309,7 @@ def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> 
         notes.append("Groups of too few records beside the noise, or beside a first group of too few, are left out.")
     if several < 1:
         notes.append(f"No test: records with a number are not of two values of {groups} that stand out of the noise.")
-    elif not found.traced.missing and free > 0:
+    elif found.traced.suffices and free > 0:
         differences = estimate.value[1:][kept]
         spread = np.atleast_2d(np.cov(estimate.replicates[:, 1:][:, kept], rowvar=False))
         squared = float(differences @ np.linalg.pinv(spread) @ differences)

@@ -127,8 +127,8 @@ def regress(
         progress: See `replicate`; likewise.
 
     Returns:
-        The coefficients. Where a table that they follow from was not measured they have no error and no interval, and
-        ``notes`` says which is missing.
+        The coefficients. Where a table that they follow from was not measured, or with much noise beside the records
+        of its cells, they have no error and no interval, and ``notes`` says which it is.
 
     Raises:
         QueryError: The formula is not understood.
@@ -161,7 +161,7 @@ def regress(
     check_rank(made, made.summed(release.weight))
     estimate = _estimate(release, read, made, family, confidence)
     notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
-    if found.missing:
+    if not found.suffices:
         nothing = np.full_like(estimate.value, np.nan)
         estimate = replace(estimate, value=estimate.raw, error=nothing, low=nothing, high=nothing)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -193,7 +193,7 @@ def _notes(
     found: Traced,
 ) -> tuple[str, ...]:
     """What is missing or left out, in sentences."""
-    notes = [f"No intervals: the regression {found.says}."] if found.missing else []
+    notes = [f"No intervals: the regression {found.says}."] if not found.suffices else []
     if separated(design, estimate.raw, family):
         notes.append(
             "Some groups have all their records in one of the outcomes, so that coefficients have no end: "
