@@ -256,8 +256,10 @@ def test_a_table_that_is_mostly_noise_gives_no_intervals() -> None:
     noisy = regress(made(budget=PureDP(0.3)), "rich ~ age", "logistic", replicates=4, seed=0)
     assert noisy.traced.missing == ()
     assert noisy.traced.thin == (("age", "rich"),)
-    assert np.isnan(noisy.estimate.error).all() and np.isnan(noisy.estimate.low).all()
+    assert np.isnan(noisy.estimate.error).all()
+    assert np.isnan(noisy.estimate.low).all()
     assert "age x rich, whose noise is more than 10% of the mean number of records" in noisy.notes[0]
     assert "No intervals" in repr(noisy)
     clear = regress(made(budget=PureDP(20.0)), "rich ~ age", "logistic", replicates=4, seed=0)
-    assert clear.traced.suffices and np.isfinite(clear.estimate.low).all()
+    assert clear.traced.suffices
+    assert np.isfinite(clear.estimate.low).all()
