@@ -173,6 +173,7 @@ BOOK = {"people": [["age", "sex"], *([20 + row % 9, "FM"[row % 2]] for row in ra
 LACKING = {
     "report": ("report", "p.release", "-o", "no.html"),
     "evaluate": ("evaluate", "people.csv", "people.csv"),
+    "regress": ("regress", "p.release", "age ~ sex"),
     "duckdb": (*SYNTH, "-o", "no.csv", "--where", "age > 3"),
     "excel": ("domain", "book.xlsx", "-o", "no.yaml"),
     "postgresql": ("synth", "postgresql://h/d#t", "--domain", "people.yaml", "--epsilon", "9", "-o", "no.csv"),
@@ -219,6 +220,9 @@ def try_extra(place: Place, extra: str) -> None:
         case "report":
             place.call("hedgerow", *SYNTH, "-o", "r.csv", "--report", "r.html")
             assert "<svg" in (place.work / "r.html").read_text(encoding="utf-8")
+        case "regress":
+            place.call("hedgerow", *SYNTH, "-o", "q.csv", "--release", "q.release")
+            assert "sex[T.M]" in place.call("hedgerow", "regress", "q.release", "age ~ sex", "--replicates", 4)
         case "duckdb":
             place.call("hedgerow", *SYNTH, "-o", "duckdb:made.db#people", "--where", "age > 3")
         case "excel":

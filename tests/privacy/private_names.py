@@ -46,7 +46,6 @@ ALLOWED = {
     ): "docstrings of requests, responses and options, for their readers",
     ("hedgerow.system.docstrings", "reads kind.__mro__"): "the same, of the classes that one extends",
     ("hedgerow.system.docstrings", "reads each.__dict__"): "the same",
-    ("hedgerow.cli.commands.ask", "asks getattr(kept.config, name)"): "fields of a configuration, which is public",
     ("hedgerow.domain.entries.scales", "asks getattr(scale, name)"): "options of a scale; names are a fixed table",
     (
         "hedgerow.data.reading.readers",

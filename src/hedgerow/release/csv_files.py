@@ -148,20 +148,23 @@ class Lines:
         quote, quoting = self._form.quote, self._form.quoting
         texts: Any = cells.cast(pa.large_string())
         if quote is not None:
-            needed: Any = pa.scalar(quoting == "always" or (quoting == "non_numeric" and labels))
-
-            if not needed.as_py() and pa.types.is_string(cells.type):
+            whole = quoting == "always" or (quoting == "non_numeric" and labels)
+            needed: Any = None
+            if not whole and pa.types.is_string(cells.type):
                 special = rf"^$|[{re.escape(self.separator + quote)}\r\n]|^\s|\s$"
                 needed = pc.match_substring_regex(texts, special)
-            if pc.any(needed).as_py():
+            if whole or (needed is not None and pc.any(needed).as_py()):
                 doubled = pc.replace_substring(texts, quote, 2 * quote)
                 around = pc.binary_join_element_wise(_text(quote), doubled, _text(quote), _text(""))
-                texts = pc.if_else(needed, around, texts)
+                texts = around if whole else pc.if_else(needed, around, texts)
         return pc.coalesce(texts, _text(""))
 
 
 def _text(text: str) -> Any:
-    return pa.scalar(text, pa.large_string())
+    """A text of Arrow's, made of its bytes: `pa.scalar` loads pandas."""
+    letters = text.encode()
+    ends = pa.py_buffer(np.array([0, len(letters)], dtype=np.int64))
+    return pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(letters)])[0]
 
 
 def _together(columns: Sequence[Drawn]) -> list[list[Drawn]]:
