@@ -163,7 +163,7 @@ class Lines:
 def _text(text: str) -> Any:
     """A text of Arrow's, made of its bytes: `pa.scalar` loads pandas."""
     letters = text.encode()
-    ends = pa.py_buffer(np.array([0, len(letters)], dtype=np.int64))
+    ends = pa.py_buffer(np.array([0, len(letters)], dtype=np.int64).tobytes())
     return pa.Array.from_buffers(pa.large_string(), 1, [None, ends, pa.py_buffer(letters)])[0]
 
 
