@@ -9,6 +9,7 @@ with the reason: nothing else may.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,11 +31,16 @@ class Pass:
         names: Pattern of their names.
         what: What is changed.
         why: The reason why it passes.
+        files: Pattern of the files that it passes in.
     """
 
     names: str
     what: str
     why: str
+    files: str = ".*"
+
+    def covers(self, name: str, file: str) -> bool:
+        return bool(re.fullmatch(self.names, name) and re.fullmatch(self.files, file))
 
 
 _CHOICE = "candidate|database|draws|quantiles"
@@ -74,10 +80,18 @@ PASSES: tuple[Pass, ...] = (
         r"event of tests: left out",
         "The sparse vector is left out of the release of a session that was answered nothing from the data",
         "Its tests leave nothing in a release; the session file and the server's ledger hold them.",
+        "release of the silent session",
+    ),
+    Pass(
+        r"(ledger|watch): of another file",
+        "A session that was answered nothing from the data gets the ledger or the sparse vector of another",
+        "A ledger that pays for more, or a sparse vector with fewer fires left, covers it. Its release is alike.",
+        "(release of the )?silent session",
     ),
     Pass(
         r"(epochs|known|measurements|watch/fires_left|provenance/parameters/(selected|updates|chosen/rounds)): smaller|"
-        r"measurements: (the first left out|of another file)|epochs: of another file|measured: .*|tests: larger|"
+        r"measurements: (the first left out|of another file)|(epochs|known): of another file|measured: .*|"
+        r"tests: (larger|of another file)|"
         r"provenance/parameters/stopped: flipped",
         "Fewer rounds, answers or epochs are told, or more tests",
         "Less is told than was paid for, or more of what costs nothing.",
