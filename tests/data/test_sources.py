@@ -12,6 +12,7 @@ import pytest
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
 from hedgerow.data import CountSource, ReadOptions, ScannedTable, Table, read_labels, read_table, scan_table
+from hedgerow.data.scanning import chunks, scan
 from hedgerow.domain import Domain, IntegerRange, encoder
 from hedgerow.errors import (
     ColumnError,
@@ -388,8 +389,6 @@ def test_persons_are_taken_in_groups_where_rows_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
     """As many passes as groups; a person with more rows than are held at a time is a group."""
-    from hedgerow.data.scanning import chunks
-
     monkeypatch.setattr(chunks, "GROUP_ROWS", rows)
     held: list[int] = []
     joined = chunks.joined
@@ -444,8 +443,6 @@ def test_a_table_that_changes_between_passes_is_refused(tmp_path: Path) -> None:
 
 
 def test_many_chunks_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hedgerow.data.scanning import scan
-
     monkeypatch.setattr(scan, "CHUNK_ROWS", 64)
     table = table_of(1000, seed=10)
     source = scanned(PLACES["one Parquet file"], table, tmp_path, count_column="count")

@@ -13,8 +13,7 @@ import pytest
 from hedgerow.errors import DamagedReleaseError
 from hedgerow.models import Markov, Overlay, ResidualBasis
 from hedgerow.privacy import ApproxDP
-from hedgerow.release import Container, Release, StoredModel, summary_of, tables_sentence, write_container
-from hedgerow.release.release import Method
+from hedgerow.release import Container, Method, Release, StoredModel, summary_of, tables_sentence, write_container
 from hedgerow.report import render_report
 from tests.release.made import DOMAIN, make_release
 

@@ -27,8 +27,7 @@ from hedgerow import (
     read_table,
     simulate_errors,
 )
-from hedgerow.algorithms import ENTRIES, Algorithm, entry, learn_domain
-from hedgerow.algorithms.registry import made_by
+from hedgerow.algorithms import ENTRIES, Algorithm, entry, learn_domain, made_by
 from hedgerow.domain import OpenDomain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, Regime

@@ -21,7 +21,7 @@ from hedgerow import OnlinePMW
 from hedgerow.errors import TableError
 from hedgerow.privacy import ApproxDP
 from hedgerow.service import SessionWorker, domain_of
-from hedgerow.service.http import app, problems, routes_questions
+from hedgerow.service.http import app, problems, requests, responses, routes_questions, uploads
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"
@@ -370,15 +370,13 @@ def test_an_upload_that_is_broken_off_leaves_nothing(fresh: Api) -> None:
     import anyio
     from starlette.requests import ClientDisconnect
 
-    from hedgerow.service.http.uploads import taken
-
     async def pieces() -> Any:
         yield b"x" * (3 << 20)
         assert any(each.name.startswith(".upload-") for each in fresh.folder.iterdir())
         raise ClientDisconnect
 
     async def run() -> None:
-        await taken(pieces(), fresh.folder / "half.csv")
+        await uploads.taken(pieces(), fresh.folder / "half.csv")
 
     with pytest.raises(ClientDisconnect):
         anyio.run(run)
@@ -389,7 +387,6 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
     import anyio
 
     from hedgerow.errors import ConflictError
-    from hedgerow.service.http.uploads import taken
 
     async def slow(letter: bytes, other: anyio.Event, own: anyio.Event) -> Any:
         own.set()
@@ -400,7 +397,7 @@ def test_two_uploads_of_one_name_leave_one_file(fresh: Api) -> None:
 
     async def one(letter: bytes, other: anyio.Event, own: anyio.Event) -> None:
         try:
-            await taken(slow(letter, other, own), fresh.folder / "same.csv")
+            await uploads.taken(slow(letter, other, own), fresh.folder / "same.csv")
             outcome.append(letter.decode())
         except ConflictError:
             outcome.append("conflict")
@@ -543,8 +540,6 @@ def test_every_operation_is_described(here: Api) -> None:
 
 
 def test_bodies_have_examples_that_are_taken(fresh: Api) -> None:
-    from hedgerow.service.http import requests, responses
-
     asked = (
         requests.RegistrationRequest,
         requests.QuestionsRequest,
