@@ -5,6 +5,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
+# What Python compiles is kept, wherever the environment says otherwise: pytest rewrites 670 modules, and tests start commands.
+export PYTHONDONTWRITEBYTECODE :=
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
 EXTRAS := duckdb evaluate excel pandas polars postgresql regress report service signing
 
