@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +26,11 @@ from hedgerow import (
 )
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError, MissingExtraError, QueryError
-from hedgerow.inference import Regression
+from hedgerow.inference import Regression, traced
 from hedgerow.privacy import Budget
 from hedgerow.queries import Formula
-from hedgerow.release import Target
+from hedgerow.release import Target, fitted_to
+from tests.privacy.mutants import Mutant, killed
 
 DOMAIN = Domain(
     [
@@ -263,3 +265,74 @@ def test_a_table_that_is_mostly_noise_gives_no_intervals() -> None:
     clear = regress(made(budget=PureDP(20.0)), "rich ~ age", "logistic", replicates=4, seed=0)
     assert clear.traced.suffices
     assert np.isfinite(clear.estimate.low).all()
+
+
+def the_bound_on_noise_is_a_tenth() -> None:
+    """A table with .075 to .1 of its mean records as noise is known well enough; one with .1 to .135 is not."""
+    rng = np.random.default_rng(0)
+    domain = Domain(IntegerRange(name, 0, 9) for name in "ab")
+    table = read_table(pa.table({name: rng.integers(0, 10, 4000) for name in "ab"}), domain)
+    for epsilon, low, high in ((0.43, 0.075, 0.099), (0.32, 0.101, 0.135)):
+        release = MWEM().run(table, Workload.parse("marginals:a*b", domain), PureDP(epsilon), noise=SeededNoise(0))
+        (measured,) = (each for each in release.measurements if each.target.size == 100)
+        assert low < 100 * measured.std / release.n_records < high
+        assert bool(traced(release, [("a", "b")]).thin) == (low > 0.1)
+
+
+def _bound(value: float) -> Callable[[pytest.MonkeyPatch], None]:
+    return lambda patch: patch.setattr("hedgerow.inference.tracing.MOST_NOISE", value)
+
+
+MUTANTS = [
+    Mutant("tables of which an eighth is noise give intervals", _bound(0.14), the_bound_on_noise_is_a_tenth),
+    Mutant("tables of which a fourteenth is noise give none", _bound(0.07), the_bound_on_noise_is_a_tenth),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_wrong_bound_on_noise_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
+
+
+def test_a_table_that_nothing_was_fitted_to_gives_no_intervals() -> None:
+    """Small tables are measured with much noise for their own intervals; replicates know nothing of them."""
+    rng = np.random.default_rng(0)
+    sizes = (2, 2, 3, 8, 40, 60, 80, 100)
+    domain = Domain(IntegerRange(f"x{place}", 0, size - 1) for place, size in enumerate(sizes))
+    rows = {column.name: rng.integers(0, size, 20_000) for column, size in zip(domain.columns, sizes, strict=True)}
+    workload = Workload.marginals(domain, 2)
+    release = MWEM().run(read_table(pa.table(rows), domain), workload, PureDP(1.0), noise=SeededNoise(0))
+    fitted = fitted_to(release, release.measurements)
+    (small, *_) = (each for each in release.measurements if each not in fitted)
+    first, second = small.target.scope
+    assert not any({first, second} <= {*each.target.scope} for each in fitted)
+    assert traced(release, [(first, second)]).unfitted == ((first, second),)
+    told = regress(release, f"{first} ~ {second}", replicates=2, seed=0)
+    assert np.isnan(told.estimate.error).all()
+    wanted = f"regression: {first} ~ {second} @ 20"
+    assert f"no records are fitted to it: {wanted!r}" in told.notes[0]
+    assert Workload.parse(wanted, domain).scopes == ((first, second),)
+    assert told.to_dict()["unfitted"] == [[first, second]]
+
+
+def test_json_names_what_is_missing_and_what_is_mostly_noise() -> None:
+    noisy = regress(made(budget=PureDP(0.3)), "rich ~ age", "logistic", replicates=2, seed=0).to_dict()
+    assert (noisy["missing"], noisy["mostly_noise"], noisy["unfitted"]) == ([], [["age", "rich"]], [])
+    lacking = regress(made("marginals:age*rich,sex*rich,job"), "rich ~ age + sex", replicates=2, seed=0).to_dict()
+    assert lacking["missing"] == [["age", "sex"]]
+
+
+def test_groups_of_few_records_have_no_interval() -> None:
+    """A label of 6 records, and where it is the one that others are compared with."""
+    for few, flagged in (("z", ["job[T.z]"]), ("a", ["Intercept", "job[T.b]", "job[T.z]"])):
+        domain = Domain([Categorical("job", ("a", "b", "z")), IntegerRange("y", 0, 1)])
+        rng = np.random.default_rng(0)
+        job = np.where(np.arange(3000) < 6, few, rng.choice([label for label in "abz" if label != few], 3000))
+        table = read_table(pa.table({"job": job, "y": rng.integers(0, 2, 3000)}), domain)
+        release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(2.0), noise=SeededNoise(0))
+        found = regress(release, "y ~ job", replicates=20, seed=0)
+        assert [
+            name for name, error in zip(found.names, found.estimate.error, strict=True) if np.isnan(error)
+        ] == flagged
+        assert f"No interval for {', '.join(flagged)}: a group" in found.notes[-1]
+        assert np.isfinite(found.estimate.value).all()

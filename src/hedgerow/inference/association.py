@@ -16,25 +16,22 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats
 from hedgerow.cards import card
 from hedgerow.domain import Attribute, Clique, Ordered, possible_cells
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.inference.regression import regress
+from hedgerow.inference.regression import BEYOND, regress
 from hedgerow.inference.tracing import traced
 from hedgerow.queries import Marginal, Measurement, NoiseKind, in_workload
-from hedgerow.release import Release, Replicates, check_confidence, runs
+from hedgerow.release import Release, check_confidence, runs
 from hedgerow.simulation import REPLICATES, check_population
 from hedgerow.system import Seed, generator
 
 Kind = Literal["chi-square", "means"]
 DRAWS = 2_000
 """Tables that are drawn under independence."""
-_BEYOND = 4.0
-"""Deviations below which a cell gives no odds ratio, and a group no mean."""
 
 
 @dataclass(frozen=True)
@@ -269,7 +266,7 @@ class _NoisyTable:
     def log_odds(self, pair: tuple[str, str], confidence: float) -> Effect:
         """The logarithm of the odds ratio of a table of four cells, by the delta method; sampling and noise add up."""
         name = f"log odds ratio of {pair[0]} and {pair[1]}"
-        low_cells = _BEYOND * np.sqrt(self.variance + np.maximum(self.counts, 1.0))
+        low_cells = BEYOND * np.sqrt(self.variance + np.maximum(self.counts, 1.0))
         if (self.counts < low_cells).any():
             return Effect(f"{name} (a cell is too small)", np.nan, np.nan, np.nan, np.nan)
         (a, b), (c, d) = self.counts
@@ -300,13 +297,11 @@ def _product(tables: Floats) -> Floats:
 def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> Tested:
     """Test by the means of groups, from replicates."""
     found = regress(release, f"`{number}` ~ C(`{groups}`)", **made)
-    estimate, apart = found.estimate, [name.partition("[T.")[2].removesuffix("]") for name in found.names[1:]]
-    kept = _large_groups(found.replicates, groups, apart)
+    estimate = found.estimate
+    kept = np.isfinite(estimate.error[1:]) | (not found.traced.suffices)
     statistic, p_value, notes = np.nan, np.nan, list(found.notes)
     several = int(kept.sum())
     free = found.replicates.number - several
-    if not all(kept):
-        notes.append("Groups of too few records beside the noise, or beside a first group of too few, are left out.")
     if several < 1:
         notes.append(f"No test: records with a number are not of two values of {groups} that stand out of the noise.")
     elif found.traced.suffices and free > 0:
@@ -322,20 +317,6 @@ def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> 
     )
     effects = [Effect(_group(name), *(float(x) if large else np.nan for x in row)) for name, *row, large in columns]
     return Tested("means", (groups, number), statistic, p_value, tuple(effects), found.confidence, tuple(notes))
-
-
-def _large_groups(replicates: Replicates, groups: str, labels: list[str]) -> NDArray[np.bool_]:
-    """Which groups, and the first one with them, have more records than four of the standard errors of their number."""
-
-    def sizes(records: Any, weights: Floats) -> Floats:
-        held = np.array(records[groups].to_pylist(), dtype=object)
-        each = [weights[held == label].sum() for label in labels]
-        known = weights[held != np.array(None)].sum()
-        return np.array([known - sum(each), *each])
-
-    found = replicates.estimate(sizes)
-    large = found.raw > _BEYOND * found.error
-    return np.asarray(large[1:] & large[0], dtype=np.bool_)
 
 
 def _group(name: str) -> str:

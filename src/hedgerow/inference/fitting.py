@@ -6,13 +6,16 @@ once, with the sum of their weights.
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Domain
@@ -26,8 +29,30 @@ if TYPE_CHECKING:
 ModelFamily = Literal["linear", "logistic", "poisson"]
 """Normal, binomial or Poisson law, each with its canonical link."""
 FAMILIES: tuple[ModelFamily, ...] = ("linear", "logistic", "poisson")
+_LEVEL = re.compile(r"\[T\.[^\]]*\]")
+"""The part of a coefficient's name that names a label."""
 _SURE = 15.0
 """Linear predictor of a logistic fit beyond which a probability is 0 or 1 in effect."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Records that coefficients compare with others.
+
+    Attributes:
+        places: Columns of the design.
+        value: What these are in the group; None for anything but 0.
+        rests: The coefficients that rest on it.
+    """
+
+    places: list[int]
+    value: float | None
+    rests: list[int]
+
+    def of(self, left: Floats) -> NDArray[np.bool_]:
+        """Whether rows are in the group, shape ``(rows,)``."""
+        columns = left[:, self.places]
+        return np.asarray((columns == (self.value or 0.0)).all(axis=1) != (self.value is None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +122,29 @@ class Design:
         places = np.full(len(complete), -1)
         places[np.flatnonzero(complete)[known]] = found.reshape(-1)
         return cls([str(name) for name in made.rhs.columns], rows[:, :-1], rows[:, -1], places, made.model_spec, labels)
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """The groups of records that coefficients compare.
+
+        A column of two values compares the records with each; of one with more count those where it is not 0; labels
+        are compared with the records that have none of the other labels of their column.
+        """
+        found, factors = list[Group](), dict[str, list[int]]()
+        for place, (name, column) in enumerate(zip(self.names, self.left.T, strict=True)):
+            values = np.unique(column)
+            if len(values) == 2:
+                found += [Group([place], float(value), [place]) for value in values]
+            elif len(values) > 2:
+                found.append(Group([place], None, [place]))
+            if "[T." in name:
+                factors.setdefault(_LEVEL.sub("", name), []).append(place)
+        constant = [place for place, column in enumerate(self.left.T) if (column == 1.0).all()]
+        return found + [Group(places, 0.0, [*places, *constant]) for places in factors.values()]
+
+    def sizes(self, weights: Floats, groups: Sequence[Group]) -> Floats:
+        """The weights of groups, from those of the rows, shape ``(len(groups),)``."""
+        return np.array([weights @ each.of(self.left) for each in groups])
 
     def summed(self, weights: Floats) -> Floats:
         """The weights of the rows, from those of the records."""

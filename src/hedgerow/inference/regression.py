@@ -8,10 +8,11 @@ first (theory.md, section 21): where one was never measured, there is no interva
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from hedgerow.arrays import Floats
@@ -23,6 +24,9 @@ from hedgerow.queries import Formula, require_regressions
 from hedgerow.release import Release, ReplicateEstimate, Replicates, Target
 from hedgerow.simulation import REPLICATES, replicate
 from hedgerow.system import Seed
+
+BEYOND = 4.0
+"""Standard errors of the number of its records below which a group gives no coefficient."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,7 @@ class Regression:
             "for": self.replicates.target,
             "confidence": self.confidence,
             "coefficients": [dict(zip(keys, (name, *map(float, row)), strict=True)) for name, *row in columns],
-            "missing": [list(scope) for scope in self.traced.missing],
+            **self.traced.to_dict(),
             "notes": list(self.notes),
             "replicates": self.replicates.to_dict(),
         }
@@ -159,11 +163,17 @@ def regress(
         release = replicate(release, replicates, target=target, seed=seed, progress=progress)
     made = Design.of(read, family, release.records.to_arrow(), of.domain, weights=release.weight)
     check_rank(made, made.summed(release.weight))
-    estimate = _estimate(release, read, made, family, confidence)
+    estimate, small = _estimate(release, read, made, family, confidence)
     notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
     if not found.suffices:
-        nothing = np.full_like(estimate.value, np.nan)
-        estimate = replace(estimate, value=estimate.raw, error=nothing, low=nothing, high=nothing)
+        estimate = replace(_without(estimate, np.ones_like(small)), value=estimate.raw)
+    elif small.any():
+        estimate = _without(estimate, small)
+        names = ", ".join(name for name, is_small in zip(made.names, small, strict=True) if is_small)
+        notes += (
+            f"No interval for {names}: a group that it compares is below {BEYOND:g} standard errors of its number "
+            "of records. Release it together with others, or leave it out.",
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(estimate.value) / estimate.error
     p_values = 2.0 * special.stdtr(release.number - 1, -t)
@@ -172,15 +182,36 @@ def regress(
 
 def _estimate(
     replicates: Replicates, formula: Formula, design: Design, family: ModelFamily, confidence: float
-) -> ReplicateEstimate:
-    """Coefficients of the records and of each replicate, whose rows are made anew where it has records of its own."""
+) -> tuple[ReplicateEstimate, NDArray[np.bool_]]:
+    """Coefficients of the records and of each replicate, whose rows are made anew where it has records of its own.
 
-    def coefficients(records: Any, weights: Floats) -> Floats:
+    Returns:
+        The coefficients, and whether a group that one compares does not stand out of the errors.
+    """
+    number = len(design.names)
+
+    def both(records: Any, weights: Floats) -> Floats:
         same = replicates.weights is not None
         rows = design if same else Design.of(formula, family, records, replicates.release.domain, like=design)
-        return fitted(rows, rows.summed(weights), family)
+        summed = rows.summed(weights)
+        return np.concatenate([fitted(rows, summed, family), rows.sizes(summed, design.groups)])
 
-    return replicates.estimate(coefficients, confidence)
+    found = replicates.estimate(both, confidence)
+    small = np.zeros(number, dtype=np.bool_)
+    for group, size, error in zip(design.groups, found.raw[number:], found.error[number:], strict=True):
+        small[group.rests] |= bool(size <= BEYOND * error)
+    return _part(found, slice(number)), small
+
+
+def _part(estimate: ReplicateEstimate, kept: slice) -> ReplicateEstimate:
+    """Some of the estimates."""
+    return ReplicateEstimate(*(getattr(estimate, each.name)[..., kept] for each in fields(estimate)))
+
+
+def _without(estimate: ReplicateEstimate, which: NDArray[np.bool_]) -> ReplicateEstimate:
+    """The estimates, some of them without errors and intervals."""
+    ends = {name: np.where(which, np.nan, getattr(estimate, name)) for name in ("error", "low", "high")}
+    return replace(estimate, **ends)
 
 
 def _notes(

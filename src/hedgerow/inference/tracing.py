@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hedgerow.algorithms.shared import noise_of
 from hedgerow.domain import Clique
 from hedgerow.queries import Marginal, Measurement, in_workload
-from hedgerow.release import Knowledge, Release, pair_knowledge
+from hedgerow.release import Knowledge, Release, fitted_to, pair_knowledge
 
 MOST_NOISE = 0.1
 """Noise of a cell, beside the mean number of records of one, up to which intervals of coefficients held (measured: .04
@@ -33,32 +33,41 @@ class Traced:
         price: What it takes to measure them; empty where nothing is missing.
         thin: Those in whose cells noise has more than a tenth of the mean number of records as its standard deviation.
             Fits of such tables are biased, and replicates do not show it (measured: see the page on replicates).
+        unfitted: Those that were measured for their own intervals alone, with much noise, and that the hypothesis was
+            not fitted to, so that replicates know nothing of them.
     """
 
     tables: tuple[Clique, ...]
     missing: tuple[Clique, ...]
     price: str = ""
     thin: tuple[Clique, ...] = ()
+    unfitted: tuple[Clique, ...] = ()
 
     @property
     def suffices(self) -> bool:
         """Whether an interval may be stated."""
-        return not self.missing and not self.thin
+        return not (self.missing or self.thin or self.unfitted)
 
     @property
     def says(self) -> str:
         """What is missing and how to get it, in a sentence; empty where nothing is."""
-        if self.thin and not self.missing:
-            names = ", ".join(" x ".join(scope) for scope in self.thin)
+        named = ", ".join(" x ".join(scope) for scope in self.missing or self.unfitted or self.thin)
+        if self.missing:
+            holds = "which no measurement holds" if len(self.missing) == 1 else "which no measurements hold"
+            return f"needs {named}, {holds}: {self.price}"
+        if self.unfitted:
+            return f"needs {named}, measured with so much noise that no records are fitted to it: {self.price}"
+        if self.thin:
             return (
-                f"needs {names}, whose noise is more than {MOST_NOISE:.0%} of the mean number of records of a cell: "
+                f"needs {named}, whose noise is more than {MOST_NOISE:.0%} of the mean number of records of a cell: "
                 "release the columns in fewer 'bins', or spend more on these tables"
             )
-        if not self.missing:
-            return ""
-        names = ", ".join(" x ".join(scope) for scope in self.missing)
-        holds = "which no measurement holds" if len(self.missing) == 1 else "which no measurements hold"
-        return f"needs {names}, {holds}: {self.price}"
+        return ""
+
+    def to_dict(self) -> dict[str, list[list[str]]]:
+        """The tables that are not known well enough, for JSON."""
+        found = {"missing": self.missing, "mostly_noise": self.thin, "unfitted": self.unfitted}
+        return {name: [list(scope) for scope in scopes] for name, scopes in found.items()}
 
 
 def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None) -> Traced:
@@ -80,21 +89,34 @@ def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None)
     """
     domain = release.domain
     tables = tuple(dict.fromkeys(scope for scope in map(domain.base, scopes) if len(scope) > 1))
-    measured_tables = [each for each in release.measurements if _is_table(each.target)]
-    whole = [each.target.scope for each in measured_tables]
-    pairs = pair_knowledge(release)
+    fitted = fitted_to(release, release.measurements)
+    missing, unknown = (_unmeasured(release, each, tables) for each in (release.measurements, fitted))
+    unfitted = tuple(scope for scope in unknown if scope not in missing)
+    held = [each for each in fitted if _is_table(each.target)]
+    known = (scope for scope in tables if scope not in unknown)
+    thin = tuple(scope for scope in known if _noise_beside_records(release, held, scope) > MOST_NOISE)
+    price, wanted = "", missing or unfitted
+    if wanted:
+        family = asked or "marginals:" + ",".join("*".join(map(in_workload, scope)) for scope in wanted)
+        price = (
+            f"{family!r} in the workload would measure {_price(release, missing)}"
+            if missing
+            else (f"'{family} @ 20' gives it more weight in the workload")
+        )
+    return Traced(tables, missing, price, thin, unfitted)
+
+
+def _unmeasured(release: Release, measurements: Sequence[Measurement], tables: Sequence[Clique]) -> tuple[Clique, ...]:
+    """The tables that some measurements do not tell."""
+    domain, pairs = release.domain, pair_knowledge(release, measurements)
+    whole = [each.target.scope for each in measurements if _is_table(each.target)]
 
     def is_measured(scope: Clique) -> bool:
         if len(scope) == 2 and pairs[scope[0], scope[1]] is Knowledge.MEASURED:
             return True
         return any(all(domain.determines(measured, name) for name in scope) for measured in whole)
 
-    missing = tuple(scope for scope in tables if not is_measured(scope))
-    if not missing:
-        thin = (scope for scope in tables if _noise_beside_records(release, measured_tables, scope) > MOST_NOISE)
-        return Traced(tables, (), thin=tuple(thin))
-    family = asked or "marginals:" + ",".join("*".join(map(in_workload, scope)) for scope in missing)
-    return Traced(tables, missing, f"{family!r} in the workload would measure {_price(release, missing)}")
+    return tuple(scope for scope in tables if not is_measured(scope))
 
 
 def _is_table(target: object) -> bool:

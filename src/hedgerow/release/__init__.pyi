@@ -44,6 +44,7 @@ from .pairs import (
     Association as Association,
     Knowledge as Knowledge,
     associations as associations,
+    fitted_to as fitted_to,
     pair_knowledge as pair_knowledge,
     survey_size as survey_size,
 )

@@ -57,11 +57,28 @@ class Knowledge(StrEnum):
     UNKNOWN = "unknown"
 
 
-def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
+def fitted_to(release: Release, measurements: Sequence[Measurement]) -> list[Measurement]:
+    """Those measurements of a release, or others in their places, that its hypothesis is fitted to.
+
+    Small tables that were measured for their intervals alone are not, nor are needs, which stand before all others.
+
+    Args:
+        release: The release.
+        measurements: One for each of its measurements.
+    """
+    own = measurements[sum(event.label == "need" for event in release.events) :]
+    first, end = release.provenance.parameters.get("unfitted", (0, 0))
+    return [*own[:first], *own[end:]]
+
+
+def pair_knowledge(
+    release: Release, measurements: Sequence[Measurement] | None = None
+) -> dict[tuple[str, str], Knowledge]:
     """Origin of what the hypothesis says about each pair of columns; it costs no budget.
 
     Args:
         release: The release.
+        measurements: Those of its measurements that count; all unless given.
 
     Returns:
         Pairs of attributes in the order of the domain.
@@ -77,7 +94,8 @@ def pair_knowledge(release: Release) -> dict[tuple[str, str], Knowledge]:
     """
     domain = release.domain
     known = dict[tuple[str, str], Knowledge]()
-    for scope, whole in {(m.target.scope, _is_whole(m.target)) for m in release.measurements}:
+    counted = release.measurements if measurements is None else measurements
+    for scope, whole in {(m.target.scope, _is_whole(m.target)) for m in counted}:
         touched = domain.base(scope)
         exact = {name for name in touched if whole and domain.determines(scope, name)}
         for pair in combinations(touched, 2):

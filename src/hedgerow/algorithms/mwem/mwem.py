@@ -46,7 +46,7 @@ from hedgerow.models import (
 from hedgerow.privacy import LARGEST_MASS, Budget, Curator, Regime
 from hedgerow.quantities import human
 from hedgerow.queries import Measurement, Workload
-from hedgerow.release import Release
+from hedgerow.release import Release, fitted_to
 
 LARGEST_START = 1 << 20
 """Cells of the largest domain that may start from a noisy histogram."""
@@ -193,9 +193,7 @@ class MWEM(MWEMSettings, Algorithm):
         rule = last_refit(self, release.workload)
         if not isinstance(rule, Proximal) or self.needs_histogram or self.prior is not None:
             return None
-        own = measurements[sum(event.label == "need" for event in release.events) :]  # needs stand before the run's own
-        first, end = release.provenance.parameters.get("unfitted", (0, 0))
-        fitted = [*own[:first], *own[end:]]
+        fitted = fitted_to(release, measurements)
         if release.counted is not None:
             total = averaged_total(total, release.count_noises[-1].std, fitted)
         before = release.model
