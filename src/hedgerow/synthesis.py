@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
     from hedgerow.privacy import Budget, Curator, Event, NoiseSource, Register
     from hedgerow.release import Answer, Records, Release
+    from hedgerow.report import Heading
     from hedgerow.system import Seed, SigningKey
 
 Kind = Literal["arrow", "pandas", "polars"]
@@ -615,11 +616,12 @@ class Synthesis:
         """
         return self.release.answer(question, confidence)
 
-    def report(self, path: str | os.PathLike[str] | None = None) -> str:
+    def report(self, path: str | os.PathLike[str] | None = None, heading: Heading | None = None) -> str:
         """The report as HTML, also written to a file if one is named.
 
         Args:
             path: The file; its folder must exist.
+            heading: Name of the table, who made the release, and the day.
 
         Raises:
             MissingExtraError: jinja2 or matplotlib is not installed.
@@ -627,7 +629,7 @@ class Synthesis:
         """
         from hedgerow.report import render_report, write_page
 
-        page = render_report(self.release)
+        page = render_report(self.release, heading=heading)
         if path is not None:
             write_page(page, path, called="report")
         return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,10 +27,10 @@ from hedgerow.domain import (
 from hedgerow.errors import MissingExtraError, ReleaseError
 from hedgerow.models import Empirical, Histogram
 from hedgerow.privacy import SECURE_SOURCE, ApproxDP, PureDP, SeededNoise, exact_errors
-from hedgerow.queries import Marginal, Measurement, NoiseKind, Workload
+from hedgerow.queries import Marginal, Measurement, NoiseKind, Workload, parse_predicate
 from hedgerow.release import Provenance, Release, column_summaries
-from hedgerow.report import render_report, write_report
-from hedgerow.report.page import _large
+from hedgerow.report import Heading, draw_column, render_report, write_report
+from hedgerow.report.page import large_text
 from hedgerow.report.plots import shortened
 from tests.release.made import TABLE, make_release
 
@@ -165,7 +166,7 @@ def test_hostile_and_long_names_are_escaped_and_shortened(tmp_path: Path) -> Non
     assert "$x$ & y" in words
     assert shortened(LONG) in words
     assert LONG not in words
-    assert "the 24 most frequent; 36 more" in words
+    assert "36 more together" in words
     assert "No budget was given" in words
 
 
@@ -199,13 +200,13 @@ def test_what_a_release_says_beyond_its_workload_depends_on_its_kind(
 
 def test_of_a_thousand_attributes_the_first_are_drawn(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "attributes are drawn" not in render_report(release)
-    monkeypatch.setattr("hedgerow.report.page.MOST_DRAWN", 1)
+    monkeypatch.setattr("hedgerow.report.release_page.MOST_DRAWN", 1)
     page = " ".join(render_report(release).split())
     assert f"The first 1 of {len(release.domain)} attributes are drawn" in page
 
 
 def test_numbers_of_cells_fit_into_their_place() -> None:
-    found = [_large(cells) for cells in (7, 38_102_400, 558_276_364_800, 2 * 10**12, 12345 * 10**20, 10**400)]
+    found = [large_text(cells) for cells in (7, 38_102_400, 558_276_364_800, 2 * 10**12, 12345 * 10**20, 10**400)]
     assert found == ["7", "38,102,400", "558 billion", "2 trillion", "1.23 \u00d7 10^24", "1.00 \u00d7 10^400"]
 
 
@@ -243,7 +244,7 @@ def ruled_release(violations: str = "refuse") -> Release:
 
 def test_it_says_what_can_exist_and_what_was_measured_at_which_level() -> None:
     words = " ".join(" ".join(Page(render_report(ruled_release())).text).split())
-    assert "cells 400" in words
+    assert "possible records (cells) 400" in words
     assert "records that can exist 370" in words
     assert "constraints 1" in words
     assert "Of 2 measurements 1 names attributes as they are and 1 one level or derived attribute." in words
@@ -274,8 +275,15 @@ def test_dates_and_decimals_stand_beside_their_axes() -> None:
     assert re.search(r"3[5-9]\.\d(</text>| -->)", page)
 
 
-def told(release: Release) -> str:
-    return " ".join(" ".join(Page(render_report(release)).text).split())
+def told(release: Release, heading: Heading | None = None) -> str:
+    return " ".join(" ".join(Page(render_report(release, heading=heading)).text).split())
+
+
+def test_it_opens_with_the_table_the_maker_and_the_day(release: Release) -> None:
+    heading = Heading("Visits <2024>", "A. Miller & sons", date(2026, 3, 1))
+    assert "<h1>Visits &lt;2024&gt;</h1>" in render_report(release, heading=heading)
+    assert "made by A. Miller & sons, 2026-03-01, by hand" in told(release, heading)
+    assert "made by" not in told(release)
 
 
 def test_results_come_before_the_ledger(release: Release) -> None:
@@ -286,12 +294,14 @@ def test_results_come_before_the_ledger(release: Release) -> None:
         "Pairs of columns",
         "Synthetic marginals",
         "What it means for one person",
+        "For the auditor",
         "What it cost",
         "What was measured, in order",
     ]
     assert [words.index(each) for each in headings] == sorted(words.index(each) for each in headings)
-    assert "2 were measured; 4 are unknown" in words
-    assert "as accurate as those of a random sample of" in words
+    assert "2 of the 6 pairs of columns were measured" in words
+    assert "4 pairs: the release takes them for independent" in words
+    assert "as accurate as a random sample of" in words
 
 
 def test_a_mean_stands_above_its_interval(release: Release) -> None:
@@ -304,7 +314,11 @@ def test_a_mean_stands_above_its_interval(release: Release) -> None:
 
 def test_the_guarantee_is_told_as_odds(release: Release) -> None:
     assert "gives even odds to this person being in it" in told(release)
-    assert "right with a probability of at most 73.2%" in told(make_release(PureDP(1.0), 0))
+    pure = told(make_release(PureDP(1.0), 0))
+    assert pure.index("guess right at most 73.2% of the time whether a person is in the table") < pure.index(
+        "epsilon 1"
+    )
+    assert "which of two records a person has" in told(make_release(PureDP(1.0, "replace"), 0))
     assert "even odds to two candidates for that one" in told(make_release(PureDP(1.0, "replace"), 0))
 
 
@@ -325,5 +339,49 @@ def test_columns_of_noise_and_warnings_are_named() -> None:
     table = Table(domain, [np.arange(300) % 100, np.zeros(300, dtype=int)])
     release = MWEM(rounds=2).run(table, Workload.marginals(domain, 1), PureDP(0.2), noise=SeededNoise(0))
     words = told(release)
-    assert "Noise for the most part: x." in words
+    assert "Noise for the most part: x" in words
     assert "one bin, [0, 10), holds nearly all records" in words
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+
+
+def test_widths_of_questions_are_those_of_answers() -> None:
+    """Counts far from 0 and from the total, so that no interval is cut: its half is the width that was told."""
+    domain = Domain((IntegerRange("x", 0, 4), IntegerRange("y", 0, 4)))
+    table = Table(domain, [np.arange(50_000) % 5, np.arange(50_000) // 5 % 5])
+    release = MWEM(rounds=1).run(table, Workload.marginals(domain, 2), PureDP(1.0), noise=SeededNoise(0))
+    for condition in ("x = 2", "x = 1", "x = 2 and y = 2"):
+        answer = release.answer(condition)
+        assert answer.low is not None
+        assert answer.high is not None
+        assert answer.high - answer.low <= 2.0 * (release.half_width(parse_predicate(condition, domain)) or 0.0) + 2.0
+    words = told(release)
+    found = re.search(r"x = 2 and y = 2 \u00b1([\d,.]+) records", words)
+    assert found is not None
+    width = release.half_width(parse_predicate("x = 2 and y = 2", domain))
+    assert width is not None
+    assert width <= float(found.group(1).replace(",", "")) <= 1.1 * width
+    assert f"a group of fewer than about {found.group(1)} records" in words
+
+
+def test_widths_follow_from_noise_and_not_from_data() -> None:
+    """Two tables with the same plan and other records have the same widths."""
+    domain = Domain((IntegerRange("x", 0, 4),))
+    widths = set()
+    for column in (np.zeros(9_000, dtype=int), np.arange(9_000) % 5):
+        release = MWEM(rounds=1).run(
+            Table(domain, [column]), Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0)
+        )
+        widths.add(release.half_width(parse_predicate("x = 2", domain)))
+    assert len(widths) == 1
+    assert None not in widths
+
+
+def test_rare_values_are_drawn_on_a_scale_that_shows_them() -> None:
+    domain = Domain((Categorical("skewed", ("a", "b", "c", "d")), Categorical("even", ("a", "b", "c", "d"))))
+    column = np.repeat([0, 1, 2, 3], [39_000, 400, 350, 250])
+    table = Table(domain, [column, np.arange(40_000) % 4])
+    release = MWEM(rounds=2).run(table, Workload.marginals(domain, 1), PureDP(1.0), noise=SeededNoise(0))
+    assert "logarithmic above" in draw_column(release, "skewed")
+    assert "logarithmic above" not in draw_column(release, "even")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import date
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.data import ReadOptions
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
+    from hedgerow.report import Heading
     from hedgerow.synthesis import RunSpec
 
 Force = Annotated[bool, option(panel="Output", help="Overwrite existing output files.")]
@@ -85,6 +87,25 @@ class OptimizeFor(StrEnum):
 
     RECORDS = "records"
     ANSWERS = "answers"
+
+
+@dataclass(frozen=True)
+class HeadingOptions(Options, panel="Output"):
+    """What stands above a report.
+
+    Attributes:
+        title: Name of the table for people, above the report; by default the name of the release file.
+        made_by: Person or office that made the release and answers for it, above the report.
+    """
+
+    title: Annotated[str | None, option(metavar="TEXT")] = None
+    made_by: Annotated[str, option(metavar="TEXT")] = ""
+
+    def of(self, release: Path) -> Heading:
+        """The heading of the report of a release file, with today's date."""
+        from hedgerow.report import Heading
+
+        return Heading(release.stem if self.title is None else self.title, self.made_by, date.today())
 
 
 @dataclass(frozen=True)

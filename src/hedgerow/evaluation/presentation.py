@@ -99,6 +99,32 @@ def _on_scale(value: float, scale: Scale | None) -> str:
     return "-" if math.isnan(value) else f"{value:,.6g}" if scale is None else scale.text(round(value))
 
 
+def verdicts_of(evaluation: Evaluation) -> list[tuple[str, dict[str, str]]]:
+    """A verdict in words for each file, the closest first, and the three or four figures behind it.
+
+    Args:
+        evaluation: The evaluation; the widest tables that it looked at decide.
+    """
+    family, curve = list(evaluation.curves.items())[-1]
+    scores, shares = (_by_subject(evaluation, measure)[family] for measure in ("score", "subsample"))
+    impossible = _by_subject(evaluation, "impossible records").get(ANY, {})
+    copies = next(iter(_by_subject(evaluation, "exact matches").values()), {})
+    verdicts = []
+    for file in sorted(evaluation.files, key=lambda file: -scores[file].value):
+        sample = sample_text(shares[file].value, curve)
+        text = f"{file} is as close to the real table as {sample} of its records, in {family} tables"
+        facts = {f"score in {family} tables, of 1000": _score(scores[file].value), "as close as": sample}
+        for name, findings in (("impossible records", impossible), ("exact copies of real records", copies)):
+            if file in findings:
+                real = findings[file].real
+                beside = "" if math.isnan(real) else f" (real: {_percent(real)})"
+                facts[name] = f"{_percent(findings[file].value)}{beside}"
+        if file in impossible and impossible[file].value > 0.0:
+            text += f"; {_percent(impossible[file].value)} of its records are impossible"
+        verdicts.append((f"{text}.", facts))
+    return verdicts
+
+
 def page_of(evaluation: Evaluation) -> str:
     """The HTML page; see `Evaluation.write_page`."""
     facts = {
@@ -113,6 +139,7 @@ def page_of(evaluation: Evaluation) -> str:
         "Synthetic records beside the real ones",
         facts,
         evaluation.notes,
+        verdicts=verdicts_of(evaluation),
         files=list(evaluation.files),
         rows=rows_of(evaluation),
         samples=_samples(evaluation),

@@ -594,6 +594,21 @@ class Release:
         total = self.total if self.budget.neighbours.public_total else None
         return min((float(piece.variance) for piece in measured(query, self._runs, total)), default=None)
 
+    def half_width(self, query: LinearQuery, confidence: float = 0.95) -> float | None:
+        """Half the width of a linear query's interval, at most, in counts: noise decides it, and no data.
+
+        Args:
+            query: A linear query over the domain, of some attributes.
+            confidence: Probability that the interval covers the true answer.
+
+        Returns:
+            None where no measured table tells the query.
+        """
+        total = self._total_evidence()
+        risk = check_confidence(confidence) * (1.0 if total.public else 1.0 - TOTAL_SHARE)
+        pieces = measured(query, self._runs, total.value if total.public else None)
+        return min((piece.radius(share) for piece, share in zip(pieces, shares(risk), strict=False)), default=None)
+
     def positions_of(self, name: str, *, whole: bool = False) -> Measurement | None:
         """The noisy sums of where in their bins the records of a column lie; None if they were not measured.
 

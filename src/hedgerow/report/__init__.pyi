@@ -5,11 +5,14 @@ from .file_plots import (
     samples_plot as samples_plot,
 )
 from .page import (
-    draw_column as draw_column,
     exact_page as exact_page,
-    render_report as render_report,
     require_extra as require_extra,
     write_audit as write_audit,
     write_page as write_page,
+)
+from .release_page import (
+    Heading as Heading,
+    draw_column as draw_column,
+    render_report as render_report,
     write_report as write_report,
 )

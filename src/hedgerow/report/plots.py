@@ -5,6 +5,7 @@ A drawing for a page has no script and no address, and takes its colours and fon
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
@@ -126,6 +127,10 @@ def _described(text: str, description: str) -> str:
 MOST_BARS = 24
 MOST_STEPS = 120
 LONGEST_LABEL = 26
+_VANISHING = 0.02
+"""Share of the longest bar below which a bar is hardly seen; a fifth of them is too many."""
+_MOST_ADDED = 1000
+"""Values whose intervals are added up, at most."""
 _WIDTH = 4.5
 _WIDE = 5.4
 
@@ -264,28 +269,58 @@ def marginal_plot(
 
 
 def _bars(attribute: Attribute, counts: Floats, answer: Callable[[range, float], Answer]) -> Axes:
-    kept = np.arange(len(counts))
-    if len(counts) > MOST_BARS:
-        kept = np.sort(np.argsort(-counts, kind="stable")[:MOST_BARS])
-    axes = _axes(_WIDTH, 0.55 + 0.2 * len(kept))
-    places = np.arange(len(kept))[::-1]
-    axes.barh(places, counts[kept], height=0.72, color=BAR)
-    for place, code in zip(places, kept.tolist(), strict=True):
-        estimate = answer(range(code, code + 1), float(counts[code]))
-        if estimate.low is not None and estimate.high is not None:
-            axes.plot([estimate.low, estimate.high], [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
-            axes.plot(
-                [estimate.low, estimate.high], [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7
-            )
-    axes.set_yticks(places, [shortened(attribute.label(code)) for code in kept.tolist()])
-    axes.set_ylim(-0.6, len(kept) - 0.4)
+    """A bar for each value, and one for all those together that are too many to draw."""
+    groups = [[code] for code in range(len(counts))]
+    if more := max(0, len(counts) - MOST_BARS):
+        order = np.argsort(-counts, kind="stable")
+        groups = [[code] for code in sorted(order[:MOST_BARS].tolist())] + [sorted(order[MOST_BARS:].tolist())]
+    labels = [shortened(attribute.label(group[0])) for group in groups]
+    if more:
+        labels[-1] = f"{more:,} more together"
+    axes = _axes(_WIDTH, 0.55 + 0.2 * len(groups))
+    places, heights = np.arange(len(groups))[::-1], [float(counts[group].sum()) for group in groups]
+    axes.barh(places, heights, height=0.72, color=BAR)
+    answers: list[Answer] = []
+    for place, group in zip(places, groups, strict=True):
+        # noise took part in the choice of those together, so the ends of their intervals are added up
+        of_group = [answer(range(code, code + 1), float(counts[code])) for code in group[:_MOST_ADDED]]
+        ends = [(each.low, each.high) for each in of_group if each.has_interval]
+        answers += of_group
+        if len(ends) == len(group):
+            interval = np.array(ends, dtype=float).sum(axis=0)
+            axes.plot(interval, [place, place], color=PAPER, linewidth=3.4, solid_capstyle="butt")
+            axes.plot(interval, [place, place], color=NOISE, linewidth=1.6, marker="|", markersize=7)
+    axes.set_yticks(places, labels)
+    axes.set_ylim(-0.6, len(groups) - 0.4)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    more = len(counts) - len(kept)
-    axes.set_xlabel(f"records (the {len(kept)} most frequent; {more} more)" if more else "records")
     axes.set_xlim(left=0)
     _few_ticks(axes)
+    _show_rare(axes, "x", heights, answers)
+    axes.set_xlabel("records")
     return axes
+
+
+def _show_rare(axes: Axes, axis: Literal["x", "y"], heights: Sequence[float], answers: Sequence[Answer]) -> None:
+    """Make an axis of counts logarithmic above the noise where rare values would vanish."""
+    from matplotlib.ticker import FixedLocator
+
+    halves = [(each.high - each.low) / 2.0 for each in answers if each.low is not None and each.high is not None]
+    most = max(heights, default=0.0)
+    noise = max(1.0, float(np.median(halves))) if halves else 1.0
+    if most < 10.0 * noise or sum(height < _VANISHING * most for height in heights) * 5 < len(heights):
+        return
+    (axes.set_xscale if axis == "x" else axes.set_yscale)("symlog", linthresh=noise, linscale=0.6)
+    decades = np.arange(math.ceil(math.log10(noise)), math.floor(math.log10(most)) + 1)
+    if axis == "x":
+        axes.set_xlim(0.0, 1.6 * most)
+    else:
+        axes.set_ylim(0.0, 1.6 * most)
+    ticks = axes.xaxis if axis == "x" else axes.yaxis
+    ticks.set_major_locator(FixedLocator([0.0, *(10.0**decades)]))
+    ticks.set_minor_locator(FixedLocator([]))
+    ticks.set_major_formatter(_with_separators)
+    axes.set_title(f"logarithmic above {noise:,.0f}", loc="right", fontsize=8)
 
 
 def _ordered(
@@ -306,24 +341,22 @@ def _ordered(
     heights, others = np.split(sums([*steps, *extra]), [len(steps)])
     axes = _axes(_WIDTH, 2.3)
     axes.stairs(heights, edges, fill=True, color=BAR, alpha=0.85)
-    for codes, height, middle in zip(steps, heights.tolist(), (edges[:-1] + edges[1:]) / 2, strict=True):
-        estimate = answer(codes, height)
+    answers = [answer(codes, height) for codes, height in zip(steps, heights.tolist(), strict=True)]
+    for estimate, middle in zip(answers, (edges[:-1] + edges[1:]) / 2, strict=True):
         if estimate.low is not None and estimate.high is not None:
             axes.plot([middle, middle], [estimate.low, estimate.high], color=NOISE, linewidth=1.0)
     beside = [f"{attribute.label(codes.start)}: {count:,.0f}" for codes, count in zip(extra, others, strict=True)]
     unit = "value" if isinstance(attribute, IntegerRange) else "bin"
-    axes.set(
-        xlabel=shortened("; ".join([attribute.name, *beside]), 60),
-        ylabel=f"records per {unit}" if size == 1 else f"records per {size:,} {unit}s",
-        ylim=(0, None),
-    )
+    axes.set(xlabel=shortened("; ".join([attribute.name, *beside]), 60), ylim=(0, None))
     _few_ticks(axes)
-    if (scale := attribute.scale) is not None:  # dates, times or decimals beside the ticks, none beyond the ends
-        low, high = scale.number(attribute.first_text), scale.number(attribute.last_text)
+    _show_rare(axes, "y", heights.tolist(), answers)
+    axes.set_ylabel(f"records per {unit}" if size == 1 else f"records per {size:,} {unit}s")
+    if (scale_of := attribute.scale) is not None:  # dates, times or decimals beside the ticks, none beyond the ends
+        low, high = scale_of.number(attribute.first_text), scale_of.number(attribute.last_text)
 
         def text(value: float, _: Any) -> str:
             number = round(value)
-            return scale.text(number) if low is not None and high is not None and low <= number <= high else ""
+            return scale_of.text(number) if low is not None and high is not None and low <= number <= high else ""
 
         axes.xaxis.set_major_formatter(FuncFormatter(text))
     return axes
@@ -335,13 +368,14 @@ def _axes(width: float, height: float) -> Axes:
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
+def _with_separators(value: float, _: Any) -> str:
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:,.6g}"
+
+
 def _few_ticks(axes: Axes, *, whole: bool = False) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
-
-    def with_separators(value: float, _: Any) -> str:
-        return f"{value:,.0f}" if 1e6 <= abs(value) < 1e12 else f"{value:,.6g}"
 
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole, min_n_ticks=1 if whole else 2))
     for axis in (axes.xaxis, axes.yaxis):
         if not isinstance(axis.get_major_locator(), FixedLocator):  # names stay names
-            axis.set_major_formatter(FuncFormatter(with_separators))
+            axis.set_major_formatter(FuncFormatter(_with_separators))

@@ -12,7 +12,7 @@ import typer
 from hedgerow.cli import statements
 from hedgerow.cli.console import Output, showing_records, showing_steps
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.options import Force
+from hedgerow.cli.options import Force, HeadingOptions
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
@@ -395,6 +395,7 @@ def report(
     *,
     release: ReleaseFile,
     output: Annotated[Path, option("-o", panel="Output", metavar="FILE", help="HTML file to write.")],
+    heading: HeadingOptions,
     simulating: SimulationOptions,
     force: Force = False,
     shown: Output,
@@ -403,6 +404,7 @@ def report(
 
     Examples:
       hedgerow report people.release -o people.html
+      hedgerow report people.release -o people.html --title "Census of 1994" --made-by "Office of statistics"
       hedgerow report people.release -o people.html --simulate 20
     """
     from hedgerow.report import write_report
@@ -412,7 +414,7 @@ def report(
     loaded = load_release(release)
     simulated = simulating.errors(shown, loaded)
     with shown.busy("writing the report"):
-        write_report(loaded, output, simulated=simulated)
+        write_report(loaded, output, heading=heading.of(release), simulated=simulated)
     shown.say(f"report in {output}")
     shown.result({"file": str(output)})
 

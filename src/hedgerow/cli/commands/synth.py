@@ -88,6 +88,7 @@ def synth(
     *,
     data: DataPlace,
     files: _Files,
+    heading: options.HeadingOptions,
     described: options.DomainOptions,
     facts: options.PublicFacts,
     budgeted: options.BudgetOptions,
@@ -169,7 +170,7 @@ def synth(
         registered.add_digest(release)
         written = {"records": place.text, "release": release, "report": files.report}
         table = opened.table if testing.evaluate else None
-        _write(shown, made, table, n_records=files.records, files=written, registered=registered)
+        _write(shown, made, table, n_records=files.records, files=written, heading=heading, registered=registered)
 
 
 def _write(
@@ -179,6 +180,7 @@ def _write(
     *,
     n_records: int | None,
     files: Mapping[str, Any],
+    heading: options.HeadingOptions,
     registered: Registered,
 ) -> None:
     """Draw the records, write the report, and say what was made."""
@@ -189,7 +191,7 @@ def _write(
         from hedgerow.report import write_report
 
         with output.busy("writing the report"):
-            write_report(release, files["report"], exact=exact)
+            write_report(release, files["report"], heading=heading.of(files["release"]), exact=exact)
     _tell(output, release, drawn, table, exact=exact, files=files, registered=registered)
 
 
