@@ -1,4 +1,6 @@
-"""Make the drawings of how-it-works.md: ``python docs/site_drawings.py`` runs what they show, and draws it again.
+"""Make the drawings of how-it-works.md, and that of architecture.md: ``python docs/site_drawings.py``.
+
+Those of how-it-works.md show runs, which the script makes again.
 
 Everything is seeded and on the public table Adult, so the truth can be drawn beside what is private of other tables.
 """
@@ -259,11 +261,75 @@ def draw_session(asked: Sequence[Asked], threshold: float) -> str:
     return svg(left + wide + 6, low + 30, title, parts)
 
 
+BOX = 176
+"""Width of a box."""
+
+
+def box(x: float, y: float, name: str, room: str, colour: str = PALE) -> str:
+    """A part of the house and the room that it is in."""
+    return (
+        bar(x, y, BOX, 48, colour)
+        + text(x + BOX / 2, y + 20, name, anchor="middle", size=15)
+        + text(x + BOX / 2, y + 38, room, anchor="middle", size=12)
+    )
+
+
+def arrow(start: Point, end: Point, said: str = "", *, beside: float = 0) -> str:
+    """A line with a head at its end; what it carries stands above, or ``beside`` it."""
+    (x, y), (to_x, to_y) = start, end
+    head = f"{to_x:.0f},{to_y:.0f} "
+    if y == to_y:
+        back = 8 if to_x < x else -8
+        head += f"{to_x + back:.0f},{y - 5:.0f} {to_x + back:.0f},{y + 5:.0f}"
+    else:
+        head += f"{x - 5:.0f},{to_y - 8:.0f} {x + 5:.0f},{to_y - 8:.0f}"
+    place = text(x + beside, (y + to_y) / 2 + 4, said, size=12) if beside else ""
+    if said and not beside:
+        place = text((x + to_x) / 2, y - 7, said, anchor="middle", size=12)
+    return line(start, end) + f'<polygon points="{head}" fill="{INK}"/>' + place
+
+
+def draw_house() -> str:
+    """What flows where: private on the left, the gate in the middle, public on the right."""
+    left, gate, right = 20, 262, 504
+    parts = [
+        bar(gate - 22, 0, BOX + 44, 430, "#fff3e0"),
+        *(
+            text(x + BOX / 2, 24, said, anchor="middle", colour=ORANGE, size=16)
+            for x, said in ((left, "private"), (gate, "the gate"), (right, "public"))
+        ),
+        box(left, 140, "Private table", "data/: file, database, Spark", "#e0e0e0"),
+        box(gate, 48, "Budget and ledger", "privacy/"),
+        box(gate, 140, "Curator", "privacy/: the only reader"),
+        box(gate, 232, "Noise of OpenDP", "paid before it is drawn"),
+        box(right, 48, "Workload", "queries/, domain/"),
+        box(right, 140, "Algorithm", "algorithms/"),
+        box(right, 232, "Model, the hypothesis", "models/"),
+        box(right, 324, "Release", "release/: one file"),
+        arrow((left + BOX, 164), (gate, 164), ""),
+        text(left + BOX + 10, 130, "exact", size=12),
+        arrow((gate + BOX, 158), (right, 158), "noisy"),
+        arrow((right, 176), (gate + BOX, 176)),
+        text((gate + BOX + right) / 2, 192, "asks", anchor="middle", size=12),
+        arrow((gate + BOX / 2, 96), (gate + BOX / 2, 140), "charged", beside=8),
+        line((gate + BOX / 2, 188), (gate + BOX / 2, 232)),
+        arrow((right + BOX / 2, 96), (right + BOX / 2, 140)),
+        arrow((right + BOX / 2, 188), (right + BOX / 2, 232), "corrections", beside=8),
+        arrow((right + BOX / 2, 280), (right + BOX / 2, 324)),
+        text(right + BOX / 2, 396, "records, answers, report/", anchor="middle", size=13),
+        text(right + BOX / 2, 416, "audit/ verifies the file alone", anchor="middle", size=13),
+    ]
+    return svg(
+        right + BOX + 20, 430, "What flows where: only the curator reads exact counts of the private table", parts
+    )
+
+
 def drawings() -> dict[str, str]:
     """All drawings by the names of their files."""
     table = public_table()
     found = loop(table)
     return {
+        "house.svg": draw_house(),
         "hypothesis.svg": draw_stages(found, table),
         "selection.svg": draw_selection(found),
         "ledger.svg": draw_ledger(found),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -131,7 +132,14 @@ def test_show_does_not_build_the_model(place: Place, release: Path, monkeypatch:
 @pytest.mark.slow
 def test_the_report_can_be_written_later(place: Place, release: Path) -> None:
     assert place.call("report", release, "-o", place / "late.html").exit_code == 0
-    assert (place / "late.html").read_text().startswith("<!DOCTYPE html>")
+    page = (place / "late.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert f"<h1>{release.stem}</h1>" in page
+    named = ("--title", "Visits of 2024", "--made-by", "A. Miller", "--force")
+    assert place.call("report", release, "-o", place / "late.html", *named).exit_code == 0
+    page = (place / "late.html").read_text()
+    assert "<h1>Visits of 2024</h1>" in page
+    assert re.search(r"made by A. Miller, \d{4}-\d\d-\d\d, ", page)
 
 
 def test_a_missing_extra_is_named(place: Place, release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
