@@ -41,6 +41,20 @@ def test_every_output_is_stamped(tmp_path: Path) -> None:
     assert all("not private" in repr(each) for each in (found, *found.findings))
 
 
+def test_the_page_opens_with_a_verdict_for_each_file_the_closest_first(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    found = evaluate(REAL, {"far": labels(2, 90, 0.4), "same": REAL}, models=False)
+    found.write_page(tmp_path / "e.html")
+    page = (tmp_path / "e.html").read_text()
+    family = list(found.curves)[-1]
+    opening = page[: page.index("<h2>")]
+    assert f"same is as close to the real table as the whole table of its records, in {family} tables." in opening
+    assert opening.index("same is as close") < opening.index("far is as close")
+    for figure in (f"score in {family} tables, of 1000</dt><dd>1000<", "as close as</dt>", "exact copies of real records"):
+        assert opening.count(figure) == 2 if figure[0] != "s" else 1
+    assert "<dd>100 %" in opening
+
+
 def test_the_same_seed_gives_the_same_figures() -> None:
     one, other = (evaluate(REAL, labels(1, 80), models=False, seed=3).to_dict() for _ in range(2))
     assert json.dumps(one) == json.dumps(other)
