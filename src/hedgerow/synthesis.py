@@ -250,7 +250,8 @@ class RunSpec:
         needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
 
     Raises:
-        ConfigError: Values are to be learnt, and the budget has no delta; or needs cost too much.
+        ConfigError: Values are to be learnt, and the budget has no delta; or needs cost too much; or the budget is for
+            a sample of the records, which the mechanism or what is to be learnt cannot do with.
 
     Example:
         >>> from hedgerow import MWEM, PureDP
@@ -269,11 +270,24 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
+        self._check_sample()
         if isinstance(self.wanted, OpenDomain):
             object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
         if self.needs:
             self._check_needs()
         self.targets(self._outline)
+
+    def _check_sample(self) -> None:
+        """Refuse a budget for a sample where something else than DualQuery would spend of it."""
+        from hedgerow.privacy import Subsampled
+
+        if not isinstance(self.budget, Subsampled):
+            return
+        if not self.algorithm.takes_samples:
+            raise ConfigError("this mechanism does not work on a sample of the records", remedy="take dual-query")
+        if isinstance(self.wanted, OpenDomain):
+            message = "values are learnt from all records, and the budget is for a sample of them"
+            raise ConfigError(message, remedy="list the values in a domain file, or take no sample")
 
     def _check_needs(self) -> None:
         """Refuse questions that cannot be measured."""

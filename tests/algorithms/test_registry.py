@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from hedgerow.algorithms import ENTRIES, Entry, entry, names
-from hedgerow.algorithms.registry import ONLINE, parse
+from hedgerow.algorithms.dual_query import BruteForce, DualQuery, MixedInteger, TabuSearch
+from hedgerow.algorithms.registry import ONLINE, made_by, parse
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise
 from hedgerow.queries import Workload
@@ -122,6 +123,43 @@ def test_bad_values_of_options_are_refused_with_a_remedy_or_run(each: Entry, opt
     assert all(remedies)
 
 
+@pytest.mark.parametrize("option", ONLINE.options)
+def test_bad_values_of_options_of_sessions_are_refused_with_a_remedy_or_taken(option: str) -> None:
+    remedies = list[str]()
+    for value in BAD:
+        try:
+            ONLINE.make({option: ONLINE.option(option).read(value)})
+        except HedgerowError as error:
+            remedies.append(error.remedy)
+    assert len(remedies) >= 5
+    assert all(remedies)
+
+
+ORACLES = {
+    "tabu-search": TabuSearch(),
+    "tabu-search(3)": TabuSearch(restarts=3),
+    "brute-force(64)": BruteForce(cells=64),
+    "mixed-integer(0.5)": MixedInteger(seconds=0.5),
+}
+
+
+@pytest.mark.parametrize("text", ORACLES)
+def test_oracles_of_dual_query_have_words_and_are_restored_from_a_release(text: str) -> None:
+    made = parse(f"dual-query:rounds=2,oracle={text}")
+    assert made == DualQuery(rounds=2, oracle=ORACLES[text])
+    release = made.run(table(), WORKLOAD, PureDP(1.0), noise=SeededNoise(0))
+    assert made_by("DualQuery", release.provenance.parameters) == made
+
+
+@pytest.mark.parametrize(
+    "bad", ["tabu-search(0)", "tabu-search(1.5)", "mixed-integer(nan)", "brute-force(1e99)", "best"]
+)
+def test_bad_oracles_are_refused_with_a_remedy(bad: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(f"dual-query:oracle={bad}")
+    assert caught.value.remedy
+
+
 def test_every_option_says_what_it_takes_and_reads_its_own_default() -> None:
     for each in (*ENTRIES, ONLINE):
         assert re.search(r"(19|20)[0-9]{2}$", each.source)
@@ -129,7 +167,9 @@ def test_every_option_says_what_it_takes_and_reads_its_own_default() -> None:
             assert option.meaning
             assert option.values
             assert each.make({option.name: option.read(option.written)}) == each.make()
-    assert {"prior", "oracle"}.isdisjoint(option for each in ENTRIES for option in each.options)
+    for each in (*ENTRIES, ONLINE):
+        every = {field.name for field in fields(each.make())}  # type: ignore[arg-type]  # all are dataclasses
+        assert every - set(each.options) - {name for name, _ in each.fixed} <= {"prior"}
     assert parse("mwem:refit=sweeps(7),rounds=1e3,repeats=true").parameters()["refit"]["sweeps"] == 7
     with pytest.raises(ConfigError, match="there twice"):
         parse("mwem:rounds=3:rounds=4")

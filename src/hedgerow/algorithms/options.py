@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from enum import Enum
 from types import NoneType
 from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
@@ -14,7 +14,8 @@ from hedgerow.errors import ConfigError
 from hedgerow.system import explained_class
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_RULE = re.compile(r"(sweeps|proximal)(?:\(([^()]*)\))?")
+_OBJECT = re.compile(r"([a-z-]+)\(([^()]*)\)")
+_BEFORE_CAPITAL = re.compile("(?<!^)(?=[A-Z])")
 _LARGEST = 2**53
 """Largest whole number: up to here floating-point numbers are exact."""
 
@@ -24,6 +25,7 @@ _UNITS = {
     "largest_tree": "cells",
     "max_candidates": "databases",
     "samples": "queries a round",
+    "step": "learning rate",
     "queries": "questions",
     "size": "records",
     "threshold": "share of the records",
@@ -41,6 +43,7 @@ class MechanismOption:
         types: What its value may be: types, words, None.
         default: Value where nothing is said.
         meaning: What the configuration says of it.
+        objects: Dataclasses that its value may be an object of, by the words for them.
 
     Example:
         >>> beta = MechanismOption("beta", (float,), 0.05, "Probability of failure.")
@@ -52,17 +55,20 @@ class MechanismOption:
     types: tuple[Any, ...]
     default: Any
     meaning: str
+    objects: Mapping[str, type] = field(default_factory=dict)
 
     @property
     def values(self) -> str:
         """What may be given, in words."""
-        numbers = "a number" if float in self.types else "a whole number" if int in self.types else ""
-        rules = {"sweeps": "sweeps or sweeps(NUMBER)", "proximal": "proximal or proximal(LENGTH)"}
-        return " or ".join([*([numbers] if numbers else []), *(rules.get(word, word) for word in self._words)])
+        numbers = ["a number" if float in self.types else "a whole number"] if {int, float} & set(self.types) else []
+        made = {word: f"{word} or {word}({_first(kind)[0].upper()})" for word, kind in self.objects.items()}
+        return " or ".join([*numbers, *(made.get(word, word) for word in self._words)])
 
     @property
     def unit(self) -> str:
         """What a number counts; empty where there is no more to say than the name does."""
+        if not {int, float} & set(self.types):
+            return ""
         return _UNITS.get(self.name, "share of the budget" if self.name.endswith("_share") else "")
 
     @property
@@ -88,9 +94,6 @@ class MechanismOption:
     @property
     def _words(self) -> dict[str, Any]:
         """Values that are words."""
-        from hedgerow.models import Proximal, Sweeps
-
-        rules = {Proximal: ("proximal", Proximal(adapted=True)), Sweeps: ("sweeps", Sweeps())}
         words: dict[str, Any] = {}
         for kind in self.types:
             if kind is bool:
@@ -99,10 +102,10 @@ class MechanismOption:
                 words["none"] = None
             elif isinstance(kind, str):
                 words[kind] = kind
-            elif kind in rules:
-                words |= [rules[kind]]
             elif isinstance(kind, type) and issubclass(kind, Enum):
                 words |= {str(each.value): each for each in kind}
+            elif kind in self.objects.values():
+                words[_word(kind)] = self.default if isinstance(self.default, kind) else kind()
         return words
 
     def _number(self, text: str) -> int | float:
@@ -114,16 +117,35 @@ class MechanismOption:
         raise ValueError(text)
 
     def _other(self, text: str) -> Any:
-        """A rule of fits with its first number, as in ``sweeps(10)``; or the text."""
-        from hedgerow.models import Proximal, Sweeps
-
+        """An object with its first number, as in ``sweeps(10)``; or the text."""
         if str in self.types:
             return text
-        match = _RULE.fullmatch(text)
-        kind = {"sweeps": Sweeps, "proximal": Proximal}.get(match[1]) if match else None
-        if match is None or kind not in self.types or not _NUMBER.fullmatch(match[2] or ""):
+        match = _OBJECT.fullmatch(text)
+        kind = self.objects.get(match[1]) if match else None
+        if match is None or kind is None or not _NUMBER.fullmatch(match[2]):
             raise ValueError(text)
-        return Sweeps(int(match[2])) if kind is Sweeps else Proximal(float(match[2]))
+        name, number = _first(kind)
+        value = number(match[2])
+        if not abs(value) <= _LARGEST:
+            raise ValueError(text)
+        return kind(**{name: value})
+
+
+def _word(kind: type) -> str:
+    """The word for a class.
+
+    Example:
+        >>> from hedgerow.models import Sweeps
+        >>> _word(Sweeps)
+        'sweeps'
+    """
+    return _BEFORE_CAPITAL.sub("-", kind.__name__).lower()
+
+
+def _first(kind: type) -> tuple[str, type]:
+    """Name and type of the first field of a dataclass."""
+    name = fields(cast("Any", kind))[0].name
+    return name, get_type_hints(kind)[name]
 
 
 def options_of(kind: type, fixed: Mapping[str, Any]) -> Iterator[MechanismOption]:
@@ -138,22 +160,31 @@ def options_of(kind: type, fixed: Mapping[str, Any]) -> Iterator[MechanismOption
         >>> [option.name for option in options_of(SmallDB, {})]
         ['alpha', 'size', 'beta', 'max_candidates', 'total_share', 'error_share']
     """
-    from hedgerow.models import Proximal, Sweeps
-
     try:
         hints = get_type_hints(kind)
     except NameError:  # a plug-in imports it for type checkers alone
         hints = {}
     _, meanings = explained_class(kind)
-    for field in fields(cast("Any", kind)):
-        types = tuple(_flat(hints.get(field.name, int | float | str)))
+    for each in fields(cast("Any", kind)):
+        hinted = each.metadata.get("kinds") or _flat(hints.get(each.name, int | float | str))
+        types = tuple(hinted)
+        objects = {_word(one): one for one in types if _is_made_of_nothing(one)}
         readable = all(
-            isinstance(each, str) or each in (Proximal, Sweeps) or issubclass(each, int | float | str | NoneType | Enum)
-            for each in types
+            isinstance(one, str) or one in objects.values() or issubclass(one, int | float | str | NoneType | Enum)
+            for one in types
         )
-        if field.init and readable and field.name not in fixed:
-            default = None if field.default is MISSING else field.default
-            yield MechanismOption(field.name, types, default, meanings.get(field.name, "").replace("``", ""))
+        if each.init and readable and each.name not in fixed:
+            made = each.default if each.default_factory is MISSING else each.default_factory()
+            default = None if made is MISSING else made
+            meaning = meanings.get(each.name, "").replace("``", "")
+            yield MechanismOption(each.name, types, default, meaning, objects)
+
+
+def _is_made_of_nothing(kind: Any) -> bool:
+    """Whether it is a dataclass whose fields all have values where nothing is said."""
+    if not (isinstance(kind, type) and is_dataclass(kind)):
+        return False
+    return not any(each.default is each.default_factory is MISSING for each in fields(kind))
 
 
 def _flat(hint: Any) -> Iterator[Any]:

@@ -120,7 +120,9 @@ class Entry:
         """
         kind = self._class()
         names = [field.name for field in fields(cast("Any", kind)) if field.init and field.name in parameters]
-        values = {name: _restored(parameters[name]) for name in names}
+        objects = {name: self.options[name].objects.values() for name in names if name in self.options}
+        kinds = {name: {each.__name__: each for each in found} for name, found in objects.items()}
+        values = {name: _restored(parameters[name], kinds.get(name, {})) for name in names}
         kept = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
         algorithm = kind(**kept)
         told = algorithm.parameters()
@@ -138,15 +140,12 @@ class Entry:
         return cast("type[Algorithm]", configuration)
 
 
-def _restored(value: Any) -> Any:
-    """A plain value as the object that it was, where that is a rule of fits; else as it is."""
-    if not isinstance(value, Mapping):
+def _restored(value: Any, kinds: Mapping[str, type]) -> Any:
+    """A plain value as the object that it was, where that is of one of some classes; else as it is."""
+    kind = kinds.get(str(value.get("kind"))) if isinstance(value, Mapping) else None
+    if kind is None:
         return value
-    from hedgerow.models import Proximal, Sweeps  # help texts load nothing heavy
-
-    rules = {rule.__name__: rule for rule in (Proximal, Sweeps)}
-    rule = rules.get(str(value.get("kind")))
-    return value if rule is None else rule(**{name: given for name, given in value.items() if name != "kind"})
+    return kind(**{name: _restored(given, kinds) for name, given in value.items() if name != "kind"})
 
 
 ENTRIES = (

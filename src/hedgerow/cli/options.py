@@ -214,6 +214,10 @@ class BudgetOptions(Options, panel="Budget"):
             >>> BudgetOptions(epsilon=1.0).budget(Neighbours.REPLACE).to_dict()
             {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
         """
+        return self._of_all_records(between)
+
+    def _of_all_records(self, between: Neighbours) -> Limit:
+        """The budget between tables that differ in a person."""
         from hedgerow.privacy import GDP
 
         budget = _amount_of(self.epsilon, self.delta, self.rho, between, ("--epsilon", "--delta", "--rho"))
@@ -228,6 +232,46 @@ class BudgetOptions(Options, panel="Budget"):
     def between(self, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
         """The neighbouring relation of `between`."""
         return between(self.neighbours, persons, filtered=filtered)
+
+
+@dataclass(frozen=True)
+class SampledBudgetOptions(BudgetOptions):
+    """The same for a run that may look at a secret sample of the records alone: an ablation, which dual-query takes.
+
+    Attributes:
+        sampled: Run dual-query on a secret sample of so many records, drawn once without replacement. The budget is for
+            the sample; what it means for the whole table is said, and is less. Needs --population and --neighbours
+            replace.
+        population: The number of records of the whole table, which is public with --neighbours replace. It is checked.
+
+    Example:
+        >>> options = SampledBudgetOptions(epsilon=1.0, delta=1e-6, sampled=100, population=1000)
+        >>> [float(f"{amount:.6g}") for amount in options.budget(Neighbours.REPLACE).approximate()]
+        [0.158565, 1e-07]
+    """
+
+    sampled: Annotated[int | None, option(metavar="M", min=1)] = None
+    population: Annotated[int | None, option(metavar="N", min=1)] = None
+
+    def budget(self, between: Neighbours) -> Budget:
+        """The budget that the options describe, for a sample if they name one.
+
+        Raises:
+            typer.BadParameter: They describe none, or two; or one of sample and population is missing.
+            ConfigError: An amount is out of its range, or such a sample cannot be drawn.
+        """
+        from hedgerow.privacy import Subsampled
+
+        inner = self._of_all_records(between)
+        if self.sampled is None and self.population is None:
+            return inner
+        if self.sampled is None or self.population is None:
+            raise typer.BadParameter("--sampled and --population go together: M of N records are drawn")
+        if self.rho is not None or self.mu is not None:
+            raise typer.BadParameter("--sampled goes with --epsilon, with or without --delta")
+        if between != Neighbours.REPLACE:
+            raise typer.BadParameter("--sampled needs a public number of records: --neighbours replace")
+        return Subsampled(inner, self.sampled, self.population)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from click.testing import Result
 from hedgerow.algorithms import ENTRIES, names
 from hedgerow.cli.console import showing_runs
 from hedgerow.comparison import Step
-from hedgerow.privacy import PureDP, Regime
+from hedgerow.privacy import ApproxDP, PureDP, Regime, Subsampled
 from hedgerow.release import Release
 from tests.cli.conftest import Place
 from tests.cli.test_console import terminal
@@ -69,6 +69,69 @@ def test_warnings_and_reasons_are_shown_even_if_quiet(place: Place) -> None:
     assert result.stdout == ""
     assert result.stderr.startswith("NOT PRIVATE")
     assert "gaussian did not run" in result.stderr
+
+
+def test_a_comparison_of_which_nothing_could_run_ends_with_an_error(place: Place) -> None:
+    assert call(place, "--mechanisms", "laplace,gaussian").exit_code == 0
+    nothing = call(place, "--mechanisms", "gaussian", "--force", "--quiet")
+    assert nothing.exit_code == 1
+    assert "gaussian did not run with epsilon 0.5" in nothing.stderr
+
+
+SAMPLE = ("--neighbours", "replace", "--sampled", 100, "--population", 400)
+
+
+def test_dual_query_runs_on_a_secret_sample_and_others_say_that_they_do_not(place: Place) -> None:
+    budget = ("--epsilon", "1,2", *SAMPLE)
+    result = call(place, "--mechanisms", "dual-query:rounds=3,mwem", "--json", budget=budget)
+    assert result.exit_code == 0, result.output
+    assert "mwem did not run" in result.stderr
+    assert "a sample of the records" in result.stderr
+    kept = json.loads(rows_of(place / "c.csv")[0]["budget"])
+    assert (kept["kind"], kept["sampled"], kept["population"]) == ("subsampled", 100, 400)
+
+
+@pytest.mark.parametrize("command", ["synth", "plan"])
+def test_samples_are_told_for_the_whole_table(place: Place, command: str) -> None:
+    budget = Subsampled(ApproxDP(1.0, 1e-6, "replace"), 100, 400)
+    beside = (place / "people.csv",) if command == "synth" else ("--total", 400)
+    file = ("-o", place / "s.csv") if command == "synth" else ()
+    common = (command, *beside, "--domain", place / "people.yaml", "--epsilon", 1, "--delta", 1e-6, *file)
+    made = place.call(*common, *SAMPLE, "--mechanism", "dual-query:rounds=3,oracle=brute-force")
+    assert made.exit_code == 0, made.output
+    assert budget.statement() in " ".join(made.stdout.split())
+    if command == "synth":
+        assert Release.load(place / "s.release").budget == budget
+
+
+BAD_SAMPLES = {
+    ("--sampled", 100): "go together",
+    (*SAMPLE[:4],): "go together",
+    ("--sampled", 100, "--population", 400): "--neighbours replace",
+    (*SAMPLE, "--mechanism", "mwem"): "does not work on a sample",
+    (*SAMPLE, "--population", 50): "cannot be drawn",
+    (*SAMPLE, "--population", 401): "another number of them",
+    ("--rho", 1, *SAMPLE): "--epsilon",
+    (*SAMPLE, "--delta", 1e-6, "--auto-domain", "--bounds", "age=0..90"): "learnt from all records",
+}
+
+
+@pytest.mark.parametrize("given", BAD_SAMPLES, ids=lambda given: " ".join(map(str, given[-4:])))
+def test_samples_that_cannot_be_are_refused_before_anything_is_spent(place: Place, given: tuple[object, ...]) -> None:
+    amount = () if "--rho" in given else ("--epsilon", 1)
+    domain = () if "--auto-domain" in given else ("--domain", place / "people.yaml")
+    common = ("synth", place / "people.csv", "-o", place / "s.csv", *domain, *amount, "--mechanism", "dual-query")
+    refused = place.call(*common, *given)
+    assert refused.exit_code in (1, 2)
+    assert BAD_SAMPLES[given] in " ".join(refused.output.replace("│", "").split())
+    assert place.names() == ["people.csv", "people.yaml"]
+
+
+def test_a_target_finds_no_budget_of_a_sample(place: Place) -> None:
+    common = ("plan", "--domain", place / "people.yaml", "--total", 400, "--target-error", 0.1, *SAMPLE)
+    refused = place.call(*common, "--mechanism", "dual-query")
+    assert refused.exit_code == 2
+    assert "leave --sampled out" in " ".join(refused.output.replace("│", "").split())
 
 
 def test_options_of_a_mechanism_stand_between_commas_or_colons(place: Place) -> None:

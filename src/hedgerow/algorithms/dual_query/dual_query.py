@@ -137,7 +137,7 @@ class DualQuery(DualQuerySettings, Algorithm):
             charges_line(budget.limit, budget.unit, charges.shares()),
             *_sample(budget),
             *_composition(cost),
-            *_promise(play, game, alpha, bound, self.beta),
+            *_promise(play, game, alpha, bound, self.beta, told=charges.error > 0.0),
         )
         return Outline.of(_BYTES_PER_QUERY * queries.n_queries, needing, text, facts)
 
@@ -162,14 +162,17 @@ def _composition(cost: Accounting) -> tuple[tuple[str, str], ...]:
     return ("costs", f"the rounds alone: {best}"), ("", f"by other compositions: {others}")
 
 
-def _promise(play: Parameters, game: Game, alpha: float, bound: float, beta: float) -> list[tuple[str, str]]:
+def _promise(
+    play: Parameters, game: Game, alpha: float, bound: float, beta: float, *, told: bool
+) -> list[tuple[str, str]]:
     """The theorem, if it says anything here, and what the rule expects."""
     exact = f"within {play.slack:.3g}" if play.slack else "exact"
     text = (
         f"no error above {bound:.3g} of the records, except with probability {beta:.3g}, if best responses are {exact}"
     )
     if bound >= 1.0:
-        text = f"none: the smallest alpha that this budget pays for is {alpha:.3g}; the release estimates its own error"
+        text = f"none: the smallest alpha that this budget pays for is {alpha:.3g}"
+        text += "; the release estimates its own error" if told else ""
     near = f"{predicted_error(play, game):.2g} of the records"
     expected = f"largest errors of single queries near {near}: a rule of thumb, no theorem"
     return [("bound", text), *([("expect", expected)] if play.rule == "practical" else [])]

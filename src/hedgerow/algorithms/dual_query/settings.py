@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hedgerow.algorithms.dual_query.oracles import Oracle, TabuSearch
+from hedgerow.algorithms.dual_query.oracles import BruteForce, MixedInteger, Oracle, TabuSearch
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters, Theorem, affordable_theorem, practical
 from hedgerow.algorithms.shared import BETA, Charges, check_choice, check_fraction, check_shares, is_number, total_error
 from hedgerow.algorithms.shared.checks import check_count
@@ -24,7 +24,7 @@ class DualQuerySettings:
     step: float | None = None
     samples: int | None = None
     beta: float = BETA
-    oracle: Oracle = field(default_factory=TabuSearch)
+    oracle: Oracle = field(default_factory=TabuSearch, metadata={"kinds": (TabuSearch, BruteForce, MixedInteger)})
     seed: int | None = None
     total_share: float = 0.02
     error_share: float = 0.03

@@ -10,7 +10,7 @@ from hedgerow.algorithms.shared import Line, says_nothing
 from hedgerow.algorithms.strategies.choice import strategies
 from hedgerow.algorithms.strategies.strategy import Strategy
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy import Budget
+from hedgerow.privacy import Budget, Subsampled
 from hedgerow.queries import Workload
 
 MOST_PREDICTED = 2**22
@@ -23,7 +23,7 @@ _MANY = 2**12
 def predicted(
     workload: Workload, budget: Budget, charge: float | None = None, total: float = math.inf
 ) -> list[Strategy]:
-    """The strategies for a plan, the best first; none for huge workloads, or families that do not say enough.
+    """The strategies for a plan, the best first; none for huge workloads, families that say too little, and samples.
 
     Args:
         workload: Queries that should be answered well.
@@ -37,6 +37,8 @@ def predicted(
         >>> [each.name for each in predicted(workload, PureDP(1.0))]
         ['marginals', 'cells']
     """
+    if isinstance(budget, Subsampled):  # it counts a part of the records alone
+        return []
     if sum(len(each.scopes) if each.tabular else each.n_candidates for each in workload.families) > MOST_PREDICTED:
         return []
     find = _kept if workload.n_candidates > _MANY else _predicted

@@ -39,6 +39,8 @@ class _Budgets(Options, panel="Budget"):
         mu: Gaussian differential privacy, instead of --epsilon.
         neighbours: The change that one person can make: add or remove a record (the number of records is private), or
             replace one (it is public; after a filter, only that of the whole table is).
+        sampled: Run on a secret sample of so many records, each budget being for the sample: dual-query alone can.
+        population: The number of records of the table. It is checked.
     """
 
     epsilon: Annotated[str | None, option(metavar="E,E,...")] = None
@@ -46,6 +48,8 @@ class _Budgets(Options, panel="Budget"):
     rho: Annotated[str | None, option(metavar="R,R,...")] = None
     mu: Annotated[str | None, option(metavar="M,M,...")] = None
     neighbours: Relation = Relation.ADD_REMOVE
+    sampled: Annotated[int | None, option(metavar="M", min=1)] = None
+    population: Annotated[int | None, option(metavar="N", min=1)] = None
 
     def budgets(self, persons: Persons | None) -> list[Budget]:
         """One budget for every amount; ``budget_of`` says what goes together.
@@ -55,7 +59,11 @@ class _Budgets(Options, panel="Budget"):
         """
         neighbours = options.between(self.neighbours, persons)
         amounts = product(_amounts("--epsilon", self.epsilon), _amounts("--rho", self.rho), _amounts("--mu", self.mu))
-        return [options.BudgetOptions(epsilon, self.delta, rho, mu).budget(neighbours) for epsilon, rho, mu in amounts]
+        described = (
+            options.SampledBudgetOptions(epsilon, self.delta, rho, mu, sampled=self.sampled, population=self.population)
+            for epsilon, rho, mu in amounts
+        )
+        return [each.budget(neighbours) for each in described]
 
 
 @dataclass(frozen=True)
@@ -191,6 +199,8 @@ def compare(
         compared.write_page(files.html)
     written = {"rows": files.output, "summary": files.summary, "plot": files.plot, "page": files.html}
     shown.result({**compared.to_dict(), "files": shown.say_files(written)})
+    if all(outcome.reason for outcome in compared.outcomes):
+        raise typer.Exit(1)
 
 
 def _texts(listed: str) -> list[str]:

@@ -322,7 +322,7 @@ def plan(
     *,
     domain: options.DomainFile,
     counted: _Records,
-    budgeted: options.BudgetOptions,
+    budgeted: options.SampledBudgetOptions,
     questions: options.QuestionOptions,
     configured: options.AnyMechanismOptions,
     chosen: options.RowOptions,
@@ -367,6 +367,8 @@ def plan(
         return spec_of(described.budget(relation)).budget
 
     wish = target.wish(budgeted, budget_of)
+    if wish is not None and budgeted.sampled is not None:
+        raise typer.BadParameter("a target finds the budget of a run on all records: leave --sampled out")
     if wish is None:
         budget_of(budgeted)  # refuses what is no budget before the table is read
     if data is not None:

@@ -91,7 +91,7 @@ def synth(
     heading: options.HeadingOptions,
     described: options.DomainOptions,
     facts: options.PublicFacts,
-    budgeted: options.BudgetOptions,
+    budgeted: options.SampledBudgetOptions,
     registering: options.LearningRegisterOptions,
     questions: options.QuestionOptions,
     configured: options.AnyMechanismOptions,
