@@ -24,7 +24,7 @@ def page_text() -> str:
     """The whole page, as Markdown."""
     experiments = [find(name) for name in names()]
     opening = Path(__file__).with_name("opening.md").read_text(encoding="utf-8")
-    listed = "\n".join(f"- [`{each.name}`](#{each.name}) {each.title}" for each in experiments)
+    listed = "\n".join(f"- [`{each.name}`](#{each.name}) {each.title}{_tally(each)}" for each in experiments)
     return "\n\n".join([opening.rstrip(), listed, *map(_section, experiments)]) + "\n"
 
 
@@ -36,6 +36,13 @@ def page_file() -> Path:
 def notes_of(experiment: Experiment) -> str:
     """The notes of an experiment: what the paper reports, how it is run here, and where the two differ."""
     return (home_of(experiment.name) / f"{experiment.name}.md").read_text(encoding="utf-8").strip()
+
+
+def _tally(experiment: Experiment) -> str:
+    """The number of claims that hold; empty before a first run is pinned."""
+    found = pinned_results(experiment)
+    claims = experiment.claims(found) if found.averages else ()
+    return f": {sum(claim.holds for claim in claims)} of {len(claims)} claims hold" if claims else ""
 
 
 def _section(experiment: Experiment) -> str:
