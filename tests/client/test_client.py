@@ -145,6 +145,9 @@ def test_a_plan_and_what_is_refused(ada: Client, server: Server, people: RemoteD
 
 def test_a_closed_data_set_answers_by_its_hypothesis(ada: Client) -> None:
     closed = ada.register("closed", place="people.csv", domain=DOMAIN, budget=PureDP(4.0))
+    for act in (closed.open, closed.discard):
+        with pytest.raises(ConflictError, match="is open"):
+            act()
     closed.close()
     assert closed.summary()["status"] == "closed"
     assert closed.ask("age = 1").source == "hypothesis only"

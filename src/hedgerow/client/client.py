@@ -301,6 +301,22 @@ class RemoteDataSet:
         """Close the data set for good; for custodians. The data are not looked at any more."""
         self._sending.post(self._path("close"), {})
 
+    def open(self) -> None:
+        """Try once more to open a data set that failed to; for custodians. It costs `retry_price` of `summary` at most.
+
+        Raises:
+            ConflictError: It is open, or closed.
+        """
+        self._sending.post(self._path("open"), {})
+
+    def discard(self) -> None:
+        """Discard a data set that was never opened, so that its name is free again; for custodians.
+
+        Raises:
+            ConflictError: It was opened.
+        """
+        self._sending.delete(self._path())
+
     def _path(self, of: str = "") -> str:
         return "/".join(filter(None, ["/v1/datasets", quote(self.name, safe=""), of]))
 

@@ -173,6 +173,10 @@ class Sending:
         found = self._sent("PUT", path, data, {"Content-Type": f"application/{kind}"})
         return json.loads(found) if found else None
 
+    def delete(self, path: str) -> None:
+        """Take away what is at an address of the API; sent once."""
+        self._sent("DELETE", path)
+
     def _sent(
         self,
         method: str,

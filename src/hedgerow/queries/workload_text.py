@@ -210,7 +210,7 @@ def _cliques(
     entry: _FamilyText, of_order: Callable[[Domain, int], Family], named: Callable[[Domain, list[list[str]]], Family]
 ) -> _Builder:
     tokens = _tokens(entry)
-    if len(tokens) == 1 and tokens[0].kind == "word" and tokens[0].word.isdigit():
+    if len(tokens) == 1 and tokens[0].kind == "word" and _is_number(tokens[0].word):
         return lambda: of_order(entry.domain, int(tokens[0].word))
     names = _names(entry, tokens, "*,")
     return lambda: named(entry.domain, names)
@@ -293,8 +293,13 @@ def _ranges(entry: _FamilyText) -> _Builder:
     return lambda: Boxes.ranges(entry.domain, [name for names in lists for name in names], count, seed)
 
 
+def _is_number(word: str) -> bool:
+    """Whether a word is a whole number of at most 18 digits; Python reads none of thousands."""
+    return word.isdecimal() and len(word) <= 18
+
+
 def _whole(entry: _FamilyText, tokens: list[_Token], colon: int) -> int:
-    if colon + 1 < len(tokens) and tokens[colon + 1].word.isdigit():
+    if colon + 1 < len(tokens) and _is_number(tokens[colon + 1].word):
         return int(tokens[colon + 1].word)
     raise entry.error("a whole number is expected after ':'", tokens[colon].place + 1)
 

@@ -62,6 +62,8 @@ MATRIX: dict[tuple[str, str], Try] = {
     ("GET", "/v1/datasets/{name}/domain"): Try("token", "/v1/datasets/{data_set}/domain"),
     ("GET", "/v1/datasets/{name}/spending"): Try("token", "/v1/datasets/{data_set}/spending"),
     ("POST", "/v1/datasets/{name}/close"): Try("custodian", "/v1/datasets/{data_set}/close"),
+    ("POST", "/v1/datasets/{name}/open"): Try("custodian", "/v1/datasets/{data_set}/open", scoped=409),  # it is open
+    ("DELETE", "/v1/datasets/{name}"): Try("custodian", "/v1/datasets/{data_set}", scoped=409),
     ("POST", "/v1/datasets/{name}/queries"): Try(
         "token", "/v1/datasets/{data_set}/queries", lambda _: {"json": {"queries": [{"where": "age < 3"}]}}
     ),
@@ -223,7 +225,7 @@ def test_a_data_set_out_of_scope_looks_like_none(
 @pytest.mark.parametrize("key", ROUTES, ids=" ".join)
 def test_custodians_do_everything(here: Api, callers: dict[str, str | None], key: tuple[str, str]) -> None:
     answer = sent(here, key, callers["custodian"])
-    assert answer.status_code in (200, 201, 204), answer.text
+    assert answer.status_code in (200, 201, 204) or answer.status_code == MATRIX[key].scoped == 409, answer.text
 
 
 @pytest.mark.parametrize("key", ROUTES, ids=" ".join)

@@ -253,7 +253,8 @@ def test_an_opening_that_must_fail_is_tried_once(tmp_path: Path) -> None:
         ledger = here.call("GET", "/v1/datasets/bad/ledger", custodian).json()
         assert [each["label"] for each in ledger["events"]] == ["lost"]
         told = here.call("GET", "/v1/datasets/bad", analyst).json()
-        assert (told["status"], told["spent"]) == ("closed", ledger["spent"])
+        assert 0.0 < told["retry_price"] <= told["limit"] - told["spent"]
+        assert (told["status"], told["spent"]) == ("failed", ledger["spent"])
 
 
 @pytest.mark.parametrize("content", [None, b"junk"])

@@ -103,6 +103,9 @@ class Announcing:
     def forfeit(self, data_set: int, version: int, step: Step, price: float) -> Any:
         return self._announced(step, lambda: self._store.forfeit(data_set, version, step, price), version)
 
+    def reopen(self, data_set: int, version: int, *, by: int | None) -> Any:
+        return self._announced(None, lambda: self._store.reopen(data_set, version, by=by), version)
+
     def _announced(self, step: Step | None, commit: Callable[[], Any], version: int) -> Any:
         rows = _added(self._rows, step)
         session = self._session()
@@ -158,6 +161,8 @@ def serve_worker(life: dict[str, Any], listening: socket.socket) -> None:
     data_set = store.data_set("people")
     made.append(SessionRepository(data_set, DOMAIN, announcing, lambda: source, noise=noise, wait=20.0, reached=killer))
     worker = SessionWorker(made[0], tick=0.0)
+    if data_set.status != "open":  # as its custodian would
+        worker.manage(lambda repository: repository.retry(1))
 
     def answered(sent: dict[str, Any]) -> Any:
         number = store.request(

@@ -160,6 +160,7 @@ def test_what_a_first_release_can_cost_is_held_before_it(budget: Budget, step: s
         most = part + share * (Fraction(budget.limit) - part)
         assert most <= hold
         assert hold == pytest.approx(float(most))
+        here.worker.manage(lambda repository: repository.retry(here.ada.id))
         here.ask(*TEXTS)
         lost = [each.event.charge for each in here.events() if each.event.label == LOST]
         assert lost == [hold]

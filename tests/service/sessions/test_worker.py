@@ -523,13 +523,13 @@ def test_a_beginning_that_is_interrupted_is_paid_for(tmp_path: Path) -> None:
     with at_worker(tmp_path, budget=budget, noise=ExplodingNoise()) as people:  # type: ignore[arg-type]
         with pytest.raises(RuntimeError):
             people.worker.look_at(lambda _: None)
-        held = people.hold()
-        assert held is not None
-        assert people.store.data_set("people").status == "opening"
+        assert people.hold() is None
+        assert people.labels() == [LOST]
+        assert people.store.data_set("people").status == "failed"
         people.repository._noise = scripted(*FIRES)
+        people.worker.manage(lambda repository: repository.retry(people.ada.id))
         people.ask("a = 0")
         assert people.labels() == [LOST, "total", "watch", "answer"]
-        assert people.events()[0].event.charge == held
         assert people.store.data_set("people").status == "open"
         assert charges(people.store, people.data_set.id) <= Fraction(1.0)
 

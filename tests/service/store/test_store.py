@@ -185,11 +185,18 @@ def test_a_session_begins_with_a_hold_of_whoever_registers(store: Store) -> None
     store.hold(data_set.id, 0, hold)
     assert store.progress(data_set.id).hold == hold
     store.forfeit(data_set.id, 1, LOST, 0.4)
-    assert (store.progress(data_set.id).status, store.progress(data_set.id).step) == ("opening", LOST)
-    store.hold(data_set.id, 2, hold)
-    store.settle(data_set.id, 3, OPENING)
+    assert (store.progress(data_set.id).status, store.progress(data_set.id).step) == ("failed", LOST)
+    with pytest.raises(ConflictError, match="is failed"):
+        store.hold(data_set.id, 2, hold)
+    store.reopen(data_set.id, 2, by=ada.id)
+    with pytest.raises(ConflictError, match="is opening"):
+        store.reopen(data_set.id, 3, by=ada.id)
+    store.hold(data_set.id, 3, hold)
+    with pytest.raises(ConflictError, match="is opening"):
+        store.discard(data_set.id, 4, by=ada.id)
+    store.settle(data_set.id, 4, OPENING)
     found = store.progress(data_set.id)
-    assert (found.version, found.status, found.hold) == (4, "open", None)
+    assert (found.version, found.status, found.hold) == (5, "open", None)
     assert found.step == replace(OPENING, events=LOST.events + OPENING.events)
     assert [entry.person for entry in store.events(data_set.id)] == ["ada", "ada"]
 

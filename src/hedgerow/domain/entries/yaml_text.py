@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,6 @@ import yaml
 
 from hedgerow.errors import DomainError
 
-_OPENING = (
-    yaml.FlowSequenceStartToken,
-    yaml.FlowMappingStartToken,
-    yaml.BlockSequenceStartToken,
-    yaml.BlockMappingStartToken,
-)
-_CLOSING = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
 _DEEPEST = 50
 """Levels that a text may be nested in; a domain file has some six."""
 _TRUTH = re.compile("^(?:true|True|TRUE|false|False|FALSE)$")
@@ -77,36 +69,25 @@ def parsed_text(text: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=_without_repetition)
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    try:
-        with suppress(yaml.YAMLError):  # told better below
-            _check_tokens(text)
-        return _loaded(text, json_alone=False)
-    except RecursionError:
-        raise _too_deep() from None
-
-
-def _check_tokens(text: str) -> None:
-    """Refuse aliases and deep nesting, at the first token that shows them: a scan takes time by the depth squared."""
-    depth = 0
-    for token in yaml.scan(text):
-        if isinstance(token, yaml.AliasToken):
-            raise DomainError("it has an alias (*name)", remedy="write out what it stands for")
-        depth += isinstance(token, _OPENING) - isinstance(token, _CLOSING)
-        if depth > _DEEPEST:
-            raise _too_deep()
+    except DomainError:
+        raise
+    except (ValueError, RecursionError):  # told better below
+        return _loaded(text, json_alone=False, loader=_LoaderOfSent)
 
 
 def _too_deep() -> DomainError:
     return DomainError("it is nested too deeply", remedy="write each column on one level")
 
 
-def _loaded(text: str, *, json_alone: bool) -> Any:
+def _loaded(text: str, *, json_alone: bool, loader: type[yaml.SafeLoader] | None = None) -> Any:
     try:
         if json_alone:
             return json.loads(text, object_pairs_hook=_without_repetition)
-        return yaml.load(text, Loader=_Loader)
+        return yaml.load(text, Loader=loader or _Loader)
+    except DomainError:
+        raise
+    except RecursionError:
+        raise _too_deep() from None
     except json.JSONDecodeError as error:
         raise DomainError(f"line {error.lineno} is not JSON ({error.msg})", remedy="correct that line") from error
     except yaml.MarkedYAMLError as error:
@@ -116,6 +97,8 @@ def _loaded(text: str, *, json_alone: bool) -> Any:
         ) from error
     except yaml.YAMLError as error:
         raise DomainError("it is not YAML", remedy="save it as plain UTF-8 text") from error
+    except ValueError:  # Python reads no longer ones
+        raise DomainError("it has a number of thousands of digits", remedy="put texts in quotes") from None
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -135,17 +118,30 @@ _Dumper.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:y
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads plain words as texts, and refuses keys that are there twice."""
+    """Reads plain words as texts, and refuses keys that are there twice and deep nesting, at the first deep token."""
+
+    def fetch_more_tokens(self) -> None:
+        """Scan one more token, unless it is nested too deeply: a scan takes time by the depth squared."""
+        if self.flow_level + len(self.indents) > _DEEPEST:
+            raise _too_deep()
+        super().fetch_more_tokens()
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - PyYAML's own table, emptied: see below
 
 
+class _LoaderOfSent(_Loader):
+    """Reads texts that somebody sends: a few aliases stand for a text of any length."""
+
+    def fetch_alias(self) -> None:
+        """Refuse an alias."""
+        raise DomainError("it has an alias (*name)", remedy="write out what it stands for")
+
+
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any] | str:
     """Keys as their plain text: an attribute may be called ``2020`` or ``true``."""
-    pairs = [
-        (key.value if isinstance(key, yaml.ScalarNode) else str(loader.construct_object(key)), value)
-        for key, value in node.value
-    ]
+    if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+        raise DomainError("a key is a list or a mapping", remedy="write names of columns and options as plain texts")
+    pairs = [(key.value, value) for key, value in node.value]
     if len(pairs) == 1 and pairs[0][0] == "" and pairs[0][1].value == "":
         return "?"  # YAML's sign for a key, when it stands alone: the usual text of a missing value
     return _without_repetition([(key, loader.construct_object(value, deep=True)) for key, value in pairs])

@@ -9,7 +9,7 @@ from hedgerow.engines import quoted
 PLAIN_NAME = re.compile(r'[^\s"\'*,:;@+]+')
 """A name that needs no quotes in a workload text."""
 
-BOUNDED_ORDER = re.compile(r"([0-9]+)\s*<=\s*([0-9]+)")
+BOUNDED_ORDER = re.compile(r"([0-9]{1,18})\s*<=\s*([0-9]{1,18})")
 """An order and a number of cells, which needs quotes to be a name."""
 
 

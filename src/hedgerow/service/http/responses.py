@@ -126,13 +126,14 @@ class SummaryResponse(ApiResponse):
         tested: Number of different questions that were tested against the data.
         learnt: Whether the hypothesis has learnt anything; if not, each value of it is a share of the total.
         closed: Reason why the data are no longer looked at; empty while they are.
+        retry_price: The most of the budget that one more opening costs, where one has failed; else null.
         private: Whether all noise came from the secure source.
         statement: The privacy guarantee in a sentence.
     """
 
     name: str
     title: str
-    status: Literal["opening", "open", "used up", "closed"]
+    status: Literal["opening", "failed", "open", "used up", "closed"]
     spent: float
     limit: float
     unit: str
@@ -146,6 +147,7 @@ class SummaryResponse(ApiResponse):
     tested: int
     learnt: bool
     closed: str
+    retry_price: float | None
     private: bool
     statement: str
     mine: LimitsResponse
@@ -277,6 +279,7 @@ _SUMMARY: JsonValue = {
     "tested": 3,
     "learnt": True,
     "closed": "",
+    "retry_price": None,
     "private": True,
     "statement": "When one person's record is added or left out, the probability of any outcome of this release "
     "changes by a factor of at most 2.719 (pure differential privacy with epsilon = 1).",

@@ -155,6 +155,24 @@ def close_data_set(name: Name, here: Here, by: By) -> DetailResponse:
     return detail(here, here.store.close_data_set(here.data_set(name, by).id, by=by.person.id), by)
 
 
+def open_data_set(name: Name, here: Here, by: By) -> DetailResponse:
+    """Open a data set whose opening failed, or waits for room on the disk.
+
+    What a failed opening cost is lost, and another one costs "retry_price" of the budget at most. An opening that was
+    paid for and could not be written costs nothing more.
+    """
+    with here.waiting():
+        return detail(here, here.workers.retry(here.data_set(name, by), by=by.person), by)
+
+
+def discard_data_set(name: Name, here: Here, by: By) -> None:
+    """Discard a data set that was never opened; its name is free again.
+
+    What it spent stays in the audit log and in the store's ledger, and in the server's register if there is one.
+    """
+    here.workers.discard(here.data_set(name, by), by=by.person)
+
+
 def registration(asked: RegistrationRequest) -> Registration:
     """The registration that the store keeps.
 
@@ -271,6 +289,10 @@ OPERATIONS = (
     Operation("GET", "/v1/datasets/{name}/domain", get_domain, ForTokens),
     Operation("GET", "/v1/datasets/{name}/spending", get_spending, ForTokens),
     Operation("POST", "/v1/datasets/{name}/close", close_data_set, ForCustodians),
+    Operation(
+        "POST", "/v1/datasets/{name}/open", open_data_set, ForCustodians, problems=(problems.CONFLICT, problems.TABLE)
+    ),
+    Operation("DELETE", "/v1/datasets/{name}", discard_data_set, ForCustodians, 204, problems=(problems.CONFLICT,)),
     Operation(
         "PUT",
         "/v1/files/{file}",

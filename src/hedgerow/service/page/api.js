@@ -4,8 +4,8 @@
  * @typedef {{person: string, role: "custodian" | "analyst", datasets: string[] | "all", expires: string | null, version: string}} Me
  * @typedef {{queries: number | null, asked: number, budget: number | null, spent: number}} Share
  * @typedef {{opening: number, mine: number, others: number, tests: number, held: number | null, left: number}} Account
- * @typedef {{name: string, title: string, status: "opening" | "open" | "used up" | "closed", spent: number, limit: number, unit: string, account: Account,
- *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, tested: number, learnt: boolean, closed: string,
+ * @typedef {{name: string, title: string, status: "opening" | "failed" | "open" | "used up" | "closed", spent: number, limit: number, unit: string, account: Account,
+ *   updates: number, updates_left: number, price: number | null, threshold: number | null, total: number | null, asked: number, tested: number, learnt: boolean, closed: string, retry_price: number | null,
  *   private: boolean, statement: string, mine: Share}} Summary
  * @typedef {{name: string, kind: "categorical" | "integer" | "binned", values: string[] | null, size: number,
  *   low: number | null, high: number | null, missing: string | null, other: string | null}} Attribute

@@ -24,7 +24,7 @@ export function bar(part, limit, text) {
 
 /** Whether the data are still looked at, in a word. @param {import("./api.js").Summary} summary */
 export function status(summary) {
-  const kind = { opening: "waits", open: "open", "used up": "shut", closed: "shut" }[summary.status];
+  const kind = { opening: "waits", failed: "shut", open: "open", "used up": "shut", closed: "shut" }[summary.status];
   return h("span", { class: `state ${kind}` }, summary.status);
 }
 
@@ -78,6 +78,9 @@ export function usedUp(summary) {
   const { mine } = summary;
   if (summary.status === "opening") {
     return notice("plain", "This data set is being opened", ["The server is reading the table. Questions can be asked in a moment."]);
+  }
+  if (summary.status === "failed") {
+    return notice("caution", "This data set could not be opened", ["What the opening may have cost is spent. Its custodian can try again, or discard it."]);
   }
   if (mine.queries !== null && mine.asked >= mine.queries) {
     return notice("caution", `You have asked all of your ${many(mine.queries, "question")}`,

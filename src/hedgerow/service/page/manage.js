@@ -1,6 +1,6 @@
 /** What a custodian sets about one data set: limits of analysts, and its end. */
 
-import { at, get, post, put } from "./api.js";
+import { at, get, post, put, remove } from "./api.js";
 import { sectionHead } from "./dataset.js";
 import { announce, choice, confirmed, field, fill, h, table } from "./dom.js";
 import { amount, atMost, count, moment } from "./format.js";
@@ -26,7 +26,7 @@ export async function manageSection(place, app, dataSet) {
     detail.source && [h("h3", {}, "Where the table is"), h("dl", { class: "pairs" }, Object.entries({ ...detail.source, registered: moment(detail.created) })
       .filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false)
       .map(([key, value]) => h("div", {}, h("dt", {}, key.replaceAll("_", " ")), h("dd", {}, typeof value === "string" ? value : JSON.stringify(value)))))],
-    closing(dataSet));
+    opening(dataSet), closing(dataSet));
 }
 
 /** @param {any} grant @param {string} unit */
@@ -61,6 +61,21 @@ function limitForm(name, detail, people, done) {
 
 /** @param {any} input */
 const given = (input) => (input.value.trim() === "" ? null : Number(input.value));
+
+/** An opening that failed, or waits for room on the disk. @param {import("./dataset.js").DataSet} dataSet */
+function opening({ name, detail, changed }) {
+  if (detail.status !== "failed" && detail.status !== "opening") return null;
+  const price = detail.retry_price === null ? "nothing more" : `at most ${atMost(detail.retry_price)} ${detail.unit}`;
+  const said = h("div", {});
+  const [again, away] = [h("button", { type: "button", class: "button" }, "Open it"), h("button", { type: "button", class: "button danger" }, "Discard it\u2026")];
+  again.addEventListener("click", () => attempt(again, said, async () => changed(await post(`${at(name)}/open`, {}))));
+  away.addEventListener("click", () => attempt(away, said, async () => {
+    if (!await confirmed(`Discard ${detail.title || name}?`, "What it spent stays in the audit log. Its name is free again.", "Discard")) return;
+    await remove(at(name));
+    location.hash = "#/";
+  }));
+  return h("div", {}, h("h3", {}, "Opening"), h("p", { class: "lead" }, `The data set is not open yet. To open it costs ${price}.`), again, " ", away, said);
+}
 
 /** @param {import("./dataset.js").DataSet} dataSet */
 function closing({ name, detail, changed }) {

@@ -5,6 +5,8 @@ attributes are then mostly answered well by the hypothesis, which costs nothing:
 as much as without it or less, with a tenth of the corrections (docs/measurements.md).
 """
 
+import math
+
 from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain
@@ -84,6 +86,24 @@ def first_part(budget: Budget, share: float, left: float) -> Budget:
     if not 0.0 < share < 1.0:
         raise ConfigError(f"a first release cannot have a share of {share!r}", remedy="give a number between 0 and 1")
     return split_budget(budget, share * left / budget.limit)[0]
+
+
+def most_of_opening(config: OnlinePMW, budget: Budget, share: float, left: float) -> float:
+    """The most that an opening costs: the number of records, and a first release if there is one.
+
+    Args:
+        config: The configuration of the session.
+        budget: Budget of the data set.
+        share: Share of what is left for a first release; 0 for none.
+        left: The rest of the budget that may be spent, in its unit.
+
+    Example:
+        >>> from hedgerow import PureDP
+        >>> round(most_of_opening(OnlinePMW(), PureDP(1.0), 0.25, 1.0), 3)
+        0.265
+    """
+    part = first_part(budget, share, left).limit if share else 0.0
+    return math.nextafter(part + config.total_share * (left - part), math.inf)
 
 
 def first_release(curator: Curator) -> Release:

@@ -4,11 +4,10 @@ The guarantee rests on the order of commits when processes die (see ``algorithms
 look at the data can cost is committed as a *hold* before it, and its outcome after it.
 """
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 
 from hedgerow.algorithms.online_pmw import hold as online_hold
 from hedgerow.algorithms.online_pmw.journal import Mark, Step, Transcript, step_since
@@ -19,12 +18,22 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
 from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
-from hedgerow.service.sessions.first import first_part, first_release
+from hedgerow.service.sessions.first import first_part, first_release, most_of_opening
 from hedgerow.service.sessions.tables import PrivateTable, no_records
 from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere, question_digest
 
 _TRIES = 4
 """Attempts at a commit while the store is busy."""
+_ROOM = 1 << 18
+"""Bytes that a commit takes beside the tables of a hypothesis."""
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """The step that an opening led to, and the version that it continues: it is paid for, and not committed yet."""
+
+    version: int
+    step: Step
 
 
 class SessionRepository:
@@ -75,11 +84,12 @@ class SessionRepository:
         self._wait = wait
         self.reached = reached
         self._source: PrivateTable | None = None
+        self._opened: _Opened | None = None
         self.changes = 0
         self.forget()
 
     def forget(self) -> None:
-        """Discard what is in memory except the private table: the store alone counts."""
+        """Discard what is in memory, but for the private table and an opening that is paid for: the store counts."""
         self._transcript = Transcript(self._domain)
         self._session: OnlineSession | None = None
         self._version = -1
@@ -88,7 +98,7 @@ class SessionRepository:
     @property
     def is_closed(self) -> bool:
         """Whether the custodian closed the data set: the data are not looked at any more."""
-        return self._status == "closed"
+        return self._status in ("closed", "discarded")
 
     @property
     def mark(self) -> Mark:
@@ -110,14 +120,52 @@ class SessionRepository:
             OutdatedError: Another process committed nevertheless.
             StoreError: The store cannot be read or written.
             DataError, TableError: The private table cannot be read, or has changed.
-            ConflictError: The data set was closed before its session had begun, or it is one of the first version that
-                told how many rows pass its filter.
+            ConflictError: The data set was closed before its session had begun, or its opening failed, or it is one of
+                the first version that told how many rows pass its filter.
         """
         if self._promised_too_much:
             raise ConflictError(
                 "the number of rows that pass the filter of this data set was treated as public, and is private",
                 remedy="its custodian may close it and register it again",
             )
+        self._catch_up()
+        if not self._transcript.begun:
+            self._begin()
+        if self._session is None:
+            self._session = self._transcript.session(self._table(), noise=self._noise)
+        return self._session
+
+    def retry(self, person: int) -> None:
+        """Let an opening that failed be tried again, by the next look at the session. To be called alone.
+
+        Args:
+            person: Number of the custodian who wants it.
+
+        Raises:
+            ConflictError: The session has begun, or is closed.
+            StoreError: The store cannot be read or written.
+        """
+        self._catch_up()
+        if self._transcript.begun or self._status != "opening":
+            self._version = self.store.reopen(self.data_set, self._version, by=person)
+            self._status = "opening"
+
+    def discard(self, person: int | None) -> None:
+        """Discard the data set before anyone was answered about it; what is held is lost. To be called alone.
+
+        Args:
+            person: Number of the custodian who wants it.
+
+        Raises:
+            ConflictError: Its session has begun.
+            StoreError: The store cannot be read or written.
+        """
+        self._opened = None
+        self._catch_up()
+        self.store.discard(self.data_set, self._version, by=person)
+
+    def _catch_up(self) -> None:
+        """Read what others committed, and settle what is held: by its outcome if that is here, else it is lost."""
         if not self._transcript.begun:
             self.forget()  # attempts to begin have no mark of their own
         progress = self.store.progress(self.data_set, self._transcript.mark)
@@ -126,13 +174,11 @@ class SessionRepository:
             self.changes += 1
             self._transcript.add(progress.step or Step())
             self._version, self._status = progress.version, progress.status
-        if progress.hold is not None:
+        if self._opened is not None and self._opened.version == progress.version:
+            self._commit(self._opened)
+        elif progress.hold is not None:
+            self._opened = None
             self._forfeit(progress.hold)
-        if not self._transcript.begun:
-            self._begin()
-        if self._session is None:
-            self._session = self._transcript.session(self._table(), noise=self._noise)
-        return self._session
 
     def given(self, questions: Sequence[str], person: int, statement: str, confidence: float) -> dict[int, GivenAnswer]:
         """Answers that a person was given and that last, by the position of the question. For any thread.
@@ -191,17 +237,16 @@ class SessionRepository:
             StoreError: It is unknown whether it was committed; the session in memory must be forgotten.
         """
         step = step_since(session, self._transcript.mark)
-        kept = self._settle(step, session, answers)
+        kept = self._settle(_summarised(step, session), answers)
         self._transcript.follow(step)
         return kept
 
     # Inside
 
-    def _settle(self, step: Step, session: OnlineSession, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
-        told = _summarised(step, session)
+    def _settle(self, step: Step, answers: Sequence[GivenAnswer]) -> Sequence[GivenAnswer]:
         for left in reversed(range(_TRIES)):
             try:
-                settled = self.store.settle(self.data_set, self._version, told, answers)
+                settled = self.store.settle(self.data_set, self._version, step, answers)
             except OutdatedError:
                 raise
             except StoreError:
@@ -234,11 +279,34 @@ class SessionRepository:
             step = replace(step, state={**(fired or {}), "summary": self._session.summary()})
         price = hold.charge if rules is None else rules.price(self._budget.regime)
         self._version = self.store.forfeit(self.data_set, self._version, step, price)
+        if self._status == "opening":
+            self._status = "failed"
 
     def _begin(self) -> None:
         """Begin the session: what the number of records and a first release can cost is held first."""
         if self.is_closed:
             raise ConflictError("the data set was closed before it was opened", remedy="register it again")
+        if self._status == "failed":
+            raise ConflictError(
+                "this data set could not be opened, and what that cost is lost",
+                remedy="its custodian may try once more (POST /v1/datasets/NAME/open), or discard it (DELETE)",
+            )
+        self._table()  # first: a table that cannot be read costs nothing
+        before = self._version
+        try:
+            session = self._look()
+        except Exception:
+            if self._version != before:  # something is held: all see at once that it is lost
+                with suppress(StoreError):
+                    self._catch_up()
+            raise
+        self.reached("looked")
+        step = _summarised(step_since(session, self._transcript.mark, first=True), session)
+        self._opened = _Opened(self._version, step)
+        self._commit(self._opened)
+
+    def _look(self) -> OnlineSession:
+        """Look at the data for a session; what that can cost is held first."""
         warm = self._warm()
         hold: online_hold.Holding = self._hold_opening
         if warm is None and self._first:
@@ -246,25 +314,41 @@ class SessionRepository:
         earlier = () if warm is None else earlier_events(warm, self._budget, self._domain)
         events = (*self._transcript.events, *earlier)
         curator = Curator(self._table(), self._budget, noise=self._noise, events=events)
-        session = self._config.start_with(curator, warm=warm, hold=hold)
-        self.reached("looked")
-        step = step_since(session, self._transcript.mark, first=True)
-        self._settle(step, session, [])
-        self._transcript.follow(step)
+        return self._config.start_with(curator, warm=warm, hold=hold)
+
+    def _commit(self, opened: _Opened) -> None:
+        """Commit an opening. If that fails it is kept, and only this is tried again: it is paid for.
+
+        Raises:
+            OutdatedError: Another process committed meanwhile.
+            StoreError: It is unknown whether it was committed.
+        """
+        try:
+            self._settle(opened.step, [])
+        except OutdatedError:
+            self._opened = None
+            raise
+        except StoreError as error:
+            error.remedy = f"{error.remedy}; what the opening learnt is kept until then, and costs nothing more"
+            raise
+        self._opened = None
+        self._transcript.follow(opened.step)
         self._status = "open"
 
     def _first_release(self) -> Release:
         """Learn marginals before the session begins; what both can cost together is held first."""
         left = Ledger.of(self._budget, self._transcript.events).remaining
+        most = most_of_opening(self._config, self._budget, self._first, left)
+        self._hold_opening(online_hold.Hold(most, "opening"))
         part = first_part(self._budget, self._first, left)
-        most = part.limit + self._config.total_share * (left - part.limit)
-        self._hold_opening(online_hold.Hold(math.nextafter(most, math.inf), "opening"))
         found = first_release(Curator(self._table(), part, noise=self._noise))
         self.reached("learnt")
         return found
 
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
+        cells = min(self._domain.size, self._config.largest_tree)
+        self.store.make_room(self.data_set, 8 * cells * bool(self._first) + _ROOM)
         self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")
 

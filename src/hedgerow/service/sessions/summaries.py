@@ -4,10 +4,11 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from hedgerow.algorithms.online_pmw import Mark
+from hedgerow.algorithms.online_pmw import Mark, OnlinePMW
 from hedgerow.client import ServerAnswer
 from hedgerow.domain import in_condition
-from hedgerow.privacy import Ledger, budget_from_dict
+from hedgerow.privacy import Budget, Ledger, budget_from_dict
+from hedgerow.service.sessions.first import most_of_opening
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Progress, Shares, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
@@ -50,10 +51,18 @@ def summary_of(store: Store, data_set: DataSet, person: Person, shares: Shares |
         "tested": told.get("tested", 0),
         "learnt": shares.learnt,
         "closed": closed,
+        "retry_price": _retry_price(data_set, budget, spent) if progress.status == "failed" else None,
         "private": told.get("private", True) and not too_much,
         "statement": _statement(data_set),
         "mine": {**asdict(grant), "storage": store.quota if grant.storage is None else grant.storage},
     }
+
+
+def _retry_price(data_set: DataSet, budget: Budget, spent: float) -> float:
+    """The most that one more opening costs, of what is left."""
+    told, left = data_set.registration, max(0.0, budget.limit - spent)
+    config, first = OnlinePMW.from_dict(told.config), told.source.get("first_release", 0.0)
+    return 0.0 if left == 0.0 else most_of_opening(config, budget, first, left)
 
 
 def _account(shares: Shares, spent: float, limit: float, *, tells_held: bool) -> dict[str, float | None]:

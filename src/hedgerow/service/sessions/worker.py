@@ -24,9 +24,9 @@ _TRIES = 4
 
 @dataclass(frozen=True)
 class _Call:
-    """A function to run on the session without asking."""
+    """A function to run between two groups."""
 
-    run: Callable[[OnlineSession], object]
+    run: Callable[[], object]
     done: Future[object] = field(default_factory=Future)
 
 
@@ -100,7 +100,15 @@ class SessionWorker:
         Raises:
             DataError, TableError, StoreError: As `ask`.
         """
-        call = _Call(run)
+        return self.manage(lambda repository: run(repository.current()))
+
+    def manage(self, run: Callable[[SessionRepository], T]) -> T:
+        """Run a function on the repository, alone, between two groups; it must not ask.
+
+        Raises:
+            ConflictError, DataError, TableError, StoreError: As the function does.
+        """
+        call = _Call(lambda: run(self._repository))
         self._put(call)
         return cast("T", call.done.result())
 
@@ -144,9 +152,8 @@ class SessionWorker:
     def _call(self, call: _Call) -> None:
         try:
             with self._repository.alone():
-                session = self._repository.current()
                 try:
-                    found = call.run(session)
+                    found = call.run()
                 except QueryError as refused:  # what was asked for, not the session, is at fault
                     call.done.set_exception(refused)
                     return

@@ -115,7 +115,7 @@ class SessionWorkers:
             ConflictError: The name is taken, or its series has partitions that are unlike this one.
             RegisterExceededError: The register does not cover the budget; nothing was kept.
             RegisterError: The register cannot be read or written; nothing was kept.
-            StoreError: It could not be kept.
+            StoreError: It could not be kept, or its opening could not: see `retry`.
         """
         new = keeping_learnt(within_filter(new), self.folder)
         domain, budget = check_registration(new, self.folder)
@@ -128,12 +128,38 @@ class SessionWorkers:
             made = self._store.register(new, by=by.id, fits=fits)
             try:
                 self._worker(made, read).worker.look_at(lambda _: None)
-            except (ServiceError, DataError):  # the first question tries again
+            except (ServiceError, DataError):  # what it cost is kept, or nothing: the first question goes on
                 raise
-            except HedgerowError:  # it would fail again, and each time spend on the number of records
-                self._store.close_data_set(made.id, by=by.id)
+            except HedgerowError:  # it would fail again
+                if not self._store.events(made.id, limit=1):
+                    self.discard(made, by=by)
                 raise
         return self._store.data_set(new.name)
+
+    def retry(self, data_set: DataSet, *, by: Person) -> DataSet:
+        """Try an opening once more: one that failed at the price of a new one, one that waits for room for nothing.
+
+        Raises:
+            ConflictError: The data set is open, or closed.
+            DataError, TableError: The private table cannot be read.
+            StoreError: The store cannot be read or written.
+        """
+        worker = self._worker(data_set).worker
+        worker.manage(lambda repository: repository.retry(by.id))
+        worker.look_at(lambda _: None)
+        return self._store.data_set(data_set.name)
+
+    def discard(self, data_set: DataSet, *, by: Person) -> None:
+        """Discard a data set that no one was answered about; its name is free again, and its ledger stays in the store.
+
+        Raises:
+            ConflictError: Its session has begun.
+            StoreError: The store cannot be read or written.
+        """
+        self._worker(data_set).worker.manage(lambda repository: repository.discard(by.id))
+        with self._lock:
+            opened = self._open.pop(data_set.id)
+        opened.worker.close()
 
     def warm(self) -> None:
         """Read the tables of all open data sets ahead of the first question, in the background."""

@@ -100,6 +100,13 @@ class Database(ABC):
     def preparing(self) -> AbstractContextManager[Connection]:
         """A writing transaction for the tables themselves; one process at a time can be in it."""
 
+    def keep_room(self) -> None:  # noqa: B027 - most databases give a transaction the room of rows that it replaces
+        """Make sure that rows may be replaced in the room that committed ones take on the disk.
+
+        Raises:
+            StoreError: See `translating`.
+        """
+
     def busy(self) -> StoreBusyError:
         """The error for a lock that is not free in time."""
         return StoreBusyError(

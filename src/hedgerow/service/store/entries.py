@@ -10,7 +10,7 @@ from hedgerow.privacy import Event
 from hedgerow.queries import Neighbours
 from hedgerow.service.store.schema import Grant
 
-Status = Literal["opening", "open", "closed"]
+Status = Literal["opening", "failed", "open", "closed", "discarded"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ class DataSet:
     Attributes:
         id: Number in the store.
         registration: Description by its custodian.
-        status: ``"opening"`` until its session has begun; ``"closed"`` is final.
+        status: ``"opening"`` until its session has begun; ``"failed"`` if what it held for that was lost; ``"closed"``
+            and ``"discarded"`` are final.
         version: Number of commits about its session.
         created: Time of creation, in UTC.
         closed: Time of closing, in UTC; None while it is open.

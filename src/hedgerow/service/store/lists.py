@@ -22,7 +22,7 @@ from hedgerow.service.store.steps import (
 )
 from hedgerow.system import head_of, link, start_of
 
-ABOUT_DATA_SETS = ("register", "close", "grant", "records")
+ABOUT_DATA_SETS = ("register", "retry opening", "discard", "close", "grant", "records")
 """Actions of the audit log whose subject is the name of a data set."""
 ABOUT_TOKENS = ("add token", "revoke token")
 """Actions whose subject is the id of a token."""
@@ -207,6 +207,20 @@ class Lists(Repository):
         with self._database.reading() as connection:
             rows = connection.execute(select(*columns).join_from(DATA_SETS, SESSIONS)).all()
         return {row.name: Point(row.events, row.head, row.version) for row in rows}
+
+    def ledgers_of(self, name: str) -> dict[int, Point]:
+        """Points of the ledgers that have, or had before they were discarded, a name; by the number of the data set.
+
+        The one that has it now comes first; nothing is checked.
+        """
+        registered = DATA_SETS.c.registration["name"].as_string()
+        columns = (DATA_SETS.c.id, SESSIONS.c.events, SESSIONS.c.head, SESSIONS.c.version)
+        wanted = (
+            select(*columns).join_from(DATA_SETS, SESSIONS).where((DATA_SETS.c.name == name) | (registered == name))
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(wanted.order_by(DATA_SETS.c.id.desc())).all()
+        return {row.id: Point(row.events, row.head, row.version) for row in rows}
 
     def audit_point(self) -> Point:
         """Point of the audit log; nothing is checked."""

@@ -149,7 +149,7 @@ class Repository:
             self._anchor.reach(row.name, Point(row.events, row.head, row.version))
 
     def _name(self, data_set: int) -> str:
-        """Name of an existing data set; names never change."""
+        """Name of an existing data set; names never change, but for those of discarded ones."""
         if data_set not in self._known:
             with self._database.reading() as connection:
                 wanted = select(DATA_SETS.c.name).where(DATA_SETS.c.id == data_set)

@@ -82,22 +82,24 @@ def departures(store: Store, said: Anchored) -> Departures:
     Raises:
         DamagedStoreError: The audit log was changed after it was written.
     """
-    points = store.points()
-    older = {}
+    older, missing = {}, []
     for name, point in said.ledgers.items():
-        if name in points and (what := _departure(store, name, points[name], point)):
-            older[name] = what
-    missing = tuple(name for name in said.ledgers if name not in points)
-    return Departures(older, missing, _audit_departure(store, said.audit))
+        # a name whose data set was discarded may have another one, of which the anchor has not heard yet
+        found = [_departure(store, number, known, point) for number, known in store.ledgers_of(name).items()]
+        if not found:
+            missing.append(name)
+        elif all(found):
+            older[name] = found[0]
+    return Departures(older, tuple(missing), _audit_departure(store, said.audit))
 
 
-def _departure(store: Store, name: str, found: Point, said: Point) -> str:
+def _departure(store: Store, number: int, found: Point, said: Point) -> str:
     if found.version < said.version:
         return f"it is at version {found.version:,}, and was at {said.version:,}"
     if found.count < said.count:
         return f"its ledger has {found.count:,} events, and had {said.count:,}"
     try:
-        linked = store.ledger_link(store.data_set(name).id, said.count)
+        linked = store.ledger_link(number, said.count)
     except DamagedStoreError:  # which everyone sees who uses the data set
         return ""
     if linked != said.head:
@@ -119,7 +121,8 @@ def _accepted(store: Store, anchor: Anchor, said: Anchored, found: Departures) -
     """Close the older data sets, before the anchor forgets them; then note that in the log, whose chain continues."""
     kept = {name: point for name, point in said.ledgers.items() if name not in found.older}
     for name in found.older:
-        store.close_data_set(store.data_set(name).id, by=None)
+        for number in store.ledgers_of(name):
+            store.close_data_set(number, by=None)
     points = store.points()
     present = {name: points[name] for name in (*found.older, *kept) if name in points}
     anchor.replace(Anchored(present, store.audit_point()))

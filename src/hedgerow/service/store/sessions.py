@@ -7,6 +7,7 @@ session's row comes first in every transaction, and it finds the version or it d
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -15,7 +16,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, RowMapping, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.sql.dml import ReturningInsert
 
 from hedgerow.algorithms.online_pmw import START, Mark, Step
@@ -30,10 +31,16 @@ from hedgerow.system import start_of
 ROW_OF_ANSWER = ("person", "request", "position", "id", "at")
 """Fields of an answer that have columns of their own; the rest is in its body."""
 
-_DATA_SETS = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
+_ALL = select(DATA_SETS, SESSIONS.c.status, SESSIONS.c.version).join(SESSIONS)
+_DATA_SETS = _ALL.where(SESSIONS.c.status != "discarded")
+_NAMED_SO = func.max(SESSIONS.c.version)
+_BEFORE = select(_NAMED_SO).join(DATA_SETS).where(DATA_SETS.c.registration["name"].as_string() == bindparam("name"))
+_UNUSED = ("opening", "failed")
+"""Statuses of data sets that no one was answered about."""
 _NOTHING = Step()
 
 _GIVE = insert(ANSWERS).returning(ANSWERS.c.id, sort_by_parameter_order=True)
+_FAILED = update(SESSIONS).where(SESSIONS.c.data_set == bindparam("of")).values(status="failed")
 _RELEASE = delete(HOLDS).where(HOLDS.c.data_set == bindparam("of")).returning(HOLDS.c.person, HOLDS.c.charge)
 
 
@@ -75,15 +82,17 @@ class Sessions(Repository):
         with self._writing() as writing:
             queued(writing)
             fits([_data_set(each) for each in writing.connection.execute(_DATA_SETS).mappings()])
+            before = writing.connection.scalar(_BEFORE, {"name": new.name})
+            version = 0 if before is None else before + 1  # an anchor follows names: their versions only grow
             number = writing.connection.scalar(statement, row)
             if number is None:
                 raise ConflictError(f"there is a data set named {new.name!r} already", remedy="take another name")
-            session = {"data_set": number, "version": 0, "status": "opening", "events": 0, "findings": 0}
+            session = {"data_set": number, "version": version, "status": "opening", "events": 0, "findings": 0}
             writing.connection.execute(insert(SESSIONS), {**session, "fixed": fixed, "head": head})
-            writing.ledgers[number] = Point(0, head)
+            writing.ledgers[number] = Point(0, head, version)
             audited(writing, by, "register", new.name, {"budget": dict(new.budget)})
             self._reached("registration written")
-        return DataSet(number, new, "opening", 0, at, None)
+        return DataSet(number, new, "opening", version, at, None)
 
     def data_sets(self) -> list[DataSet]:
         """All data sets, by name."""
@@ -125,7 +134,58 @@ class Sessions(Repository):
                 writing.connection.execute(closed.values(status="closed", version=row.version + 1))
                 writing.ledgers[id] = Point(row.events, row.head, row.version + 1)
                 audited(writing, by, "close", name)
-        return self._found(_DATA_SETS.where(DATA_SETS.c.id == id))
+        return self._found(_ALL.where(DATA_SETS.c.id == id))
+
+    def reopen(self, id: int, version: int, *, by: int | None) -> int:
+        """Let the session of a data set begin once more, after an opening that failed.
+
+        Args:
+            id: Number of the data set.
+            version: Version that this continues.
+            by: Number of the person who does it.
+
+        Returns:
+            The version after it.
+
+        Raises:
+            OutdatedError: Another process has committed meanwhile; nothing is written.
+            ConflictError: No opening of it has failed; nothing is written.
+        """
+        name = self._name(id)
+        with self._writing() as writing:
+            self._shift(writing, id, version, ("failed",), "opening")
+            audited(writing, by, "retry opening", name)
+        return version + 1
+
+    def discard(self, id: int, version: int, *, by: int | None) -> None:
+        """Discard a data set that no one was answered about: its name is free again, and its ledger is kept.
+
+        Raises:
+            OutdatedError: Another process has committed meanwhile; nothing is written.
+            ConflictError: Its session has begun, or something is held; nothing is written.
+        """
+        name = self._name(id)
+        kept = f"{name} (discarded {id})"  # no name in a request has blanks
+        try:
+            with self._writing() as writing:
+                self._shift(writing, id, version, _UNUSED, "discarded")
+                renamed = update(DATA_SETS).where(DATA_SETS.c.id == id).values(name=kept, closed=now())
+                writing.connection.execute(renamed)
+                writing.connection.execute(delete(MODELS).where(MODELS.c.data_set == id))
+                audited(writing, by, "discard", name, {"ledger": kept})
+                self._reached("discard written")
+                self._known[id] = kept  # the anchor follows it under this name
+        except BaseException:
+            self._known.pop(id, None)
+            raise
+
+    def _shift(self, writing: Writing, id: int, version: int, before: Sequence[str], after: str) -> None:
+        """Give a session another status, with a version of its own."""
+        session = advance(writing, id, version, _NOTHING)
+        held = writing.connection.scalar(select(HOLDS.c.data_set).where(HOLDS.c.data_set == id))
+        if session.status not in before or held is not None:
+            raise ConflictError(f"the data set is {session.status}", remedy="see what GET /v1/datasets says of it")
+        writing.connection.execute(update(SESSIONS).where(SESSIONS.c.data_set == id).values(status=after))
 
     def _found(self, wanted: Select[tuple[object, ...]]) -> DataSet:
         with self._database.reading() as connection:
@@ -171,6 +231,23 @@ class Sessions(Repository):
         with self._database.reading() as connection:
             return progress_of(connection, session_of(connection, {"of": data_set}), since or START)
 
+    def make_room(self, data_set: int, n_bytes: int) -> None:
+        """Make sure that the model of a session that has not begun can be written, by writing as much.
+
+        Its commit then replaces what is written here. In SQLite that takes no more of the disk; in PostgreSQL it is a
+        rehearsal, since replaced rows are cleared away later.
+
+        Args:
+            data_set: Number of the data set.
+            n_bytes: Most bytes that will be written.
+
+        Raises:
+            StoreError: There is no room.
+        """
+        with self._writing() as writing:  # random bytes: databases pack others
+            writing.connection.execute(self._model, {"data_set": data_set, "body": os.urandom(n_bytes)})
+        self._database.keep_room()
+
     def hold(self, data_set: int, version: int, hold: Hold, step: Step | None = None) -> int:
         """Commit the most that a question can cost, before it looks at the data.
 
@@ -190,8 +267,8 @@ class Sessions(Repository):
         at = now()
         with self._writing() as writing:
             session = advance(writing, data_set, version, step or _NOTHING)
-            if session.status == "closed":
-                raise ConflictError("the data set is closed: its data are not looked at any more")
+            if session.status not in ("opening", "open"):
+                raise ConflictError(f"the data set is {session.status}: its data are not looked at")
             row = {"data_set": data_set, "at": at, **asdict(hold)}
             if writing.connection.scalar(self._hold, row) is None:
                 raise ConflictError("an earlier hold of the data set is not settled", remedy="forfeit it first")
@@ -232,7 +309,8 @@ class Sessions(Repository):
     def forfeit(self, data_set: int, version: int, step: Step, price: float) -> int:
         """Forfeit the hold of a process that is gone: what it may have spent is spent, of the person's share too.
 
-        Otherwise a person who finds a question that fails after the hold could spend what belongs to others.
+        Otherwise a person who finds a question that fails after the hold could spend what belongs to others. An opening
+        whose hold is lost has failed: it is not tried again unless a custodian says so, or each try would cost as much.
 
         Args:
             data_set: Number of the data set.
@@ -253,6 +331,8 @@ class Sessions(Repository):
             if held is None:
                 raise ConflictError("nothing is held for the data set")
             sizes = self._write(writing, session, step, held.person, now())
+            if session.status == "opening":
+                writing.connection.execute(_FAILED, {"of": data_set})
             lost = _Used(held.person, spent=price, stored=sum(sizes))
             self._count(writing.connection, data_set, [lost])
             self._reached("forfeit written")

@@ -183,10 +183,11 @@ def step_since(connection: Connection, session: Row[Any], mark: Mark) -> Step:
         Finding(row.body["entry"], row.measured, row.body["value"], bytes(row.vector))
         for row in _rows(connection, _FINDINGS, known, mark.findings, session.findings)
     ]
-    changed = all_of_it or any(finding.measured for finding in findings)
+    opening = connection.scalar(_OPENING, known) if all_of_it else None
+    changed = opening is not None or any(finding.measured for finding in findings)
     model = connection.scalar(_MODEL, known) if changed else None
     return Step(
-        opening=connection.scalar(_OPENING, known) if all_of_it else None,
+        opening=opening,
         state=session.state,
         events=tuple(events),
         findings=tuple(findings),
