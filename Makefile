@@ -13,12 +13,15 @@ EXTRAS := duckdb evaluate excel pandas polars postgresql regress report service 
 # A venv per checkout. A lock file names everything, so nothing is resolved: old versions of pip look past the pin of a
 # package that another asks for with an extra. uv installs the same pins faster where it is present.
 define install
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || (echo "1 of 3: an environment for Python in .venv"; $(PYTHON) -m venv .venv)
+	@echo "2 of 3: $$(grep -c '==' $(1)) pinned packages, checked by their hashes, from the package index (a minute or so)"
 	@if command -v uv >/dev/null 2>&1; then \
-	    uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r $(1); \
+	    uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps -r $(1) && \
+	    echo "3 of 3: hedgerow itself; its first run compiles kernels, which takes some seconds" && \
 	    uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
 	else \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r $(1) && \
+	    echo "3 of 3: hedgerow itself; its first run compiles kernels, which takes some seconds" && \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
 	@touch $@
@@ -28,11 +31,9 @@ help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
 
 .venv/.runtime: requirements.lock pyproject.toml
-	@echo "Installing the pinned dependencies and hedgerow into .venv (a minute or so) ..."
 	$(call install,requirements.lock)
 
 .venv/.tools: requirements-dev.lock pyproject.toml
-	@echo "Installing the pinned dependencies, hedgerow and the test tools into .venv (a minute or so) ..."
 	$(call install,requirements-dev.lock)
 	@touch .venv/.runtime
 

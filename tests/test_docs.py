@@ -203,7 +203,7 @@ def test_the_readme_fits_on_a_screen_and_its_pictures_are_there_and_small() -> N
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) <= 75
     pictures = re.findall(r'<img src="([^"]+)"', page)
-    assert len(pictures) == 2
+    assert len(pictures) == 1
     for picture in pictures:
         content = (ROOT / picture).read_bytes()
         assert content.startswith(b"\x89PNG")
