@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 import hedgerow
 from hedgerow.algorithms import workload_before
 from hedgerow.audit import audit_files
-from hedgerow.cli.options import joined_names, split_bounds, split_names
+from hedgerow.cli.lists import joined_names, split_bounds, split_names
 from hedgerow.comparison import compare
 from hedgerow.data import automatic_domain
 from hedgerow.domain import (

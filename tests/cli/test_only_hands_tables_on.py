@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import hedgerow.cli
+import hedgerow.runs
 import hedgerow.synthesis
 
 FILES = sorted(Path(str(hedgerow.cli.__file__)).parent.rglob("*.py"))
-FILES.append(Path(str(hedgerow.synthesis.__file__)))
+FILES += [Path(str(each.__file__)) for each in (hedgerow.runs, hedgerow.synthesis)]
 OPENERS = {
     "TABLE_ENDINGS",  # names of endings, which open nothing
     "IN_DOUBT",  # words of drafts, likewise
@@ -36,7 +37,7 @@ PUBLIC_READS = {
     ("synth.py", "answers"),  # of the model, for the evaluation that is labelled "not private"
     ("released.py", "answers"),  # of runs that are simulated on tables drawn from a release
     ("learning.py", "marginals"),  # the columns that something is learnt of, as a workload
-    ("synthesis.py", "marginals"),  # the usual workload
+    ("runs.py", "marginals"),  # the usual workload
     ("statements.py", "conjunctions"),  # the questions of a call as a workload
     ("statements.py", "marginals"),  # likewise, those of statements
     ("warming.py", "answers"),  # of the model of a release of made-up records

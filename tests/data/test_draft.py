@@ -40,15 +40,17 @@ def test_a_draft_fits_the_data_it_comes_from(path: Path, tmp_path: Path) -> None
     text = draft_domain(path)
     assert text.startswith(f"# Draft of a domain file for {path.name}.")
     assert "private\n# until someone decides that they are public" in text
-    domain = drafted(tmp_path, path)
+    (tmp_path / "d.yaml").write_text(text)
+    domain = read_domain(tmp_path / "d.yaml", accept_draft=True)
     read_table(path, domain)
+    if path.stem == "adult":
+        _check_adult(domain)
     assert ("column of counts" in text.replace("\n  # ", " ")) == any(
         name.lower() in COUNT_NAMES for name in domain.names
     )
 
 
-def test_adult(tmp_path: Path) -> None:
-    domain = drafted(tmp_path, DATA / "adult.csv")
+def _check_adult(domain: Domain) -> None:
     assert domain["age"] == IntegerRange("age", 10, 90)
     assert domain["education-num"] == IntegerRange("education-num", 1, 16)
     assert domain["workclass"].missing == "?"
@@ -681,7 +683,7 @@ def test_columns_that_follow_from_others_are_named() -> None:
 def test_many_values_at_once_are_seen_as_they_are_one_by_one(seed: int) -> None:
     """A batch of many distinct values is looked at as a whole, batches of few ones value by value."""
     rng = np.random.default_rng(seed)
-    n = 24_000
+    n = 12_000  # more than are tracked one by one
     seconds = rng.integers(0, 10**8, n)
     columns = {
         "whole": rng.integers(-(10**9), 10**9, n),
@@ -747,7 +749,7 @@ def test_quotes_come_back_as_they_were(lines: list[str], quoting: str | None, tm
 def test_digits_that_are_written_as_needed(numbers: list[str], digits: int | None, many: bool, tmp_path: Path) -> None:
     rows = [number for number in numbers for _ in range(30)]
     if many:  # more than are looked at one by one
-        whole = [f"{n}{number[1:]}" for n in range(3, 9_000) for number in numbers]
+        whole = [f"{n}{number[1:]}" for n in range(3, 3_000) for number in numbers]
         rows += whole
     (tmp_path / "t.csv").write_text("x,k\n" + "".join(f"{number},{'ab'[n % 2]}\n" for n, number in enumerate(rows)))
     domain = drafted(tmp_path, str(tmp_path / "t.csv"))

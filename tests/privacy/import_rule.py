@@ -29,6 +29,7 @@ MAY_READ_TABLES = (
     "hedgerow.privacy",
     "hedgerow.data",
     "hedgerow.cli",
+    "hedgerow.runs",
     "hedgerow.synthesis",
     "experiments",
     "hedgerow.service.sessions.tables",

@@ -12,7 +12,7 @@ from hedgerow.domain import Domain, OpenDomain, open_domain
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, PureDP
 from hedgerow.queries import Neighbours, Relation, persons_of
-from hedgerow.synthesis import budget_between
+from hedgerow.runs import budget_between
 from hedgerow.synthesizer import Synthesizer
 
 _FEATURES = "contrib", "honest-but-curious"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from hedgerow.cli.console import Output
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget
-    from hedgerow.synthesis import RunSpec
+    from hedgerow.runs import RunSpec
 
 
 def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
@@ -59,7 +59,7 @@ def _needs_of(spec: RunSpec) -> list[tuple[str, str]]:
         return []
     from hedgerow.algorithms.learning import half_width
     from hedgerow.queries import Marginal
-    from hedgerow.synthesis import workload_over
+    from hedgerow.runs import workload_over
 
     domain, budget, lines = spec.asked.domain, spec.budget, list[tuple[str, str]]()
     charges = {target.text: charge for target, charge in spec.needed_steps(domain, budget)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import StrEnum
@@ -16,7 +15,7 @@ import typer
 from hedgerow.algorithms.registry import NAMES, entry, names, read_options
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
-from hedgerow.engines import quoted
+from hedgerow.cli.lists import listed_lines, split_bounds, split_names, split_types
 from hedgerow.errors import ConfigError
 from hedgerow.queries import Neighbours, Persons, Relation
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget, Limit, NoiseSource
     from hedgerow.report import Heading
-    from hedgerow.synthesis import RunSpec
+    from hedgerow.runs import RunSpec
 
 Force = Annotated[bool, option(panel="Output", help="Overwrite existing output files.")]
 
@@ -421,25 +420,6 @@ class DomainOptions(Options, panel="Table"):
         return wanted if wanted.learns else wanted.fine
 
 
-def listed_lines(option: str, path: Path | None) -> list[str]:
-    """The lines of a text file but the empty ones and comments; none without a file.
-
-    Args:
-        option: The option that names it.
-        path: The file.
-
-    Raises:
-        ConfigError: It is no text, or cannot be read.
-    """
-    if path is None:
-        return []
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (UnicodeDecodeError, OSError) as error:
-        raise ConfigError(f"{option}: {path} is not a text in UTF-8", remedy="one question per line") from error
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
-
-
 def _known(text: str) -> str:
     try:
         read_options(text)
@@ -467,7 +447,7 @@ class QuestionOptions(Options, panel="Algorithm"):
     @property
     def text(self) -> str | None:
         """The workload, with the means; None for all pairs of columns."""
-        from hedgerow.synthesis import workload_with
+        from hedgerow.runs import workload_with
 
         return workload_with(self.workload, self.means or ())
 
@@ -493,7 +473,7 @@ class QuestionOptions(Options, panel="Algorithm"):
             how: How the table is read.
             noise: Source of the noise; None for the secure one.
         """
-        from hedgerow.synthesis import RunSpec, share_of_positions
+        from hedgerow.runs import RunSpec, share_of_positions
 
         return RunSpec(wanted, algorithm, budget, self.text, noise, share_of_positions(wanted, how), self.lines)
 
@@ -578,42 +558,6 @@ class AnyMechanismOptions(MechanismOptions):
     alpha: Annotated[float | None, option(metavar="SHARE")] = None
 
 
-_QUOTED = re.compile(r"""\s*"((?:[^"]|"")+)"\s*""")
-_LISTED = re.compile(rf"""(?:{_QUOTED.pattern}|\s*([^",][^,]*?|)\s*)(?:,|$)""")
-
-
-def split_names(text: str | None) -> list[str] | None:
-    """Names separated by commas; one that holds a comma or a quote, or begins or ends with a blank, is quoted.
-
-    Raises:
-        typer.BadParameter: A quote is not closed, or something follows it.
-
-    Example:
-        >>> split_names('age, sex, "birth, region"')
-        ['age', 'sex', 'birth, region']
-    """
-    if text is None:
-        return None
-    names, place = list[str](), 0
-    while place < len(text):
-        field = _LISTED.match(text, place)
-        if field is None:
-            raise typer.BadParameter(f'{text[place:]!r} is no list of names, as in: age,"birth, region",sex')
-        names.append((field[1] or "").replace('""', '"') or field[2] or "")
-        place = field.end()
-    return [name for name in names if name]
-
-
-def joined_names(names: Iterable[str]) -> str:
-    """The list of names that `split_names` reads, for messages.
-
-    Example:
-        >>> joined_names(["age", "birth region", "birth, region"])
-        'age,birth region,"birth, region"'
-    """
-    return ",".join(quoted(name) if re.search(r'[",]|^\s|\s$', name) else name for name in names)
-
-
 def domain_of(domain_file: Path, columns: str | None, *, accept_draft: bool = False) -> Domain:
     """The domain of the columns that ``--columns`` selects; of all if it is None.
 
@@ -635,42 +579,6 @@ def opened(domain_file: Path, columns: str | None, *, accept_draft: bool = False
     from hedgerow.domain import open_domain
 
     return open_domain(domain_file, split_names(columns), accept_draft=accept_draft)
-
-
-def split_types(types: Sequence[str]) -> dict[str, str]:
-    """The type of each column that ``--types`` names.
-
-    Example:
-        >>> split_types(["age=int,note=text", "born=date:%d.%m.%Y"])
-        {'age': 'int', 'note': 'text', 'born': 'date:%d.%m.%Y'}
-    """
-    known: dict[str, str] = {}
-    for text in types:
-        for part in re.split(r",(?=[^,]*=)", text):
-            name, equals, kind = part.partition("=")
-            if not (equals and name.strip() and kind.strip()):
-                raise typer.BadParameter(f"--types {text!r} is not NAME=TYPE, as in age=int,note=text")
-            known[name.strip()] = kind.strip()
-    return known
-
-
-def split_bounds(bounds: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """The smallest and the largest value of each column that ``--bounds`` names, as texts.
-
-    Example:
-        >>> split_bounds(["age=0..120", '" x=1"=2..3'])
-        {'age': ('0', '120'), ' x=1': ('2', '3')}
-    """
-    known: dict[str, tuple[str, str]] = {}
-    for text in bounds:
-        written, equals, ends = text.rpartition("=")
-        low, dots, high = ends.partition("..")
-        if not (equals and dots and written.strip() and low.strip() and high.strip()):
-            raise typer.BadParameter(f"--bounds {text!r} is not NAME=LOW..HIGH, as in age=0..120")
-        field = _QUOTED.fullmatch(written)
-        name = written.strip() if field is None else field[1].replace('""', '"')
-        known[name] = low.strip(), high.strip()
-    return known
 
 
 def between(relation: Relation | None, persons: Persons | None, *, filtered: bool = False) -> Neighbours:
@@ -765,17 +673,6 @@ def prior_of(path: Path | None, domain: Domain, reading: ReadOptions) -> Prior |
     from hedgerow.release import Release
 
     return Prior.of(Release.load(path))
-
-
-def check_public(public: Path | None, inputs: Sequence[Path], option: str = "--prior") -> None:
-    """Refuse the private table where a public one is asked for.
-
-    Raises:
-        ConfigError: It is one of the files that the private table is read from.
-    """
-    if public is not None and public.exists() and any(path.exists() and public.samefile(path) for path in inputs):
-        remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
-        raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
 
 
 def _spelled(option: str) -> str:

@@ -1,7 +1,7 @@
 """Places of output, records and files, and the checks that are made before any budget is spent."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -63,6 +63,17 @@ def check_folder_of(option: str, path: Path) -> None:
         raise ConfigError(f"{option}: the folder {path.parent} does not exist", remedy="make it, or name another file")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise ConfigError(f"{option}: the folder {path.parent} cannot be written to", remedy="name another file")
+
+
+def check_public(public: Path | None, inputs: Collection[Path], option: str = "--prior") -> None:
+    """Refuse the private table where a public one is asked for.
+
+    Raises:
+        ConfigError: It is one of the files that the private table is read from.
+    """
+    if public is not None and public.exists() and any(path.exists() and public.samefile(path) for path in inputs):
+        remedy = f"name a public file none of whose records is in the private table, or leave {option} out"
+        raise ConfigError(f"{option} {public} is the private table", remedy=remedy)
 
 
 def check_ending(option: str, path: Path, endings: tuple[str, ...], remedy: str) -> None:

@@ -13,6 +13,7 @@ import typer
 
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_counting
+from hedgerow.cli.lists import joined_names, split_names
 from hedgerow.errors import BrokenRuleError, HedgerowError, SessionError, UndeclaredColumnError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Reading:
         elif kept is None:
             raise typer.BadParameter(f"a first call needs --domain: there is no session {session} yet")
         else:
-            wanted = kept if chosen.columns is None else kept.of_columns(options.split_names(chosen.columns) or [])
+            wanted = kept if chosen.columns is None else kept.of_columns(split_names(chosen.columns) or [])
         if kept not in (None, wanted):
             raise SessionError(
                 f"{session}: the session is about a table with another domain",
@@ -116,7 +117,7 @@ class Reading:
             DataError: The table does not fit the domain.
         """
         from hedgerow.data import read_with, scan_with
-        from hedgerow.synthesis import is_counted_in_place
+        from hedgerow.runs import is_counted_in_place
 
         with _naming_options(self.domain.names):
             if not is_counted_in_place(data, self.how.where):
@@ -189,7 +190,7 @@ def _naming_options(names: Sequence[str]) -> Iterator[None]:
         raise
     except UndeclaredColumnError as error:
         remedy = "declare it in the domain file, or read the declared columns only: "
-        remedy += f"--columns {shlex.quote(options.joined_names(names))}"
+        remedy += f"--columns {shlex.quote(joined_names(names))}"
         if error.looks_like_counts:
             option = f"--count-column {shlex.quote(error.column or '')}"
             remedy = f"if it says how many records a row stands for, add {option}; else {remedy}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hedgerow.privacy import Budget, Curator, NoiseSource
     from hedgerow.queries import Workload
     from hedgerow.release import Release
-    from hedgerow.synthesis import Opened
+    from hedgerow.runs import Opened
     from hedgerow.system import SigningKey
 
 

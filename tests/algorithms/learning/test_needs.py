@@ -17,8 +17,8 @@ from hedgerow.domain import Binned, Categorical, IntegerRange, OpenDomain
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import ZCDP, Budget
 from hedgerow.release import select_from
+from hedgerow.runs import RunSpec
 from hedgerow.simulation import simulate_errors
-from hedgerow.synthesis import RunSpec
 
 RNG = np.random.default_rng(5)
 TABLE = pa.table(

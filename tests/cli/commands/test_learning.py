@@ -312,7 +312,7 @@ def test_what_was_learnt_before_a_run_stops_stays_spent(open_place: Place, monke
     def stops(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hedgerow.synthesis.workload_over", stopping_third(stops))
+    monkeypatch.setattr("hedgerow.runs.workload_over", stopping_third(stops))
     result = open_place.synth()
     assert result.exit_code != 0
     assert "spent before it stopped: 0.05 of 1 epsilon" in result.output
@@ -320,9 +320,9 @@ def test_what_was_learnt_before_a_run_stops_stays_spent(open_place: Place, monke
 
 def stopping_third(stops: object) -> object:
     """Passes on the calls before anything is learnt, and stops at the next."""
-    from hedgerow import synthesis
+    from hedgerow import runs
 
-    known, calls = synthesis.workload_over, []
+    known, calls = runs.workload_over, []
 
     def passing(domain: Domain, text: str | None = None) -> object:
         calls.append(text)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow import OnlineSession, synthesis
+from hedgerow import OnlineSession, runs
 from hedgerow.cli import reading
 from hedgerow.data import read_table, read_with
 from hedgerow.privacy import ZCDP, ApproxDP, PureDP, Register
@@ -96,7 +96,7 @@ def test_the_register_is_charged_before_the_first_row_is_read(place: Place, monk
 
 
 def test_a_large_table_is_charged_for_before_its_first_pass(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthesis, "LARGE_BYTES", 0)
+    monkeypatch.setattr(runs, "LARGE_BYTES", 0)
     (place / "people.csv").write_text("sex,age,job\nF,99,clerk\n")
     assert refused(with_register(place, *LIMIT), "column 'age'")
     assert opened(place).spent == 1.0

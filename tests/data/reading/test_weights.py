@@ -76,14 +76,17 @@ def _rows_of_one(name: str, most: int, cells: int = 2, weights: int = 4) -> Iter
 
 def neighbours_differ_by_at_most_the_largest_weight(*, replace: bool) -> None:
     """All tables of a record beside others, against those without it, or with another (lemma 15.3)."""
-    largest, reached = 2, set()
+    largest, reached = 2, set[tuple[int, int]]()
     others: list[Row] = [("2", 0, 3), ("3", 1, 1), ("4", 0, 0)]
+    theirs = [
+        counts_of([*others, *other], largest_weight=largest)
+        for other in (_rows_of_one("1", 1) if replace else [[]])
+        if not replace or other
+    ]
     for one in _rows_of_one("1", 1):
         here = counts_of([*one, *others], largest_weight=largest)
-        for other in _rows_of_one("1", 1) if replace else [[]]:
-            if not replace or (one and other):
-                there = counts_of([*others, *other], largest_weight=largest)
-                reached.add(((here - there).total(), (there - here).total()))
+        if not replace or one:
+            reached |= {((here - there).total(), (there - here).total()) for there in theirs}
     assert max(max(both) for both in reached) == largest
     assert replace or all(min(both) == 0 for both in reached)
     assert ((largest, largest) in reached) == replace
@@ -94,12 +97,12 @@ def persons_differ_by_at_most_both_bounds(*, replace: bool) -> None:
     others: list[Row] = [("2", 0, 9), ("2", 1, 1), ("3", 1, 2)]
     for at_most, largest in ((1, 2), (2, 3)):
         options = {"largest_weight": largest, "person": "id", "at_most": at_most}
-        reached = set()
+        reached = set[tuple[int, int]]()
+        beside = list(_rows_of_one("1", 2))[::7] if replace else [[]]
+        theirs = [counts_of([*others, *other], **options) for other in beside]
         for one in _rows_of_one("1", 2):
             here = counts_of([*one, *others], **options)
-            for other in list(_rows_of_one("1", 2))[::7] if replace else [[]]:
-                there = counts_of([*others, *other], **options)
-                reached.add(((here - there).total(), (there - here).total()))
+            reached |= {((here - there).total(), (there - here).total()) for there in theirs}
         most = Persons("id", at_most, Weight("w", largest)).records
         assert max(max(both) for both in reached) == most == at_most * largest
 

@@ -16,6 +16,7 @@ from hedgerow.cli import options
 from hedgerow.cli.commands.released import load_release
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.lists import listed_lines
 from hedgerow.cli.outputs import check_outputs
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.spending import Registered, check_session, open_register
@@ -48,7 +49,7 @@ class _Wishes:
 
     @property
     def noise(self) -> NoiseSource | None:
-        from hedgerow.synthesis import noise_of
+        from hedgerow.runs import noise_of
 
         return noise_of(self.seed)
 
@@ -175,7 +176,7 @@ class _Asked(Options):
     @property
     def texts(self) -> list[str]:
         """The conditions and statements."""
-        return [*(self.conditions or ()), *options.listed_lines("--queries", self.queries)]
+        return [*(self.conditions or ()), *listed_lines("--queries", self.queries)]
 
 
 def ask(

@@ -34,7 +34,7 @@ def bound(
       hedgerow bound --domain people.yaml --epsilon 1 --delta 1e-9 --calibration paper
     """
     from hedgerow.algorithms.yardsticks.matrix_bound import svd_bound
-    from hedgerow.synthesis import workload_over
+    from hedgerow.runs import workload_over
 
     asked = workload_over(options.domain_of(domain, None, accept_draft=True), workload)
     found = svd_bound(asked, budgeted.budget(budgeted.between(None)), calibration=calibration)

@@ -14,7 +14,8 @@ from hedgerow.algorithms.registry import NAMES, parse
 from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.outputs import check_ending, check_outputs, check_report
+from hedgerow.cli.lists import split_names
+from hedgerow.cli.outputs import check_ending, check_outputs, check_public, check_report
 from hedgerow.cli.reading import PLACES, Reading, inputs_of
 from hedgerow.queries import Persons, Relation
 
@@ -161,11 +162,11 @@ def compare(
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1 --delta 1e-9 \
           --mechanisms mwem --prior public.csv -o errors.csv
     """
-    from hedgerow.synthesis import workload_over
+    from hedgerow.runs import workload_over
 
     how = chosen.reading()
     budgets = budgeted.budgets(how.persons)
-    options.check_public(prior, inputs_of(data))
+    check_public(prior, inputs_of(data))
     files.check([*inputs_of(data), domain, *([] if prior is None else [prior])])
     asked = workload_over(options.domain_of(domain, chosen.columns, accept_draft=True), workload)
     known = options.prior_of(prior, asked.domain, how)
@@ -206,7 +207,7 @@ def compare(
 def _texts(listed: str) -> list[str]:
     """The texts of mechanisms in a list; an option belongs to the mechanism before it."""
     texts = list[str]()
-    for part in options.split_names(listed) or []:
+    for part in split_names(listed) or []:
         if texts and "=" in part.partition(":")[0]:
             texts[-1] += f",{part}"
         else:
@@ -225,7 +226,7 @@ def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, A
 
 def _amounts(option: str, text: str | None) -> list[float] | list[None]:
     try:
-        return [float(part) for part in options.split_names(text) or []] or [None]
+        return [float(part) for part in split_names(text) or []] or [None]
     except ValueError:
         raise typer.BadParameter(f"{option} {text!r}: give numbers, separated by commas") from None
 

@@ -11,6 +11,7 @@ import typer
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.lists import split_names
 from hedgerow.cli.outputs import check_ending, check_outputs, check_report
 from hedgerow.cli.reading import PLACES, inputs_of
 
@@ -105,9 +106,9 @@ def evaluate(
             real,
             synthetic,
             declared,
-            columns=options.split_names(compared.columns),
+            columns=split_names(compared.columns),
             by=compared.by,
-            targets=options.split_names(training.target),
+            targets=split_names(training.target),
             models=training.models,
             seed=training.seed,
         )

@@ -174,7 +174,7 @@ def synth_linked(
     from hedgerow.algorithms.shared import budgets_of
     from hedgerow.privacy import for_any_steps
     from hedgerow.release import LinkedRelease
-    from hedgerow.synthesis import Opened, noise_of
+    from hedgerow.runs import Opened, noise_of
 
     between = budgeted.between(Persons(tables.key, tables.at_most))
     budget = budgeted.budget(between)

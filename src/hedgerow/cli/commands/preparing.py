@@ -19,7 +19,8 @@ from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.learning import learning_of, warn_of_learning
-from hedgerow.cli.outputs import check_ending, check_outputs
+from hedgerow.cli.lists import joined_names, split_bounds, split_names
+from hedgerow.cli.outputs import check_ending, check_outputs, check_public
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import TargetOptions
 from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from hedgerow.domain import Domain, OpenDomain
     from hedgerow.privacy import Budget
     from hedgerow.queries import Workload
-    from hedgerow.synthesis import RunSpec
+    from hedgerow.runs import RunSpec
 
 _LISTED = 8
 """Values that a line of a check names."""
@@ -163,7 +164,7 @@ def domain(*, wanted: _Wanted, facts: options.PublicFacts, drafting: _Drafting, 
     if wanted.check is not None:
         _check(shown, wanted.check)
     if wanted.from_schema is not None:
-        columns, bounds = options.split_names(drafting.columns), options.split_bounds(facts.bounds or ())
+        columns, bounds = split_names(drafting.columns), split_bounds(facts.bounds or ())
         _from_schema(shown, wanted.from_schema, columns, bounds, output)
     if data is not None and drafting.public:
         from hedgerow.domain import yaml_text
@@ -172,7 +173,7 @@ def domain(*, wanted: _Wanted, facts: options.PublicFacts, drafting: _Drafting, 
         _show_file(shown, _PUBLIC.format(data=data) + yaml_text(content), output, "domain")
     elif data is not None:
         with shown.busy(f"reading {data}"):
-            text = _draft(data, options.split_names(drafting.columns), drafting.beside, drafting.file_format)
+            text = _draft(data, split_names(drafting.columns), drafting.beside, drafting.file_format)
         shown.warn(_DRAFT)
         _show_draft(shown, with_answers(text) if drafting.ask else text, output, data)
 
@@ -213,7 +214,7 @@ def _show_draft(shown: Output, text: str, output: Path | None, data: str) -> Non
     left_out = [str(name) or "(without a name)" for name in content.get("ignore") or ()]
     _show_file(shown, text, output, "draft")
     if left_out:
-        shown.warn(f"left out, for reasons that the draft gives: {options.joined_names(left_out)}")
+        shown.warn(f"left out, for reasons that the draft gives: {joined_names(left_out)}")
     if not content["attributes"]:
         remedy = (
             "describe a column by hand, by its values or by 'min' and 'max'; the draft says what each of them lacks"
@@ -348,7 +349,7 @@ def plan(
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
     from hedgerow.domain import caveats_in_words
-    from hedgerow.synthesis import workload_over
+    from hedgerow.runs import workload_over
 
     data, total = counted.data, counted.total
     if data is None and total is None:
@@ -372,7 +373,7 @@ def plan(
     if wish is None:
         budget_of(budgeted)  # refuses what is no budget before the table is read
     if data is not None:
-        options.check_public(target.like, inputs_of(data), "--like")
+        check_public(target.like, inputs_of(data), "--like")
     n = float(_public_total(shown, reading, data or "", relation) if total is None else total)
 
     def left(budget: Budget) -> Budget:

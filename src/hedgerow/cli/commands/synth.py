@@ -15,7 +15,8 @@ from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.learning import tell_thresholds
-from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_report
+from hedgerow.cli.lists import split_names
+from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_public, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, accounted, open_register
@@ -133,13 +134,13 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.synthesis import noise_of
+    from hedgerow.runs import noise_of
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
-        offer_draft(shown, data, options.split_names(chosen.columns), how.apart)
+        offer_draft(shown, data, split_names(chosen.columns), how.apart)
     between = budgeted.between(how.persons)
-    options.check_public(prior, inputs_of(data))
+    check_public(prior, inputs_of(data))
     beside = (described.domain, registering.register, prior, questions.needs)
     place, release = files.checked([*inputs_of(data), *(each for each in beside if each is not None)], data)
     key = signing_key(shown, files.sign)

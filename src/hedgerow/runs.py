@@ -1,0 +1,365 @@
+"""One run, described: from a private table, over what is learnt of its domain, to a release.
+
+It opens nothing and reads nothing exact: whoever describes a run gives the functions that read its table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hedgerow.algorithms.learning import (
+    POSITIONS_SHARE,
+    PositionTargets,
+    budget_with_thresholds,
+    learn_domain,
+    learning_share,
+    workload_before,
+)
+from hedgerow.domain import Domain, OpenDomain
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload
+
+if TYPE_CHECKING:
+    from hedgerow.algorithms.learning import Need
+    from hedgerow.algorithms.shared import Algorithm, ProgressCallback
+    from hedgerow.data import Labels, ReadOptions, ScannedTable, Table
+    from hedgerow.privacy import Budget, Curator, Event, NoiseSource
+    from hedgerow.release import Release
+
+LARGE_BYTES = 1 << 30
+"""Files above this size are counted where they are; smaller ones are read into memory, which is faster."""
+
+
+def workload_over(domain: Domain, text: str | None = None) -> Workload:
+    """The queries of a text; where nobody says which, all pairs of columns, or the only column.
+
+    Args:
+        domain: The domain.
+        text: The workload, as for `Workload.parse`.
+
+    Raises:
+        QueryError: The text is wrong, or does not fit the domain.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> workload_over(Domain([IntegerRange("age", 0, 99)])).spec
+        'marginals:1'
+    """
+    return Workload.marginals(domain, min(2, len(domain))) if text is None else Workload.parse(text, domain)
+
+
+def workload_with(text: str | None, means: Iterable[str] = (), families: Iterable[str] = ()) -> str | None:
+    """A workload text that asks for more.
+
+    Args:
+        text: The workload, as for `Workload.parse`; None for all pairs of columns.
+        means: What stands behind ``means:`` there.
+        families: Texts of others.
+
+    Example:
+        >>> workload_with(None, ["pay by sex", "age by sex"])
+        'marginals:2; means:pay by sex; means:age by sex'
+    """
+    wanted = [*(f"means:{each}" for each in means), *families]
+    return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
+
+
+def is_counted_in_place(source: object, where: str | None = None) -> bool:
+    """Whether a table is counted where it is, and not read into memory.
+
+    Args:
+        source: A place or an object, as for `synthesize`.
+        where: The condition that rows must meet, if any.
+
+    Example:
+        >>> is_counted_in_place("people/*.parquet"), is_counted_in_place("people.csv", where="age < 30")
+        (True, True)
+    """
+    from hedgerow.data import is_place
+
+    if where is not None:
+        return True
+    if not isinstance(source, str | os.PathLike):
+        return type(source).__module__.startswith("pyspark.")
+    path = Path(source)
+    return is_place(str(source)) or (path.is_file() and path.stat().st_size > LARGE_BYTES)
+
+
+def budget_between(
+    epsilon: float, delta: float | None, neighbours: Neighbours | str, persons: Persons | None
+) -> Budget:
+    """The budget that an epsilon describes, with or without a delta.
+
+    Args:
+        epsilon: Pure epsilon, or the epsilon of ``delta``.
+        delta: See `synthesize`.
+        neighbours: The change that one person can make.
+        persons: Persons with several records, if there are.
+
+    Raises:
+        ConfigError: An amount is out of its range, or there is no such change.
+
+    Example:
+        >>> budget_between(1.0, None, "replace", None).to_dict()
+        {'kind': 'pure', 'epsilon': 1.0, 'neighbours': 'replace'}
+    """
+    from hedgerow.privacy import ApproxDP, PureDP
+
+    between = (neighbours if isinstance(neighbours, Neighbours) else Neighbours.of(neighbours)).between(persons)
+    return PureDP(epsilon, between) if delta is None else ApproxDP(epsilon, delta, between)
+
+
+def noise_of(seed: int | None) -> NoiseSource | None:
+    """Noise that can be drawn again from a seed; None, which stands for the secure one, without a seed.
+
+    Args:
+        seed: The seed.
+    """
+    from hedgerow.privacy import SeededNoise
+
+    return None if seed is None else SeededNoise(seed)
+
+
+Reading = Callable[["Domain", "Workload", "Callable[[], object] | None"], "Table | ScannedTable"]
+"""Reads the private table: its domain, the queries that will be asked, and what is called before the first row."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A private table that is ready for a mechanism.
+
+    Attributes:
+        table: The table.
+        workload: Queries over its domain.
+        budget: Budget of the whole release.
+        events: Charges of what was learnt of its domain, and of positions.
+        positions: Noisy sums of where in their bins records lie.
+        needed: Noisy answers of questions that must have an interval.
+    """
+
+    table: Table | ScannedTable
+    workload: Workload
+    budget: Budget
+    events: Sequence[Event] = ()
+    positions: Sequence[Measurement] = ()
+    needed: Sequence[Measurement] = ()
+
+    def released(
+        self,
+        algorithm: Algorithm,
+        noise: NoiseSource | None,
+        watching: Callable[[Curator], AbstractContextManager[ProgressCallback | None]] | None = None,
+    ) -> Release:
+        """Run an algorithm on what is left of the budget.
+
+        Args:
+            algorithm: The mechanism.
+            noise: Source of the noise; None for the secure one.
+            watching: Context of the run, which gives the callback for its rounds.
+        """
+        from hedgerow.privacy import Curator
+
+        curator = Curator(self.table, self.budget, noise=noise, events=self.events)
+        with nullcontext() if watching is None else watching(curator) as progress:
+            made = algorithm.run_with(curator, self.workload, progress)
+        if not (self.positions or self.needed):
+            return made
+        return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
+
+
+def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> float:
+    """The share of a budget for where in their bins records lie, unless another is given.
+
+    It is 0 for a table of codes, which does not tell it, and where rules between columns leave records out.
+
+    Args:
+        wanted: The domain.
+        options: How the table is read.
+
+    Example:
+        >>> from hedgerow.data import ReadOptions
+        >>> from hedgerow.domain import Binned
+        >>> share_of_positions(Domain([Binned("pay", [0, 1000, 5000])]), ReadOptions(coded=True))
+        0.0
+    """
+    rules = wanted.has_rules if isinstance(wanted, Domain) else wanted.fine.has_rules
+    return 0.0 if options.coded or (rules and options.violations == "drop") else POSITIONS_SHARE
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run from a private table to a release, described; public. `synthesize` and ``hedgerow synth`` do the same.
+
+    Attributes:
+        wanted: The domain, of which bins and values may be to be learnt.
+        algorithm: The mechanism.
+        budget: Budget of the whole run; if values are to be learnt, with a part of its delta for thresholds.
+        workload: Text of the queries; None for all pairs of columns.
+        noise: Source of the noise; None for the secure one.
+        positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
+        needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
+
+    Raises:
+        ConfigError: Values are to be learnt, and the budget has no delta; or needs cost too much; or the budget is for
+            a sample of the records, which the mechanism or what is to be learnt cannot do with.
+
+    Example:
+        >>> from hedgerow import MWEM, PureDP
+        >>> from hedgerow.domain import IntegerRange
+        >>> RunSpec(Domain([IntegerRange("age", 0, 99)]), MWEM(), PureDP(1.0)).asked.spec
+        'marginals:1'
+    """
+
+    wanted: Domain | OpenDomain
+    algorithm: Algorithm
+    budget: Budget
+    workload: str | None = None
+    noise: NoiseSource | None = None
+    positions: float = POSITIONS_SHARE
+    needs: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
+        self._check_sample()
+        if isinstance(self.wanted, OpenDomain):
+            object.__setattr__(self, "budget", budget_with_thresholds(self.budget, self.wanted))
+        if self.needs:
+            self._check_needs()
+        self.targets(self._outline)
+
+    def _check_sample(self) -> None:
+        """Refuse a budget for a sample where something else than DualQuery would spend of it."""
+        from hedgerow.privacy import Subsampled
+
+        if not isinstance(self.budget, Subsampled):
+            return
+        if not self.algorithm.takes_samples:
+            raise ConfigError("this mechanism does not work on a sample of the records", remedy="take dual-query")
+        if isinstance(self.wanted, OpenDomain):
+            message = "values are learnt from all records, and the budget is for a sample of them"
+            raise ConfigError(message, remedy="list the values in a domain file, or take no sample")
+
+    def _check_needs(self) -> None:
+        """Refuse questions that cannot be measured."""
+        from hedgerow.algorithms.learning import check_needs
+        from hedgerow.algorithms.mwem import MWEM
+        from hedgerow.privacy import Subsampled
+
+        if isinstance(self.budget, Subsampled) or not isinstance(self.algorithm, MWEM):
+            message = "questions that must have an interval are measured of all records, beside mwem"
+            raise ConfigError(message, remedy="leave them out, or take mwem and no sample")
+        check_needs(self.needs, self.wanted)
+        before = self.targets(self._outline).share(self.positions)
+        before += learning_share(self.wanted) if isinstance(self.wanted, OpenDomain) else 0.0
+        shares = [charge / self.budget.limit for _, charge in self.needed_steps(self._outline, self.budget)]
+        if before + sum(shares) >= 1.0:
+            raise ConfigError(
+                f"what the questions need costs {sum(shares):.0%} of the budget, and {before:.0%} goes before it",
+                remedy="allow wider intervals, or a larger budget",
+            )
+
+    @property
+    def _outline(self) -> Domain:
+        return self.wanted if isinstance(self.wanted, Domain) else self.wanted.outline
+
+    @cached_property
+    def text(self) -> str | None:
+        """The workload, with the sums of questions that must have an interval."""
+        return workload_with(self.workload, (), (each for need in self.needed(self._outline) for each in need.sums))
+
+    def needed(self, domain: Domain) -> list[Need]:
+        """The questions that must have an interval, over a domain that is closed."""
+        from hedgerow.algorithms.learning import Need
+
+        return [Need.parse(line, domain) for line in self.needs]
+
+    def needed_steps(self, domain: Domain, budget: Budget) -> list[tuple[Measurable, float]]:
+        """What is measured for these questions, each with its charge."""
+        from hedgerow.algorithms.learning import needed_steps
+
+        return needed_steps(self.needed(domain), budget) if self.needs else []
+
+    @cached_property
+    def asked(self) -> Workload:
+        """The queries, before anything is learnt.
+
+        Raises:
+            ConfigError: See `workload_before`.
+            QueryError: The text is wrong, or does not fit the domain.
+        """
+        return workload_before(self.wanted, partial(workload_over, text=self.text))
+
+    def targets(self, domain: Domain) -> PositionTargets:
+        """The positions in bins that are measured, over a domain that is closed."""
+        return PositionTargets.of(domain, self.budget, self.text) if self.positions else PositionTargets()
+
+    def accounted(self) -> RunSpec:
+        """The same with the budget as a run without a register counts it; see `Algorithm.accounted`."""
+        from hedgerow.privacy import for_any_steps
+
+        budget = self.algorithm.accounted(self.asked, self.budget)
+        if isinstance(self.wanted, Domain) and not (self.targets(self.wanted).counted or self.needs):
+            return replace(self, budget=budget)
+        return replace(self, budget=for_any_steps(budget))  # others than the algorithm's are paid for too
+
+    def opened(
+        self,
+        read: Reading,
+        labels: Callable[[OpenDomain], Labels],
+        before_rows: Callable[[], object] | None = None,
+        watching: Callable[[Curator], AbstractContextManager[object]] = nullcontext,
+    ) -> Opened:
+        """Read the table; where something is to be learnt of its domain, in fine cells first, and again in those.
+
+        All that can be wrong with its cells shows before anything is spent. Where columns have bins of several numbers
+        they are read once more, to measure where in their bins records lie.
+
+        Args:
+            read: Reads the table.
+            labels: Reads the labels of columns whose values are to be learnt.
+            before_rows: What ``read`` calls before anything is told of a row; it charges a register.
+            watching: Context of what is learnt.
+        """
+        from hedgerow.privacy import Curator, budget_for
+
+        wanted = self.wanted
+        if isinstance(wanted, Domain):
+            table = read(wanted, self.asked, before_rows)
+            return self._prepared(Opened(table, self.asked, budget_for(self.budget, table)), read, watching)
+        names = [*wanted.bins, *wanted.listed] or list(wanted.values)
+        table = read(wanted.fine, Workload.marginals(wanted.fine, cliques=[(name,) for name in names]), before_rows)
+        listed = labels(wanted) if wanted.values else None
+        curator = Curator(table, budget_for(self.budget, table), noise=self.noise)
+        with watching(curator):
+            domain = learn_domain(curator, wanted, listed)
+            asked = workload_over(domain, self.text)
+            opened = Opened(read(domain, asked, None), asked, curator.budget, curator.ledger.events)
+        return self._prepared(opened, read, watching)
+
+    def _prepared(
+        self, opened: Opened, read: Reading, watching: Callable[[Curator], AbstractContextManager[object]]
+    ) -> Opened:
+        """The same with measured positions, where there are bins, and with the answers of needs."""
+        from hedgerow.privacy import Curator
+
+        domain = opened.workload.domain
+        targets = self.targets(domain)
+        if targets.counted is not None:
+            scopes = dict.fromkeys(target.scope for target in targets)
+            fine = read(targets.counted, Workload.marginals(targets.counted, cliques=scopes), None)
+            curator = Curator(fine, opened.budget, noise=self.noise, events=opened.events)
+            with watching(curator):
+                positions = targets.measure(curator, self.positions)
+            opened = replace(opened, events=curator.ledger.events, positions=positions)
+        if self.needs:
+            curator = Curator(opened.table, opened.budget, noise=self.noise, events=opened.events)
+            with watching(curator):
+                needed = curator.measure_all(self.needed_steps(domain, opened.budget), label="need")
+            opened = replace(opened, events=curator.ledger.events, needed=needed)
+        return opened
