@@ -307,7 +307,7 @@ def test_a_table_that_nothing_was_fitted_to_gives_no_intervals() -> None:
     first, second = small.target.scope
     assert not any({first, second} <= {*each.target.scope} for each in fitted)
     assert traced(release, [(first, second)]).unfitted == ((first, second),)
-    told = regress(release, f"{first} ~ {second}", replicates=2, seed=0)
+    told = regress(release, f"{first} ~ {second}", replicates=2, seed=0, source="replicates")
     assert np.isnan(told.estimate.error).all()
     wanted = f"regression: {first} ~ {second} @ 20"
     assert f"no records are fitted to it: {wanted!r}" in told.notes[0]

@@ -17,6 +17,8 @@ from hedgerow.queries import (
     Marginals,
     Parities,
     Workload,
+    correlated_columns,
+    summed_columns,
     workload_from_dict,
     workload_to_dict,
 )
@@ -234,3 +236,23 @@ def test_ranges_are_offered_for_attributes_of_very_many_values() -> None:
         Workload.parse("marginals:2", visits)
     assert "'ranges:address:2000:0'" in str(caught.value.remedy)
     assert Workload.parse("ranges:address:2000:0", visits).n_queries == 2000
+
+
+@pytest.mark.parametrize(
+    ("formula", "summed", "pairs"),
+    [
+        ("age ~ hours + sex", [("age", ["sex"]), ("hours", ["sex"])], [("age", "hours")]),
+        ("sex ~ age", [("age", ["sex"])], []),
+        ("age ~ hours", [("age", []), ("hours", [])], [("age", "hours")]),
+        ("age ~ C(sex) + `7`", [("age", ["sex"]), ("7", ["sex"])], [("age", "7")]),
+        ("age ~ C(hours)", [], []),
+        ("age ~ hours * sex", [], []),
+        ("age ~ np.log(hours)", [], []),
+    ],
+)
+def test_a_regression_asks_for_sums_where_its_terms_are_numbers_and_labels(
+    formula: str, summed: list[tuple[str, list[str]]], pairs: list[tuple[str, str]]
+) -> None:
+    text = f"marginals:1; regression: {formula} @ 2"
+    assert summed_columns(text, DOMAIN) == summed
+    assert correlated_columns(text, DOMAIN) == pairs

@@ -296,19 +296,19 @@ def _product(tables: Floats) -> Floats:
 
 def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> Tested:
     """Test by the means of groups, from replicates."""
-    found = regress(release, f"`{number}` ~ C(`{groups}`)", **made)
+    found = regress(release, f"`{number}` ~ C(`{groups}`)", source="replicates", **made)
     estimate = found.estimate
     kept = np.isfinite(estimate.error[1:]) | (not found.traced.suffices)
     statistic, p_value, notes = np.nan, np.nan, list(found.notes)
     several = int(kept.sum())
-    free = found.replicates.number - several
+    free = len(estimate.replicates) - several
     if several < 1:
         notes.append(f"No test: records with a number are not of two values of {groups} that stand out of the noise.")
     elif found.traced.suffices and free > 0:
         differences = estimate.value[1:][kept]
         spread = np.atleast_2d(np.cov(estimate.replicates[:, 1:][:, kept], rowvar=False))
         squared = float(differences @ np.linalg.pinv(spread) @ differences)
-        statistic = squared * free / (several * (found.replicates.number - 1))
+        statistic = squared * free / (several * (len(estimate.replicates) - 1))
         p_value = float(special.fdtrc(several, free, statistic))
     elif free <= 0:
         notes.append(f"No test: {several + 1} groups need more than {several + 1} replicates.")

@@ -1,15 +1,16 @@
-"""Regressions on a release: coefficients of weighted records, and their errors from replicates.
+"""Regressions on a release: coefficients of weighted records with errors from replicates, or from noisy sums alone.
 
-The estimate is what weighted maximum likelihood gives on the records, less the bias that replicates show; its error is
-how the coefficients vary over replicates (`hedgerow.replicate`). Which tables the coefficients follow from is traced
-first (theory.md, section 21): where one was never measured, there is no interval.
+By replicates the estimate is what weighted maximum likelihood gives on the records, less the bias that replicates show;
+its error is how the coefficients vary over replicates (`hedgerow.replicate`). Which tables the coefficients follow from
+is traced first (theory.md, section 21): where one was never measured, there is no interval. Least squares need sums of
+products alone, and where these were measured they are solved for directly (`moments`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,15 @@ from hedgerow.arrays import Floats
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
 from hedgerow.inference.fitting import FAMILIES, Design, ModelFamily, check_rank, fitted, separated
+from hedgerow.inference.moments import LeastSquares, asked_for
 from hedgerow.inference.tracing import Traced, traced
 from hedgerow.queries import Formula, require_regressions
-from hedgerow.release import Release, ReplicateEstimate, Replicates, Target
-from hedgerow.simulation import REPLICATES, replicate
+from hedgerow.release import Release, ReplicateEstimate, Replicates, Target, check_confidence
+from hedgerow.simulation import REPLICATES, check_population, replicate
 from hedgerow.system import Seed
 
+Source = Literal["moments", "replicates"]
+"""What coefficients and errors come from."""
 BEYOND = 4.0
 """Standard errors of the number of its records below which a group gives no coefficient."""
 
@@ -40,7 +44,8 @@ class Regression:
         estimate: Their estimates, errors and intervals, arrays in this order; not a number where nothing can be said.
         p_values: Two-sided p-values of each coefficient being 0, by Student's law.
         confidence: Confidence of each interval.
-        replicates: What the errors come from.
+        target: What they are about.
+        replicates: What the errors come from; None where it is measured sums.
         traced: The tables that the coefficients follow from, and those of them that are missing.
         notes: What the intervals leave out.
     """
@@ -51,7 +56,8 @@ class Regression:
     estimate: ReplicateEstimate
     p_values: Floats
     confidence: float
-    replicates: Replicates = field(repr=False)
+    target: Target
+    replicates: Replicates | None = field(repr=False)
     traced: Traced
     notes: tuple[str, ...]
 
@@ -71,7 +77,7 @@ class Regression:
     @property
     def title(self) -> str:
         """What it is, in one line."""
-        about = "the population" if self.replicates.target == "population" else "the table itself"
+        about = "the population" if self.target == "population" else "the table itself"
         return f"{self.family} regression: {self.formula}, for {about}, {100 * self.confidence:g} % intervals"
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -94,12 +100,12 @@ class Regression:
         return {
             "formula": self.formula,
             "family": self.family,
-            "for": self.replicates.target,
+            "for": self.target,
             "confidence": self.confidence,
             "coefficients": [dict(zip(keys, (name, *map(float, row)), strict=True)) for name, *row in columns],
             **self.traced.to_dict(),
             "notes": list(self.notes),
-            "replicates": self.replicates.to_dict(),
+            "replicates": None if self.replicates is None else self.replicates.to_dict(),
         }
 
 
@@ -109,6 +115,7 @@ def regress(
     family: ModelFamily = "linear",
     *,
     target: Target = "population",
+    source: Source | None = None,
     replicates: int = REPLICATES,
     confidence: float = 0.95,
     seed: Seed = None,
@@ -125,6 +132,8 @@ def regress(
             that you would not run as code.
         family: ``"linear"`` for least squares, ``"logistic"`` for an outcome of two values, ``"poisson"`` for counts.
         target: See `replicate`; not with replicates.
+        source: ``"replicates"``, or ``"moments"`` for least squares from measured sums, where each term is a number or
+            labels alone. By default moments where ``regression:`` asked for them, or replicates cannot say.
         replicates: Their number, from 2 on; likewise.
         confidence: Probability with which each interval should hold the coefficient.
         seed: See `replicate`; likewise.
@@ -136,8 +145,8 @@ def regress(
 
     Raises:
         QueryError: The formula is not understood.
-        ConfigError: The family is unknown or does not fit the outcome; a coefficient is not determined; see
-            `replicate`.
+        ConfigError: The family is unknown or does not fit the outcome; a coefficient is not determined, or not by
+            moments, which are wanted; see `replicate`.
         MissingExtraError: The extra ``regress`` is not installed.
 
     Example:
@@ -159,6 +168,16 @@ def regress(
     read = Formula.parse(formula, of.domain)
     form = "logistic" if family == "logistic" else "regression"
     found = traced(of, read.tables, f"{form}: {formula}")
+    wanted = source == "moments" or not found.suffices or asked_for(of, read)
+    if isinstance(release, Release) and family == "linear" and wanted and source != "replicates":
+        solved = _by_moments(of, read, found=found, target=target, confidence=confidence, seed=seed)
+        if solved is not None:
+            return solved
+    if source == "moments":
+        raise ConfigError(
+            f"the sums that {formula!r} follows from were not measured, or with too much noise",
+            remedy=f"ask for them: 'regression: {formula}' in the workload; terms are numbers and labels alone",
+        )
     if isinstance(release, Release):
         release = replicate(release, replicates, target=target, seed=seed, progress=progress)
     made = Design.of(read, family, release.records.to_arrow(), of.domain, weights=release.weight)
@@ -177,7 +196,38 @@ def regress(
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(estimate.value) / estimate.error
     p_values = 2.0 * special.stdtr(release.number - 1, -t)
-    return Regression(formula, family, made.names, estimate, p_values, confidence, release, found, notes)
+    return Regression(
+        formula, family, made.names, estimate, p_values, confidence, release.target, release, found, notes
+    )
+
+
+def _by_moments(
+    release: Release, formula: Formula, *, found: Traced, target: Target, confidence: float, seed: Seed
+) -> Regression | None:
+    """Least squares from measured sums; None where these do not tell them.
+
+    For the population the sampling error is added: that of the synthetic records about these coefficients, whatever
+    the law of the residuals (H. White, Econometrica, 1980).
+    """
+    if target == "population":
+        check_population(release)
+    records = release.sample(None, seed)
+    design = Design.of(formula, "linear", records.to_arrow(), release.domain)
+    solved = LeastSquares.of(release, formula, design.names)
+    if solved is None:
+        return None
+    value, variance = solved.raw - solved.bias, np.diag(solved.covariance)
+    if target == "population":
+        weights = design.summed(np.full(len(records), release.total / len(records)))
+        apart = design.left * (design.right - design.left @ value)[:, None]
+        variance = variance + np.diag(solved.inverse @ (apart.T * weights) @ apart @ solved.inverse)
+    error = np.sqrt(variance)
+    reach = -float(special.ndtri(check_confidence(confidence) / 2.0)) * error
+    none = np.empty((0, len(value)))
+    estimate = ReplicateEstimate(value, solved.raw, solved.bias, error, value - reach, value + reach, none)
+    p_values = 2.0 * special.ndtr(-np.abs(value) / error)
+    notes = ("From measured sums of products of the columns: no fit and no records stand between.",)
+    return Regression(formula.text, "linear", design.names, estimate, p_values, confidence, target, None, found, notes)
 
 
 def _estimate(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from hedgerow.domain import Clique, Domain
+from hedgerow.domain import Categorical, Clique, Domain, Ordered, ends_of
 from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import QueryError, require
 
@@ -82,6 +82,32 @@ class Formula:
         if len(left) != 1:
             raise QueryError(f"the formula {text!r} has {len(left)} outcomes", remedy=_EXAMPLE)
         return cls(quoted, left[0], tuple(dict.fromkeys(right)))
+
+    def moments(self, domain: Domain) -> tuple[list[tuple[str, list[str]]], list[tuple[str, str]]]:
+        """The sums that least squares follow from, where each term is a number or labels alone.
+
+        Args:
+            domain: Its domain.
+
+        Returns:
+            Numbers, each by the labels of a column, as ``means:`` asks for them; and pairs of numbers, as
+            ``correlations:`` does. Both are empty for other formulas, and where a record may lack a value.
+        """
+        sides = [each.strip() for each in re.split(r"[~+]", self.text)]
+        alone = {re.sub(r"^(C\()?`?(.*?)`?\)?$", r"\2", each): each for each in sides if each != "1"}
+        if not {*alone} <= {*domain.names} or len(self.outcome) != 1:
+            return [], []
+        numbers, labels = list[str](), list[str]()
+        for name in self.columns:
+            column = domain[name]
+            if isinstance(column, Ordered) and alone[name][:2] != "C(" and column.size == len(ends_of(column)[0]):
+                numbers.append(name)
+            elif isinstance(column, Categorical) and column.missing_code is None:
+                labels.append(name)
+            else:
+                return [], []
+        by = [[name] for name in labels] or [[]]
+        return [(name, each) for name in numbers for each in by], list(combinations(numbers, 2))
 
     @property
     def columns(self) -> Clique:

@@ -402,7 +402,7 @@ class Workload:
             means: income by sex*race, age    the tables that these means, or sums (``sums:``), follow from
             moments: income by sex, age       the same for variances
             correlations: age, hours, income  those of all their pairs
-            regression: hours ~ age + C(sex)  those that least squares follow from
+            regression: hours ~ age + C(sex)  those that least squares follow from, and sums of products
             logistic: income ~ age + sex      those that log odds follow from, all together where they are small
 
         A name that holds blanks or one of ``" ' * , : ; @ +``, or that is a number or reads ``3<=100``, stands in

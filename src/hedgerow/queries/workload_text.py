@@ -63,8 +63,11 @@ def summed_columns(text: str, domain: Domain) -> list[tuple[str, list[str]]]:
         >>> summed_columns("marginals:1; means: pay by sex, age; sums: pay by sex; moments: age", domain)
         [('pay', ['sex']), ('age', [])]
     """
-    forms = ("means", "sums", "moments", "correlations")
-    wanted = [each for entry, _ in _entries(text, domain) if entry.form in forms for each in _summed(entry)]
+    readers = dict.fromkeys(("means", "sums", "moments", "correlations"), _summed)
+    readers["regression"] = lambda entry: _formula(entry).moments(domain)[0]
+    wanted = [
+        each for entry, _ in _entries(text, domain) if entry.form in readers for each in readers[entry.form](entry)
+    ]
     return [each for number, each in enumerate(wanted) if each not in wanted[:number]]
 
 
@@ -83,9 +86,13 @@ def correlated_columns(text: str, domain: Domain) -> list[tuple[str, str]]:
         >>> correlated_columns("correlations: a, b, c", Domain([IntegerRange(name, 0, 9) for name in "abc"]))
         [('a', 'b'), ('a', 'c'), ('b', 'c')]
     """
-    entries = (entry for entry, _ in _entries(text, domain) if entry.form == "correlations")
-    pairs = (pair for entry in entries for pair in combinations([name for name, _ in _summed(entry)], 2))
-    return list(dict.fromkeys(pairs))
+    found = list[tuple[str, str]]()
+    for entry, _ in _entries(text, domain):
+        if entry.form == "correlations":
+            found += combinations([name for name, _ in _summed(entry)], 2)
+        if entry.form == "regression":
+            found += _formula(entry).moments(domain)[1]
+    return list(dict.fromkeys(found))
 
 
 def _entries(text: str, domain: Domain) -> Iterator[tuple[_FamilyText, float]]:
@@ -261,11 +268,15 @@ def _correlations(entry: _FamilyText) -> _Builder:
     return lambda: Marginals(entry.domain, combinations(names, 2))
 
 
+def _formula(entry: _FamilyText) -> Formula:
+    return Formula.parse(entry.body.strip(), entry.domain)
+
+
 def _modelled(entry: _FamilyText) -> _Builder:
     """The tables that the coefficients of a formula follow from."""
 
     def build() -> Marginals:
-        formula, domain = Formula.parse(entry.body.strip(), entry.domain), entry.domain
+        formula, domain = _formula(entry), entry.domain
         together = math.prod(domain.shape_of(formula.columns)) <= _JOINT
         return Marginals(domain, [formula.columns] if entry.form == "logistic" and together else formula.tables)
 

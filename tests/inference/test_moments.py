@@ -1,0 +1,212 @@
+"""Least squares from measured sums: the law of its errors, by noise that is drawn again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow.inference.moments as moments_module
+from hedgerow import (
+    MWEM,
+    Categorical,
+    Domain,
+    IntegerRange,
+    PureDP,
+    Release,
+    SeededNoise,
+    Workload,
+    read_table,
+    regress,
+    synthesize,
+)
+from hedgerow.arrays import Floats
+from hedgerow.errors import ConfigError
+from hedgerow.queries import Measurement, NoiseKind
+from tests.privacy.mutants import Mutant, killed
+
+DOMAIN = Domain(
+    [
+        IntegerRange("age", 17, 90),
+        IntegerRange("hours", 1, 99),
+        Categorical("sex", ("F", "M")),
+        Categorical("job", ("a", "b", "c")),
+    ]
+)
+FORMULA = "hours ~ age + sex + job"
+NAMES = ["Intercept", "age", "sex[T.M]", "job[T.b]", "job[T.c]"]
+N = 4000
+
+
+@cache
+def rows() -> pa.Table:
+    rng = np.random.default_rng(0)
+    sex, job = rng.integers(0, 2, N), rng.choice(3, N, p=[0.5, 0.3, 0.2])
+    age = np.clip(np.rint(rng.normal(40, 12, N) + 5 * sex), 17, 90).astype(int)
+    hours = np.clip(np.rint(rng.normal(30, 9, N) + 0.2 * (age - 40) + 6 * sex + 3 * job), 1, 99).astype(int)
+    return pa.table({"age": age, "hours": hours, "sex": np.array(["F", "M"])[sex], "job": np.array(list("abc"))[job]})
+
+
+def truth() -> Floats:
+    """Least squares on the table itself."""
+    table = rows()
+    age, hours = (table[name].to_numpy().astype(float) for name in ("age", "hours"))
+    sex, job = (np.array(table[name].to_pylist()) for name in ("sex", "job"))
+    left = np.column_stack([np.ones(N), age, sex == "M", job == "b", job == "c"])
+    return np.asarray(np.linalg.lstsq(left, hours, rcond=None)[0])
+
+
+@cache
+def made(
+    epsilon: float, workload: str = f"marginals:1; regression: {FORMULA}", neighbours: str = "add-remove"
+) -> Release:
+    return synthesize(
+        rows(), epsilon, 1e-9, domain=DOMAIN, workload=workload, neighbours=neighbours, seed=0, records=50
+    ).release
+
+
+def _answered(release: Release) -> list[Floats]:
+    """Exact answers to what was measured: those of a release with next to no noise."""
+    clear = made(1e7)
+    known = {each.target.text: each.values for each in (*clear.measurements, *clear.positions)}
+    return [known[each.target.text] for each in (*release.measurements, *release.positions)]
+
+
+def _again(measured: Measurement, exact: Floats, rng: np.random.Generator) -> Measurement:
+    draw = rng.laplace if measured.noise is NoiseKind.LAPLACE else rng.normal
+    return replace(measured, values=exact + draw(0.0, measured.scale, len(exact)))
+
+
+def errors_follow_their_law() -> None:
+    """Over 100 draws of all noise, what `regress` says of its errors: their mean is 0, their size as told."""
+    release, rng = made(3.0), np.random.default_rng(1)
+    exact, number = _answered(release), len(release.measurements)
+    (count,) = release.count_noises
+    assert regress(release, FORMULA, target="file", source="moments", seed=0).names == NAMES
+    found = []
+    for _ in range(100):
+        drawn = [
+            _again(each, values, rng)
+            for each, values in zip((*release.measurements, *release.positions), exact, strict=True)
+        ]
+        draw = rng.laplace if count.kind is NoiseKind.LAPLACE else rng.normal
+        counted = N + float(draw(0.0, count.scale))
+        redrawn = replace(release, measurements=tuple(drawn[:number]), positions=tuple(drawn[number:]), counted=counted)
+        told = regress(redrawn, FORMULA, target="file", source="moments", seed=0).estimate
+        found.append([told.value - truth(), told.error, (told.low <= truth()) & (truth() <= told.high)])
+    error, said, held = (np.array(each) for each in zip(*found, strict=True))
+    assert (np.abs(error.mean(axis=0)) < 0.35 * error.std(axis=0)).all()
+    assert (np.abs(np.log(error.std(axis=0) / np.sqrt(np.square(said).mean(axis=0)))) < 0.2).all()
+    assert (held.mean(axis=0) > 0.9).all()
+
+
+def sums_without_noise_are_least_squares() -> None:
+    """The coefficients of the table, from moments and products."""
+    found = regress(made(1e7), FORMULA, target="file", source="moments", seed=0)
+    np.testing.assert_allclose(found.estimate.value, truth(), rtol=1e-4, atol=1e-4)
+
+
+def _as_if(factor: float) -> Callable[[pytest.MonkeyPatch], None]:
+    def patch(monkeypatch: pytest.MonkeyPatch) -> None:
+        solved = moments_module.LeastSquares._solved
+
+        def other(sums: object, values: Floats, covariance: Floats) -> object:
+            return solved(sums, values, factor * covariance)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(moments_module.LeastSquares, "_solved", other)
+
+    return patch
+
+
+def _with_other_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = moments_module._Sums._of_positions
+
+    def other(self: moments_module._Sums, measured: Measurement) -> list[tuple[Floats, Floats]]:
+        return [(np.where(row < 0.0, 1.2 * row, row), weights) for row, weights in told(self, measured)]
+
+    monkeypatch.setattr(moments_module._Sums, "_of_positions", other)
+
+
+MUTANTS = [
+    Mutant("noise of sums is taken for half", _as_if(0.25), errors_follow_their_law),
+    Mutant("noise of sums is taken for twice", _as_if(4.0), errors_follow_their_law),
+    Mutant(
+        "squares of positions are taken with six tenths for a half",
+        _with_other_half,
+        sums_without_noise_are_least_squares,
+    ),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_wrong_sums_are_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
+
+
+def test_regressions_ask_for_moments_and_products() -> None:
+    texts = [each.target.text for each in made(3.0).positions]
+    assert texts == [
+        "moments of hours * sex",
+        "moments of hours * job",
+        "moments of age * sex",
+        "moments of age * job",
+        "products of age * hours",
+    ]
+
+
+def test_a_public_number_of_records_is_a_sum_too() -> None:
+    found = regress(made(1e7, neighbours="replace"), FORMULA, target="file", source="moments", seed=0)
+    np.testing.assert_allclose(found.estimate.value, truth(), rtol=1e-4, atol=1e-4)
+
+
+def test_the_population_adds_the_sampling_error_of_least_squares() -> None:
+    found = regress(made(1e7), FORMULA, source="moments", seed=0)
+    table = rows()
+    left = np.column_stack(
+        [np.ones(N), table["age"].to_numpy()]
+        + [np.array(table[n].to_pylist()) == v for n, v in (("sex", "M"), ("job", "b"), ("job", "c"))]
+    ).astype(float)
+    apart = table["hours"].to_numpy() - left @ truth()
+    inverse = np.linalg.inv(left.T @ left)
+    usual = np.sqrt(np.diag(inverse) * np.square(apart).mean())
+    assert (np.abs(np.log(found.estimate.error / usual)) < 0.4).all()
+    assert found.target == "population"
+    assert found.replicates is None
+    assert found.to_dict()["replicates"] is None
+    assert "for the population, 95 % intervals" in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("formula", "family"),
+    [("hours ~ age * sex", "linear"), ("hours ~ np.log(age)", "linear"), ("sex ~ age", "logistic")],
+)
+def test_what_is_no_sum_of_products_is_refused(formula: str, family: str) -> None:
+    with pytest.raises(ConfigError, match="were not measured, or with too much noise") as caught:
+        regress(made(3.0), formula, family, source="moments", seed=0)  # type: ignore[arg-type]
+    assert "'regression: " in str(caught.value.remedy)
+
+
+def test_sums_that_are_mostly_noise_are_refused() -> None:
+    with pytest.raises(ConfigError, match="too much noise"):
+        regress(made(0.05), FORMULA, source="moments", seed=0)
+
+
+def test_a_table_that_is_mostly_noise_gives_intervals_by_moments() -> None:
+    """Replicates have none for it; sums over its cells say something all the same, and without noise all."""
+    rng = np.random.default_rng(0)
+    domain = Domain([IntegerRange("x", 0, 49), IntegerRange("y", 0, 1)])
+    x = rng.integers(0, 50, 4000)
+    y = (rng.random(4000) < x / 50).astype(int)
+    table, workload = read_table(pa.table({"x": x, "y": y}), domain), Workload.parse("marginals:x*y", domain)
+    release, clear = (MWEM().run(table, workload, PureDP(e), noise=SeededNoise(0)) for e in (0.3, 1e6))
+    assert np.isnan(regress(release, "y ~ x", replicates=2, seed=0, source="replicates").estimate.error).all()
+    found = regress(release, "y ~ x", seed=0)
+    assert found.traced.thin == (("x", "y"),)
+    assert found.replicates is None
+    assert found.estimate.low[1] < 0.02 < found.estimate.high[1]
+    exact = regress(clear, "y ~ x", target="file", seed=0, source="moments").estimate.value
+    np.testing.assert_allclose(exact, np.polyfit(x, y, 1)[::-1], rtol=1e-4)
