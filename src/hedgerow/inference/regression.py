@@ -9,7 +9,7 @@ products alone, and where these were measured they are solved for directly (`mom
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -255,12 +255,13 @@ def _estimate(
 
 def _part(estimate: ReplicateEstimate, kept: slice) -> ReplicateEstimate:
     """Some of the estimates."""
-    return ReplicateEstimate(*(getattr(estimate, each.name)[..., kept] for each in fields(estimate)))
+    return ReplicateEstimate(*(numbers[..., kept] for numbers in astuple(estimate)))
 
 
 def _without(estimate: ReplicateEstimate, which: NDArray[np.bool_]) -> ReplicateEstimate:
     """The estimates, some of them without errors and intervals."""
-    ends = {name: np.where(which, np.nan, getattr(estimate, name)) for name in ("error", "low", "high")}
+    told = {"error": estimate.error, "low": estimate.low, "high": estimate.high}
+    ends = {name: np.where(which, np.nan, numbers) for name, numbers in told.items()}
     return replace(estimate, **ends)
 
 

@@ -15,6 +15,7 @@ from hedgerow.cli import options
 from hedgerow.cli.console import Output, showing_runs
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.lists import split_names
+from hedgerow.cli.mechanisms import PriorFile, prior_of, with_prior
 from hedgerow.cli.outputs import check_ending, check_outputs, check_public, check_report
 from hedgerow.cli.reading import PLACES, Reading, inputs_of
 from hedgerow.queries import Persons, Relation
@@ -140,7 +141,7 @@ def compare(
     data: Annotated[str, typer.Argument(metavar="DATA", help=f"A public or test table: {PLACES}.")],
     domain: options.DomainFile,
     workload: options.WorkloadText = None,
-    prior: options.PriorFile = None,
+    prior: PriorFile = None,
     chosen: options.TableOptions,
     budgeted: _Budgets,
     running: _Runs,
@@ -169,7 +170,7 @@ def compare(
     check_public(prior, inputs_of(data))
     files.check([*inputs_of(data), domain, *([] if prior is None else [prior])])
     asked = workload_over(options.domain_of(domain, chosen.columns, accept_draft=True), workload)
-    known = options.prior_of(prior, asked.domain, how)
+    known = prior_of(prior, asked.domain, how)
     shown.warn(NOT_PRIVATE)
     opened = Reading(asked.domain, how).read_data(shown, data, asked)
 
@@ -220,7 +221,7 @@ def _named(texts: Sequence[str], prior: Prior | None) -> list[str] | dict[str, A
     if prior is None:
         return list(texts)
     named = {text: parse(text) for text in texts}
-    started = {f"{text} with prior": options.with_prior(each, prior) for text, each in named.items()}
+    started = {f"{text} with prior": with_prior(each, prior) for text, each in named.items()}
     return {**named, **{name: each for name, each in started.items() if each is not None}}
 
 

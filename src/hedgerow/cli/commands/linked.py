@@ -12,6 +12,7 @@ import typer
 from hedgerow.cli import options
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
+from hedgerow.cli.mechanisms import MechanismOptions
 from hedgerow.cli.outputs import RecordsPlace, check_outputs
 from hedgerow.cli.running import run_accounted, save_first, signing_key
 from hedgerow.cli.spending import Registered, open_register, spent_sentence
@@ -146,7 +147,7 @@ def synth_linked(
     budgeted: options.BudgetOptions,
     registering: options.RegisterOptions,
     workloads: _Workloads,
-    configured: options.MechanismOptions,
+    configured: MechanismOptions,
     seed: Annotated[
         int | None,
         option(

@@ -20,6 +20,7 @@ from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.learning import learning_of, warn_of_learning
 from hedgerow.cli.lists import joined_names, split_bounds, split_names
+from hedgerow.cli.mechanisms import AnyMechanismOptions
 from hedgerow.cli.outputs import check_ending, check_outputs, check_public
 from hedgerow.cli.reading import Reading, inputs_of
 from hedgerow.cli.targets import TargetOptions
@@ -325,7 +326,7 @@ def plan(
     counted: _Records,
     budgeted: options.SampledBudgetOptions,
     questions: options.QuestionOptions,
-    configured: options.AnyMechanismOptions,
+    configured: AnyMechanismOptions,
     chosen: options.RowOptions,
     target: TargetOptions,
     shown: Output,

@@ -16,6 +16,7 @@ from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.declaring import Options, option
 from hedgerow.cli.learning import tell_thresholds
 from hedgerow.cli.lists import split_names
+from hedgerow.cli.mechanisms import AnyMechanismOptions, PriorFile, prior_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_public, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
 from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
@@ -95,8 +96,8 @@ def synth(
     budgeted: options.SampledBudgetOptions,
     registering: options.LearningRegisterOptions,
     questions: options.QuestionOptions,
-    configured: options.AnyMechanismOptions,
-    prior: options.PriorFile = None,
+    configured: AnyMechanismOptions,
+    prior: PriorFile = None,
     chosen: options.TableOptions,
     testing: _Tests,
     show_values: options.ShowValues = False,
@@ -149,7 +150,7 @@ def synth(
     if outline is not wanted and (prior is not None or how.coded):
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
-    algorithm = configured.algorithm(options.prior_of(prior, outline, how))
+    algorithm = configured.algorithm(prior_of(prior, outline, how))
     budget, noise = budgeted.budget(between), noise_of(testing.seed)
     spec = questions.spec(wanted, algorithm, budget, how, noise)
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)
