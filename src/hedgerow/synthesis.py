@@ -215,6 +215,7 @@ def _readable(data: Any, where: str | None) -> Any:
 
 def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register | None, name: str) -> Release:
     """The release of a run."""
+    from hedgerow.algorithms.shared import check_composition
     from hedgerow.data import read_labels, read_with, scan_with
     from hedgerow.privacy import warn_of_weakness
 
@@ -234,6 +235,7 @@ def _released(data: Any, spec: RunSpec, options: ReadOptions, register: Register
         spec = spec.accounted()
     else:  # what is charged there is never given back: refuse first
         spec.algorithm.check_budget(spec.asked, spec.budget)
+        check_composition(spec.algorithm, spec.asked, spec.budget, exactly=True)
         charge = partial(register.charge, spec.budget, name=name, attributes=spec.asked.domain.names)
     opened = spec.opened(read, lambda wanted: read_labels(data, wanted, options), charge)
     made = opened.released(spec.algorithm, spec.noise)

@@ -83,7 +83,6 @@ MISTAKES = [
     Mistake("composition", "math.exp(epsilon) * total", "total"),
     Mistake("composition", "math.comb(count, yes) * ", ""),
     Mistake("composition", "means.append(_mass(low - mu / 2.0, high - mu / 2.0))", "means.append(_mass(low, high))"),
-    Mistake("composition", 'made["pure"] += 1', 'made["pure"] += 0'),
     Mistake("composition", "loss = 2 * entry.sensitivity", "loss = entry.sensitivity"),
     Mistake("composition", "if amount > exact(fixed[name])", "if amount > 2 * exact(fixed[name])"),
     Mistake(
@@ -108,8 +107,8 @@ MISTAKES = [
     Mistake("totals", 'all(share.unit != "rho" for share in added)', "added"),
     Mistake(
         "costs",
-        "_of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)",
-        "_of_bounded_range(_ratio(entry.sensitivity, entry.scale), entry.unit)",
+        "_of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit, entry.bound)",
+        "_of_bounded_range(_ratio(entry.sensitivity, entry.scale), entry.unit, entry.bound)",
     ),
     Mistake(
         "costs",
@@ -128,8 +127,17 @@ MISTAKES = [
     Mistake("costs", "entry.values * of_test**2", "of_test**2"),
     Mistake("costs", "Fraction(3, 4) * of_threshold**2", "Fraction(3, 8) * of_threshold**2"),
     Mistake("costs", "math.ceil(entry.sensitivity * _STEPS) + 1", "math.ceil(entry.sensitivity * _STEPS)"),
-    Mistake("costs", '(RENYI, SPARSE_VECTOR, "rho")', '(bound, mapping["mechanism"], "rho")'),
-    Mistake("costs", '(RENYI, SPARSE_VECTOR, "rho")', '(RENYI, SPARSE_VECTOR, mapping["unit"])'),
+    Mistake("costs", 'mapping["unit"] != "rho" or ', ""),
+    Mistake("costs", 'or mapping["mechanism"] not in _BOUNDS.get(bound, ())', ""),
+    Mistake("costs", "Bounds.of(Fraction(2)).times(half)", "half"),
+    Mistake("costs", 'question.fields.get("form") in _TABLES and moves_two', "moves_two"),
+    Mistake("costs", 'and moves_two(mapping["neighbours"])', ""),
+    Mistake("costs", "if bound == EXACT:", "if bound != EXACT:"),
+    Mistake("exact", "low - 1 + x - max", "low - 2 + x - max"),
+    Mistake("exact", "x * power.low / (1 - power.low), x", "x * power.low / (2 - power.low), x"),
+    Mistake("relations", "change != ADD_REMOVE and records_of_person(relation) == 1", "change != ADD_REMOVE"),
+    Mistake("composition", 'made["pure"] += 2 if in_halves else 1', 'made["pure"] += 1'),
+    Mistake("composition", "entry.bound == HALVES and loss > most", "loss > most"),
     Mistake("costs", "loss * loss / 8", "loss * loss / 16"),
     Mistake("costs", ".times(tanh_of_half(loss))", ".times(tanh_of_half(loss / 2))"),
     Mistake("costs", "Bounds.of(loss).times(tanh_of_half(loss))", "Bounds.of(loss * loss / 4)"),
@@ -353,6 +361,11 @@ def costs_are_right(load: Load) -> None:
     renyi = {"mechanism": "sparse vector", "unit": "rho", "bound": "renyi", "values": 2}
     assert cost(**renyi, scale=8.0, threshold_scale=41.0) == near(Fraction(1025, 1024) ** 2 / 32)
     assert cost(**renyi, scale=80.0, threshold_scale=5.125) == near(Fraction(3, 4) * Fraction(25, 128) ** 2)
+    halves = {"bound": "halves", "unit": "rho", "sensitivity": 2.0, "scale": 1.0}
+    assert cost(**halves) == near(2 * root)
+    exact = {"bound": "exact", "unit": "rho", "mechanism": "exponential mechanism"}
+    assert cost(**exact) == near(0.12330156148224454)  # by mpmath
+    assert cost(**exact | {"mechanism": draws, "values": 1, "scale": 2000.0})[0] < 1.25e-7 * (1 + 1e-8)
     # z of Phi(z) = 1 / (1 + exp(-1)) and of 1 / (1 + exp(-1/2)), by mpmath's erfinv
     of_1, of_half = 0.7589555953709793, 0.19462098323769777
     gdp = {"scale": 1.0, "unit": "mu^2/2"}
@@ -375,6 +388,13 @@ def what_has_no_cost_is_refused(load: Load) -> None:
         {"bound": "renyi", "unit": "rho"},
         {"bound": "renyi", "unit": "epsilon", "mechanism": "sparse vector", "threshold_scale": 4.0},
         {"bound": "other", "unit": "rho", "mechanism": "sparse vector", "threshold_scale": 4.0},
+        {"bound": "halves", "unit": "epsilon"},
+        {"bound": "halves", "unit": "rho", "mechanism": "discrete Gaussian"},
+        {"bound": "halves", "unit": "rho", "neighbours": "add-remove"},
+        {"bound": "halves", "unit": "rho", "neighbours": "replace of persons (id), at most 2 records"},
+        {"bound": "halves", "unit": "rho", "question": {**marginal_of("sex"), "form": "parity"}},
+        {"bound": "exact", "unit": "rho"},
+        {"bound": "exact", "unit": "mu^2/2", "mechanism": "exponential mechanism"},
     ):
         try:
             costs.cost(costs.Entry.of(1, event(**changes)))
@@ -856,6 +876,12 @@ def fixed_steps_are_right(load: Load) -> None:
     assert found.severity.value == "fails"
     assert len(found.details) == 5
     assert module.check_steps(entries[:20] + entries[21:26], ledger, budget).severity.value == "holds"
+    table = event(unit="rho", sensitivity=2.0, scale=40.0, charge=1.0, bound="halves")
+    tables = [costs.Entry.of(number, table) for number in range(1, 12)]
+    assert module.check_steps(tables[:10], ledger, budget).severity.value == "holds"
+    assert module.check_steps(tables, ledger, budget).severity.value == "fails"
+    alone = [costs.Entry.of(1, {name: each for name, each in table.items() if name != "bound"})]
+    assert module.check_steps(alone, ledger, budget).severity.value == "fails"
 
 
 CHECKS = [

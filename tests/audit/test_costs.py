@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.costs import Entry, cost
-from hedgerow.audit.exact import exp_of_minus, tanh_of_half
+from hedgerow.audit.exact import entropy_of_range, exp_of_minus, tanh_of_half
 from hedgerow.audit.sentences import of_a_sample
 from hedgerow.errors import BudgetError
 from hedgerow.privacy import (
@@ -34,11 +34,11 @@ from tests.examples import examples
 SCALES = st.floats(1e-3, 1e8)
 SENSITIVITIES = st.floats(1e-3, 100.0)
 MECHANISMS: Any = st.one_of(
-    st.builds(LaplaceNoise, SCALES, SENSITIVITIES),
+    st.builds(LaplaceNoise, SCALES, SENSITIVITIES, bound=st.sampled_from(["halves", None])),
     st.builds(GaussianNoise, SCALES, SENSITIVITIES),
-    st.builds(ExponentialMechanism, SCALES, SENSITIVITIES),
+    st.builds(ExponentialMechanism, SCALES, SENSITIVITIES, st.sampled_from(["exact", None])),
     st.builds(PermuteAndFlip, SCALES, SENSITIVITIES),
-    st.builds(IndependentDraws, SCALES, SENSITIVITIES, st.integers(1, 10_000)),
+    st.builds(IndependentDraws, SCALES, SENSITIVITIES, st.integers(1, 10_000), st.sampled_from(["exact", None])),
     st.builds(SparseVector, SCALES, SCALES, SENSITIVITIES, st.integers(1, 1000), st.sampled_from(["renyi", None])),
 )
 
@@ -59,7 +59,7 @@ def entry_of(mechanism: Any, regime: Regime, charge: float) -> Entry:
             "values": getattr(mechanism, "draws", getattr(mechanism, "fires", 1)),
             "threshold_scale": getattr(mechanism, "threshold_scale", 0.0),
         }
-        | ({"bound": "renyi"} if getattr(mechanism, "bound", None) and regime is Regime.ZCDP else {}),
+        | ({"bound": bound} if (bound := getattr(mechanism, "bound", None)) and regime is Regime.ZCDP else {}),
     )
 
 
@@ -83,10 +83,15 @@ def test_bounds_on_functions_hold_the_function(x: Fraction) -> None:
     """Against mpmath, at twice the digits."""
     with mpmath.workdps(200):
         point = mpmath.mpf(x.numerator) / x.denominator
-        for bounds, value in ((exp_of_minus(x), mpmath.exp(-point)), (tanh_of_half(x), mpmath.tanh(point / 2))):
+        u = point / mpmath.expm1(point)
+        for bounds, value in (
+            (exp_of_minus(x), mpmath.exp(-point)),
+            (tanh_of_half(x), mpmath.tanh(point / 2)),
+            (entropy_of_range(x), u - 1 - mpmath.log(u)),
+        ):
             low, high = (mpmath.mpf(each.numerator) / each.denominator for each in (bounds.low, bounds.high))
             assert low <= value <= high
-            assert high - low <= mpmath.mpf(10) ** -75
+            assert high - low <= mpmath.mpf(10) ** -60
 
 
 @settings(max_examples=examples(60))

@@ -270,7 +270,7 @@ class TestModel(ModelContract):
 
 def agrees() -> bool:
     """As tests/audit/test_costs.py for one mechanism: a charge is at least the auditor's cost, and hardly more."""
-    mechanism = ExponentialMechanism(10.0, 1.0)
+    mechanism = ExponentialMechanism(10.0, 1.0, "exact")
     entry = entry_of(mechanism, Regime.ZCDP, cost_of(mechanism, "rho"))
     found = costs.cost(entry)
     return found.high <= entry.charge <= found.low * (1 + Fraction(1, 2**40))
@@ -283,6 +283,8 @@ def test_a_changed_charge_is_caught_until_the_auditor_is_told(monkeypatch: pytes
             changed.setattr(regime, "bounded_range_rho", lambda epsilon, by=factor: by * epsilon * epsilon / 8.0)
             assert not agrees()
             changed.setattr(
-                costs, "_of_bounded_range", lambda loss, _, by=Fraction(factor): costs.Bounds.of(by * loss * loss / 8)
+                costs,
+                "_of_bounded_range",
+                lambda loss, _, __, by=Fraction(factor): costs.Bounds.of(by * loss * loss / 8),
             )
             assert agrees()

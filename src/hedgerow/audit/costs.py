@@ -8,15 +8,20 @@ With sensitivity s, scale b and n values, draws or fires:
 |---|---|---|---|---|
 | discrete Laplace | s / b | x | x tanh(x / 2) | g(x) |
 | discrete Gaussian | | none | s^2 / (2 b^2) | s^2 / b^2 / (1 + sqrt(1 - 1 / (3 b^2))), below b = 0.58 2 s^2 / b^2 |
+| the same, bound "halves" | s / b | | x tanh(x / 4) | |
 | exponential mechanism | 2 s / b | x | x^2 / 8 | g(x / 2) |
+| the same, bound "exact" | 2 s / b | | r(x) | |
 | permute-and-flip | 2 s / b | x | x tanh(x / 2) | g(x) |
-| exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8 | n g(x / 2) |
+| exponential mechanism, one draw or independent draws | 2 s / b + 2^-38 | n x | n x^2 / 8, or n r(x) | n g(x / 2) |
 | discrete Laplace or Gaussian above a threshold | | as the noise alone | | |
 | sparse vector, threshold noise of scale t | s / t + 2 n s / b | x | x tanh(x / 2) | g(x) |
 | the same, bound "renyi" | | | max(3 s'^2 / (4 t^2), n s'^2 / b^2) | |
 | public | | 0 | 0 | 0 |
 
 s' is s in whole steps of 2^-10 counts, rounded up, and one step more (docs/theory.md section 4.1).
+
+r(x) is ``u - 1 - ln u``, u = x / (e^x - 1): the largest relative entropy of two laws whose log-ratio lies in an
+interval of length x. Bound "halves" is for whole tables, where one record that is replaced moves two cells by one.
 
 Counts above a threshold T cost a delta beside that: ``max(Pr(Z >= T - m), m Pr(Z >= T - 1))``, where one person has m
 records at most.
@@ -32,10 +37,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.audit.exact import Bounds, exact, tanh_of_half
+from hedgerow.audit.exact import Bounds, entropy_of_range, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
-from hedgerow.audit.questions import RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
-from hedgerow.audit.relations import check_relation, records_of_person
+from hedgerow.audit.questions import EXACT, HALVES, RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
+from hedgerow.audit.relations import check_relation, moves_two, records_of_person
 
 _TEXTS = ("label", "mechanism", "unit", "neighbours")
 _NUMBERS = ("sensitivity", "scale", "charge", "threshold_scale")
@@ -52,6 +57,16 @@ _SMALLEST = Fraction(1, 10**300)
 _SLACK = Fraction(1) + Fraction(1, 2**30)
 """More than the rounding of these sums."""
 _ROUNDING_OF_WEIGHTS = Fraction(1, 2**38)
+_BOUNDS = {
+    RENYI: (SPARSE_VECTOR,),
+    EXACT: (
+        "exponential mechanism",
+        "exponential mechanism, one draw",
+        "exponential mechanism, independent draws",
+    ),
+    HALVES: ("discrete Laplace",),
+}
+_TABLES = ("marginal", "blocks")
 _STEPS = 1024
 """Steps of a count, between which a sparse vector's values and thresholds are compared."""
 
@@ -73,7 +88,8 @@ class Entry:
         values: Number of values, draws or fires.
         threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts.
         earlier: Whether it was charged for an earlier release, whose answers are not in the file.
-        bound: ``"renyi"`` for a sparse vector that was charged by its tests; else empty.
+        bound: ``"renyi"`` for a sparse vector that was charged by its tests, ``"exact"`` and ``"halves"`` as in the
+            table; else empty.
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
@@ -121,7 +137,7 @@ class Entry:
         if isinstance(values, bool) or not isinstance(values, int) or values < 1:
             raise ValueError(f"event {number} is about {values!r} values")
         bound = mapping.get("bound", "")
-        if "bound" in mapping and (bound, mapping["mechanism"], mapping["unit"]) != (RENYI, SPARSE_VECTOR, "rho"):
+        if "bound" in mapping and (mapping["unit"] != "rho" or mapping["mechanism"] not in _BOUNDS.get(bound, ())):
             raise ValueError(f"event {number} has no bound {bound!r}")
         label, earlier = mapping["label"], mapping.get("earlier", False)
         if not isinstance(earlier, bool):
@@ -132,6 +148,8 @@ class Entry:
             question = question_of(mapping)
         except ValueError as error:
             raise ValueError(f"event {number}: {error}") from error
+        if bound == HALVES and not (question.fields.get("form") in _TABLES and moves_two(mapping["neighbours"])):
+            raise ValueError(f"event {number} is not about a table in which two cells move by one")
         return cls(
             number=number,
             label=label,
@@ -180,6 +198,9 @@ def cost(entry: Entry) -> Bounds:  # noqa: PLR0911, PLR0912
             if entry.sensitivity or entry.scale or entry.charge:
                 raise ValueError("what is public has no noise and no charge")
             return Bounds.of(Fraction(0))
+        case "discrete Laplace" if entry.bound == HALVES:
+            half = _of_any_pure(_ratio(entry.sensitivity, entry.scale) / 2, entry.unit)
+            return Bounds.of(Fraction(2)).times(half)
         case "discrete Laplace" | "discrete Laplace above a threshold":
             return _of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)
         case "discrete Gaussian" | "discrete Gaussian above a threshold":
@@ -190,12 +211,12 @@ def cost(entry: Entry) -> Bounds:  # noqa: PLR0911, PLR0912
                 return cost_of_noise(entry.sensitivity, entry.scale)
             raise ValueError(f"{entry.mechanism} has no cost in {entry.unit}")
         case "exponential mechanism":
-            return _of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
+            return _of_bounded_range(2 * _ratio(entry.sensitivity, entry.scale), entry.unit, entry.bound)
         case "permute-and-flip":
             return _of_any_pure(2 * _ratio(entry.sensitivity, entry.scale), entry.unit)
         case "exponential mechanism, one draw" | "exponential mechanism, independent draws":
             loss = 2 * _ratio(entry.sensitivity, entry.scale) + _ROUNDING_OF_WEIGHTS
-            return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit))
+            return Bounds.of(Fraction(entry.values)).times(_of_bounded_range(loss, entry.unit, entry.bound))
         case "sparse vector" if entry.bound == RENYI:
             moved = Fraction(math.ceil(entry.sensitivity * _STEPS) + 1, _STEPS)
             of_threshold, of_test = _ratio(moved, entry.threshold_scale), _ratio(moved, entry.scale)
@@ -259,8 +280,10 @@ def _of_any_pure(loss: Fraction, unit: str) -> Bounds:
     return Bounds.of(loss) if unit == "epsilon" else Bounds.of(loss).times(tanh_of_half(loss))
 
 
-def _of_bounded_range(loss: Fraction, unit: str) -> Bounds:
+def _of_bounded_range(loss: Fraction, unit: str, bound: str) -> Bounds:
     """Cost of a mechanism whose log-weights move within an interval of so much."""
     if unit == "mu^2/2":
         return cost_of_pure(loss / 2)
+    if bound == EXACT:
+        return entropy_of_range(loss)
     return Bounds.of(loss if unit == "epsilon" else loss * loss / 8)

@@ -15,6 +15,8 @@ from typing import Any
 _DIGITS = 80
 _DOWN = Context(prec=_DIGITS, rounding=ROUND_FLOOR, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _UP = Context(prec=_DIGITS, rounding=ROUND_CEILING, Emax=MAX_EMAX, Emin=MIN_EMIN)
+_CLOSE = Fraction(1, 10**12)
+"""Below it bounds in closed form are known to 24 digits."""
 _FAR = 1000
 """From here on exp(-x) is bounded by 10^-400 and not computed."""
 
@@ -79,6 +81,33 @@ def exp_of_minus(x: Fraction) -> Bounds:
     low = _DOWN.exp(_DOWN.divide(numerator, denominator)).next_minus(_DOWN)
     high = _UP.exp(_UP.divide(numerator, denominator)).next_plus(_UP)
     return Bounds(Fraction(low), min(Fraction(1), Fraction(high)))
+
+
+def entropy_of_range(x: Fraction) -> Bounds:
+    """Bounds on ``u - 1 - ln u``, ``u = x / (e^x - 1)``, for x above 0: about x^2 / 8, and x for large x.
+
+    For small x its terms cancel; there it lies between ``x^2 / 8 (1 - x^2 / 72)`` and ``x^2 / 8``.
+
+    Example:
+        >>> f"{float(entropy_of_range(Fraction(1)).high):.15f}"
+        '0.123301561482245'
+    """
+    square = x * x / 8
+    if x < _CLOSE:
+        return Bounds(square * (1 - x * x / 72), square)
+    power = exp_of_minus(x)
+    low, high = x * power.low / (1 - power.low), x * power.high / (1 - power.high)
+    # -ln u = x - ln x + ln(1 - e^-x), and e^x as good as infinite gives bounds too
+    logs = [_logarithm(x / (1 - power.high)), _logarithm(x / (1 - power.low))]
+    return Bounds(low - 1 + x - max(each.high for each in logs), high - 1 + x - min(each.low for each in logs))
+
+
+def _logarithm(x: Fraction) -> Bounds:
+    """Bounds on ``ln x``, from logarithms of neighbours of x that are rounded correctly."""
+    numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
+    low = _DOWN.ln(_DOWN.divide(numerator, denominator)).next_minus(_DOWN)
+    high = _UP.ln(_UP.divide(numerator, denominator)).next_plus(_UP)
+    return Bounds(Fraction(low), Fraction(high))
 
 
 def tanh_of_half(x: Fraction) -> Bounds:

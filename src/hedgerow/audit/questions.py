@@ -12,6 +12,10 @@ NOISES = ("discrete Laplace", "discrete Gaussian")
 SPARSE_VECTOR = "sparse vector"
 RENYI = "renyi"
 """Bound on the rho of a sparse vector that follows from its tests."""
+EXACT = "exact"
+"""Least bound on the rho of log-probabilities that move within an interval."""
+HALVES = "halves"
+"""Bound on the rho of Laplace noise on a table in which a record leaves a cell for another."""
 THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
 """Mechanisms that tell labels which many records have."""
 _CHOICES = ("exponential mechanism", "permute-and-flip", "exponential mechanism, one draw")

@@ -98,6 +98,16 @@ def is_public(relation: str) -> bool:
     return change == REPLACE and most == 1 and weight is None
 
 
+def moves_two(relation: str) -> bool:
+    """Whether one record takes another's place, so that in a table it leaves one cell for another.
+
+    Example:
+        >>> moves_two("replace-then-filter"), moves_two("replace of persons (id), at most 2 records")
+        (True, False)
+    """
+    return _fields_of(relation).change != ADD_REMOVE and records_of_person(relation) == 1
+
+
 def records_of_person(relation: str) -> int:
     """The number of records that one person counts for at most.
 

@@ -9,7 +9,11 @@ from .budgets.budget import (
     weaknesses as weaknesses,
 )
 from .budgets.charging import bounded_range_rho as bounded_range_rho, check_amount as check_amount, pure_rho as pure_rho
-from .budgets.composition import Composition as Composition, largest_composition as largest_composition
+from .budgets.composition import (
+    MOST_STEPS as MOST_STEPS,
+    Composition as Composition,
+    largest_composition as largest_composition,
+)
 from .budgets.conversion import epsilon_of as epsilon_of, rho_of as rho_of
 from .budgets.gaussian import (
     epsilon_of_mu as epsilon_of_mu,
@@ -75,6 +79,7 @@ from .mechanisms import (
     selection_by as selection_by,
 )
 from .mechanisms.additive_noise import (
+    HALVES as HALVES,
     AdditiveNoise as AdditiveNoise,
     additive_noise as additive_noise,
     laplace_reach as laplace_reach,

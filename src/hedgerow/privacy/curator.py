@@ -209,7 +209,7 @@ class Curator:
         sensitivity = target.sensitivity(self.neighbours)
         if not sensitivity.l1 > 0:
             raise QueryError(f"{target.text!r} does not depend on any record; its answer is public")
-        return self._noise(sensitivity.l1, sensitivity.l2, step_of(target), charge, kind)
+        return self._noise(sensitivity.l1, sensitivity.l2, step_of(target), charge, kind, halves=sensitivity.halves)
 
     def measure(
         self, target: Measurable, charge: float, *, kind: NoiseKind | None = None, label: str = "measure"
@@ -560,9 +560,9 @@ class Curator:
         return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source))
 
     def _noise(
-        self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None
+        self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None, *, halves: bool = False
     ) -> LaplaceNoise | GaussianNoise:
-        return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind)
+        return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind, halves=halves)
 
     def _event(self, label: str, question: Question, mechanism: Mechanism, values: int = 1) -> Event:
         """The event for one use of a mechanism."""
@@ -577,7 +577,7 @@ class Curator:
             neighbours=self.neighbours.value,
             values=values,
             threshold_scale=_threshold_of(mechanism),
-            bound=mechanism.bound if isinstance(mechanism, SparseVector) and self.regime is Regime.ZCDP else None,
+            bound=getattr(mechanism, "bound", None) if self.regime is Regime.ZCDP else None,
         )
 
     def _perturb(self, units: Ints, event: Event, step: float) -> Floats:

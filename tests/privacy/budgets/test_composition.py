@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,24 @@ from scipy.stats import binom
 import hedgerow.privacy.budgets.composition as composition_module
 import hedgerow.privacy.ledger.ledger as ledger_module
 import hedgerow.privacy.ledger.steps as steps_module
-from hedgerow import GDP, MWEM, ApproxDP, Domain, IntegerRange, OfflinePMW, SeededNoise, Table, Workload
+from hedgerow import (
+    GDP,
+    MWEM,
+    ZCDP,
+    ApproxDP,
+    Domain,
+    DualQuery,
+    IntegerRange,
+    OfflinePMW,
+    OnlinePMW,
+    SeededNoise,
+    Table,
+    Workload,
+)
 from hedgerow.errors import BudgetError, BudgetExceededError, ConfigError
 from hedgerow.privacy import (
     Composition,
+    Curator,
     Event,
     ExponentialMechanism,
     GaussianNoise,
@@ -28,6 +43,7 @@ from hedgerow.privacy import (
     MeasuredQuery,
     QueryDraws,
     Regime,
+    Register,
     Subsampled,
     WorstCandidate,
     budget_from_dict,
@@ -347,6 +363,28 @@ def test_mwem_spends_all_of_its_fixed_steps(config: MWEM, relation: str) -> None
     assert 1.1 < composed.limit / budget.limit < 1.2
     assert made.spent == pytest.approx(composed.limit, rel=1e-9)
     assert config.plan(PAIRS, budget, 3_000).limit == composed.limit
+
+
+@pytest.mark.parametrize(
+    "config", [MWEM(), MWEM(rounds="annealed"), MWEM(rounds="bound"), OfflinePMW(), DualQuery(rounds=4, samples=9)]
+)
+def test_steps_that_a_run_would_not_keep_to_are_refused_first(config: Any, tmp_path: Path) -> None:
+    table = Table(DOMAIN, TABLE.columns)
+    gaussian = ApproxDP(1.0, 1e-9, "replace", composition=Composition(0.015, gaussian=0.015))
+    register = Register(tmp_path / "register", ZCDP(1.0, "replace"))
+    for kept in (None, register):
+        with pytest.raises(ConfigError, match="does not keep to the steps"):
+            config.run(table, PAIRS, gaussian, noise=SeededNoise(1), register=kept)
+    assert register.spent == 0.0
+    with pytest.raises(ConfigError, match="does not keep to the steps"):
+        MWEM(rounds=6).run(table, PAIRS, gaussian, register=register)
+    curator = Curator(table, gaussian, noise=SeededNoise(1))
+    if isinstance(config, MWEM):
+        with pytest.raises(ConfigError, match="does not keep to the steps"):
+            config.run_with(curator, PAIRS)
+    with pytest.raises(ConfigError, match="a session does not keep"):
+        OnlinePMW(updates=4).start(table, gaussian)
+    assert curator.ledger.spent == 0.0
 
 
 def test_few_rounds_are_pure() -> None:

@@ -55,9 +55,12 @@ def every_charge_covers_its_cost() -> None:
         for sensitivity in SENSITIVITIES:
             for mechanism in (
                 LaplaceNoise(scale, sensitivity),
+                LaplaceNoise(scale, sensitivity, bound="halves"),
                 ExponentialMechanism(scale, sensitivity),
+                ExponentialMechanism(scale, sensitivity, "exact"),
                 IndependentDraws(scale, sensitivity, 1),
                 IndependentDraws(scale, sensitivity, 7),
+                IndependentDraws(scale, sensitivity, 7, "exact"),
                 SparseVector(scale, 2.3 * scale, sensitivity, 3),
                 SparseVector(scale, 2.3 * scale, sensitivity, 3, "renyi"),
                 SparseVector(scale, 0.4 * scale, sensitivity, 3, "renyi"),
@@ -110,6 +113,28 @@ def sparse_vector_epsilon_not_rounded_up(patch: pytest.MonkeyPatch) -> None:
 
 def bounded_range_a_hair_too_small(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(regime_module, "bounded_range_rho", lambda epsilon: bounded_range_rho(epsilon) * (1 - 2.0**-44))
+
+
+def square_of_a_range_a_hair_too_small(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(selection_module, "square_range_rho", lambda epsilon: epsilon * epsilon / 8.0 * (1 - 2.0**-44))
+
+
+def exact_bound_for_the_square(patch: pytest.MonkeyPatch) -> None:
+    """Old events at the price of new ones."""
+    patch.setattr(selection_module, "square_range_rho", bounded_range_rho)
+
+
+def halves_as_quarters(patch: pytest.MonkeyPatch) -> None:
+    """Four moves of a quarter in place of two of a half."""
+    patch.setattr(
+        LaplaceNoise,
+        "charge",
+        lambda self, regime: (
+            4.0 * regime.of_pure(self.epsilon / 4.0)
+            if regime is Regime.ZCDP and self.bound
+            else regime.of_pure(self.epsilon)
+        ),
+    )
 
 
 def many_draws_as_one(patch: pytest.MonkeyPatch) -> None:
@@ -175,5 +200,8 @@ MUTANTS = (
     Mutant("any mechanism as one of bounded range", pure_as_bounded_range_in_gdp, every_charge_covers_its_cost),
     Mutant("draws without their slack", draws_without_their_slack, every_charge_covers_its_cost),
     Mutant("a bounded range 2^-44 too small", bounded_range_a_hair_too_small, every_charge_covers_its_cost),
+    Mutant("epsilon^2 / 8 2^-44 too small", square_of_a_range_a_hair_too_small, every_charge_covers_its_cost),
+    Mutant("the least bound for events without it", exact_bound_for_the_square, every_charge_covers_its_cost),
+    Mutant("two cells that move as four", halves_as_quarters, every_charge_covers_its_cost),
     Mutant("many draws at the price of one, in fractions", many_draws_as_one, every_charge_covers_its_cost),
 )  # fmt: skip

@@ -57,7 +57,8 @@ def cost(
         scale: As in the event.
         values: Draws of independent draws, fires of a sparse vector; of no account otherwise.
         threshold_scale: Of a sparse vector.
-        bound: As in the event: ``"renyi"`` for a sparse vector in rho that is charged by its tests.
+        bound: As in the event: ``"renyi"`` for a sparse vector in rho that is charged by its tests, ``"exact"`` for a
+            bounded range, ``"halves"`` for Laplace noise on two values that move.
     """
     moved, wide = Fraction(sensitivity), Fraction(scale)
     mechanism = mechanism.removesuffix(" above a threshold")  # which costs a delta beside
@@ -65,16 +66,17 @@ def cost(
         assert unit != "epsilon", "Gaussian noise has no pure epsilon"
         return of_gaussian(moved**2, wide, unit)
     if mechanism == "discrete Laplace":
-        return of_pure(moved / wide, unit)
+        half = of_pure(moved / wide / 2, unit)
+        return of_pure(moved / wide, unit) if bound is None else Cost(2 * half.low, 2 * half.high)
     if mechanism == "sparse vector":
         return _of_sparse_vector(moved, Fraction(threshold_scale), wide, values, unit if bound is None else bound)
     if mechanism == "permute-and-flip":
         assert unit == "epsilon", "permute-and-flip has no bounded range"
         return _rational(2 * moved / wide)
     if mechanism == "exponential mechanism":
-        return _of_range(2 * moved / wide, unit)
+        return _of_range(2 * moved / wide, unit, bound)
     assert mechanism in DRAWS, f"there is no mechanism {mechanism!r}"
-    one = _of_range(2 * moved / wide + SLACK, unit)
+    one = _of_range(2 * moved / wide + SLACK, unit, bound)
     return Cost(values * one.low, values * one.high)
 
 
@@ -109,10 +111,12 @@ def _rational(exact: Fraction) -> Cost:
     return Cost(exact, exact)
 
 
-def _of_range(epsilon: Fraction, unit: str) -> Cost:
+def _of_range(epsilon: Fraction, unit: str, bound: str | None) -> Cost:
     """The exponential mechanism: log-weights move within an interval of length epsilon."""
     if unit == MU:
         return pure_mu(epsilon / 2)
+    if unit == "rho" and bound == "exact":
+        return entropy_of_range(epsilon)
     return _rational(epsilon if unit == "epsilon" else epsilon**2 / 8)
 
 
@@ -121,6 +125,22 @@ def of_pure(epsilon: Fraction, unit: str) -> Cost:
     if unit == MU:
         return pure_mu(epsilon)
     return _rational(epsilon) if unit == "epsilon" else pure_rho(epsilon)
+
+
+@cache
+def entropy_of_range(epsilon: Fraction) -> Cost:
+    """The largest relative entropy of two laws whose log-ratio lies in an interval: ``v - 1 - ln v`` between fractions.
+
+    v is ``epsilon / (1 - exp(-epsilon))``; digits enough for all that cancels.
+    """
+    before, iv.prec = iv.prec, 300 + 4 * max(0, -_exponent(epsilon)) + max(0, _exponent(epsilon))
+    try:
+        wide = iv.mpf(epsilon.numerator) / iv.mpf(epsilon.denominator)
+        v = wide / (1 - iv.exp(-wide))
+        low, high = (_fraction(end) for end in (v - 1 - iv.log(v))._mpi_)
+    finally:
+        iv.prec = before
+    return Cost(low, high)
 
 
 @cache

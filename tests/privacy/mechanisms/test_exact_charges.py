@@ -53,6 +53,9 @@ def test_charges_at_any_scale(scale: float, sensitivity: float, step: float, reg
         GaussianNoise(scale, sensitivity, step),
         ExponentialMechanism(scale, sensitivity),
         PermuteAndFlip(scale, sensitivity),
+        LaplaceNoise(scale, sensitivity, step, "halves"),
+        ExponentialMechanism(scale, sensitivity, "exact"),
+        IndependentDraws(scale, sensitivity, many, "exact"),
         IndependentDraws(scale, sensitivity, 1),
         IndependentDraws(scale, sensitivity, many),
         SparseVector(scale, scale / 3, sensitivity, many),
@@ -70,6 +73,7 @@ def test_charges_of_what_an_amount_buys(
     assume(sensitivity / amount < 2.0**39)
     made: list[Mechanism] = [
         LaplaceNoise.for_charge(regime, amount, sensitivity, step),
+        LaplaceNoise.for_charge(regime, amount, sensitivity, step, halves=True),
         ExponentialMechanism.for_charge(regime, amount, sensitivity),
         SparseVector.for_charge(regime, amount, sensitivity, fires),
     ]

@@ -24,7 +24,15 @@ from itertools import combinations
 import numpy as np
 
 from hedgerow.algorithms.independent.independent_noise import IndependentNoise, plan_equal_shares, run_steps
-from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, check_domain, check_noise, is_number
+from hedgerow.algorithms.shared import (
+    Algorithm,
+    Outline,
+    ProgressCallback,
+    check_domain,
+    check_noise,
+    is_number,
+    noise_kind,
+)
 from hedgerow.algorithms.shared.algorithm import check_made_by
 from hedgerow.algorithms.strategies import with_least_noise
 from hedgerow.arrays import Floats
@@ -75,6 +83,8 @@ class FourierMeasurement(Algorithm):
         Raises:
             ConfigError: It is out of its range.
         """
+        if self.noise is not None:
+            object.__setattr__(self, "noise", noise_kind(self.noise))
         if not (is_number(self.error_share) and 0.0 <= self.error_share < 1.0):
             remedy = "give a number from 0 to below 1"
             raise ConfigError(f"error_share must be a share of the budget, not {self.error_share!r}", remedy=remedy)

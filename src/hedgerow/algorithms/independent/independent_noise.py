@@ -19,7 +19,7 @@ import numpy as np
 from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, concluded, make_release, measured_together
 from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
-from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares
+from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares, noise_kind
 from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
 from hedgerow.algorithms.strategies import Strategy, strategies, with_least_error, with_least_noise
 from hedgerow.arrays import Floats
@@ -82,7 +82,7 @@ class IndependentNoise(Algorithm):
             ConfigError: A number is out of its range, or a name is unknown.
         """
         if self.noise is not None:
-            object.__setattr__(self, "noise", _kind_of(self.noise))
+            object.__setattr__(self, "noise", noise_kind(self.noise))
         check_choice("by", self.by, Unit)
         check_choice("shares", self.shares, Shares)
         check_shares(self.total_share, self.error_share)
@@ -342,11 +342,3 @@ def _different(measured: Workload, budget: Budget) -> list[Measurable]:
     keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
     return [measured.candidate(index) for index in sorted(first.values())]
-
-
-def _kind_of(noise: NoiseKind | str) -> NoiseKind:
-    try:
-        return NoiseKind(noise)
-    except ValueError as error:
-        remedy = f"give {' or '.join(repr(kind.value) for kind in NoiseKind)}, or leave it out"
-        raise ConfigError(f"unknown noise {noise!r}", remedy=remedy) from error

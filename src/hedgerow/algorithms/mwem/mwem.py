@@ -28,6 +28,7 @@ from hedgerow.algorithms.shared import (
     Algorithm,
     Learner,
     ProgressCallback,
+    check_composition,
     check_domain,
     check_noise,
     concluded,
@@ -179,6 +180,7 @@ class MWEM(MWEMSettings, Algorithm):
         """
         check_domain(curator, workload)
         self.check(workload, curator.regime)
+        check_composition(self, workload, curator.budget)
         check_drawable(self, workload, curator.budget, curator.ledger.remaining)
         return MWEMRun(self, curator, workload, progress).run()
 

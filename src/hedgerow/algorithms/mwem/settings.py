@@ -13,7 +13,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from hedgerow.algorithms.shared import Charges, Output, Prior, RoundCharge, Task, bound_of, expected_noise, task_of
-from hedgerow.algorithms.shared.checks import check_choice, check_count, check_fraction, check_shares, is_count
+from hedgerow.algorithms.shared.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_shares,
+    is_count,
+    noise_kind,
+)
 from hedgerow.algorithms.strategies import has_levels
 from hedgerow.algorithms.strategies.candidates import Limit, attributes_of, closure, tables_of
 from hedgerow.arrays import Floats
@@ -99,6 +106,8 @@ class MWEMSettings:
                 f"MWEM needs at least one round, not {self.rounds!r}",
                 remedy="give a number from 1, 'auto', 'annealed', 'bound' or 'adaptive'",
             )
+        if self.noise is not None:
+            object.__setattr__(self, "noise", noise_kind(self.noise))
         check_count("largest_tree", self.largest_tree, "give a number of cells, as 4,000,000")
         choices = {"step": Step, "output": Output, "initial": Initial, "law": Law, "optimize_for": OptimizeFor}
         for name, kind in choices.items():

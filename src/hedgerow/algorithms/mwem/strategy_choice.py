@@ -35,7 +35,7 @@ from hedgerow.algorithms.mwem.settings import (
     round_charge,
 )
 from hedgerow.algorithms.shared import Line, RoundCharge, expected_noise, noise_of
-from hedgerow.algorithms.shared.fixed_steps import composition_of, dearest_noise, with_fixed_steps
+from hedgerow.algorithms.shared.fixed_steps import composition_of, dearest_noise, laplace_steps, with_fixed_steps
 from hedgerow.algorithms.strategies import (
     Step,
     Strategy,
@@ -544,7 +544,9 @@ def _steps_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, l
         return None
     each = _charge_of_rounds(config, workload, budget, limit)
     laplace = config.noise is NoiseKind.LAPLACE
-    noise = None if laplace else dearest_noise(candidates_of(config, workload, rounds), budget, each.measurement)
+    candidates = candidates_of(config, workload, rounds)
+    noise = None if laplace else dearest_noise(candidates, budget, each.measurement)
+    pure, pure_epsilon = laplace_steps(candidates, budget, each.measurement, rounds) if laplace else (0, 0.0)
     return composition_of(
         budget,
         limit,
@@ -552,8 +554,8 @@ def _steps_of_rounds(config: MWEMSettings, workload: Workload, budget: Budget, l
         [] if noise is None else [noise] * rounds,
         selections=rounds if each.selection else 0,
         selection=each.selection,
-        pure=rounds if laplace else 0,
-        pure_epsilon=Regime.ZCDP.pure_epsilon(each.measurement) if laplace else 0.0,
+        pure=pure,
+        pure_epsilon=pure_epsilon,
     )
 
 

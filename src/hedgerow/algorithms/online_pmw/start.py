@@ -121,6 +121,8 @@ def check_start(config: OnlineSettings, domain: Domain, budget: Budget, warm: Re
         ModelTooLargeError: The hypothesis does not fit into memory.
     """
     _check(config, domain, budget, warm)
+    if budget.fixed is not None:
+        raise ConfigError("a session does not keep to steps that are fixed", remedy="leave the composition out")
     events = () if warm is None else earlier_events(warm, budget, domain)
     if (deltas := _learnt_at(events)) > budget.for_thresholds:
         raise ConfigError(

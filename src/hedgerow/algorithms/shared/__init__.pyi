@@ -2,6 +2,7 @@ from .algorithm import (
     Algorithm as Algorithm,
     ProgressCallback as ProgressCallback,
     RoundReport as RoundReport,
+    check_composition as check_composition,
     check_domain as check_domain,
     check_table as check_table,
     make_release as make_release,
@@ -27,6 +28,7 @@ from .checks import (
     check_shares as check_shares,
     is_count as is_count,
     is_number as is_number,
+    noise_kind as noise_kind,
 )
 from .learning import (
     Averager as Averager,

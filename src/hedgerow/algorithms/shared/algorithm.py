@@ -22,6 +22,7 @@ from hedgerow.privacy import (
     Register,
     Subsampled,
     budget_for,
+    for_any_steps,
     prepare,
 )
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
@@ -229,9 +230,11 @@ class Algorithm(Protocol):
         budget = budget_for(budget, source)  # of persons, where the table bounds their records
         if register is None:
             budget = self.accounted(workload, budget)
+            check_composition(self, workload, budget)
         else:  # what is charged there is never given back: refuse first
             check_domain(source, workload)
             self.check_budget(workload, budget)
+            check_composition(self, workload, budget, exactly=True)
         before_a_run(source, budget, noise, register, kind="release", name=name)
         curator = open_curator(source, workload, budget, noise, samples=self.takes_samples)
         try:
@@ -346,6 +349,40 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     return value.value if isinstance(value, Enum) else value
+
+
+def check_composition(algorithm: Algorithm, workload: Workload, budget: Budget, *, exactly: bool = False) -> None:
+    """Refuse steps that were fixed beforehand and are not those of a run, which would be stopped on the way.
+
+    Args:
+        algorithm: The configuration.
+        workload: Queries that the release should answer well.
+        budget: Budget of the run.
+        exactly: Whether the steps must be those that this version would fix; else it is enough that it fixes some, as
+            an earlier one may have done with other numbers.
+
+    Raises:
+        ConfigError: The run does not keep to these steps; nothing was spent.
+
+    Example:
+        >>> from hedgerow import MWEM, ApproxDP, Domain, IntegerRange
+        >>> from hedgerow.privacy import Composition
+        >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 4) for name in "abc"), 1)
+        >>> fixed = ApproxDP(1.0, 1e-9, composition=Composition(0.015, gaussian=0.015))
+        >>> check_composition(MWEM(), workload, fixed)
+        Traceback (most recent call last):
+            ...
+        hedgerow.errors.ConfigError: a run of MWEM does not keep to the steps that its budget fixes
+          Remedy: leave the composition out: runs of a given number of rounds fill in their own
+    """
+    if budget.fixed is None:
+        return
+    own = algorithm.accounted(workload, for_any_steps(budget)).fixed
+    if own is None or (exactly and own != budget.fixed):
+        raise ConfigError(
+            f"a run of {type(algorithm).__name__} does not keep to the steps that its budget fixes",
+            remedy="leave the composition out: runs of a given number of rounds fill in their own",
+        )
 
 
 def check_domain(table: Any, workload: Workload) -> None:

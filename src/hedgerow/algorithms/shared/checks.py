@@ -98,6 +98,23 @@ def check_choice(name: str, value: object, kind: object) -> None:
         raise ConfigError(f"{name} = {value!r} is unknown", remedy=f"give {' or '.join(map(repr, choices))}")
 
 
+def noise_kind(noise: NoiseKind | str) -> NoiseKind:
+    """A shape of noise, by its name too.
+
+    Raises:
+        ConfigError: There is none of that name.
+
+    Example:
+        >>> noise_kind("laplace")
+        <NoiseKind.LAPLACE: 'laplace'>
+    """
+    try:
+        return NoiseKind(noise)
+    except ValueError as error:
+        remedy = f"give {' or '.join(repr(kind.value) for kind in NoiseKind)}, or leave it out"
+        raise ConfigError(f"unknown noise {noise!r}", remedy=remedy) from error
+
+
 def check_noise(kind: NoiseKind | None, regime: Regime) -> None:
     """Refuse noise that a regime does not allow.
 

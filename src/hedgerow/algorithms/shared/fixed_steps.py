@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from hedgerow.algorithms.shared.plans import Charges, noise_of, noise_of_total
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import (
     GRID,
+    HALVES,
+    MOST_STEPS,
     AdditiveNoise,
     ApproxDP,
     Budget,
     Composition,
+    LaplaceNoise,
     Regime,
     additive_noise,
     largest_composition,
 )
-from hedgerow.queries import NoiseKind, Workload
+from hedgerow.queries import Measurable, NoiseKind, Workload
 
 _ROUNDING = 1.0 + 1e-9
 
@@ -92,6 +95,33 @@ def composition_of(
     )
 
 
+def laplace_steps(workload: Workload, budget: Budget, charge: float, answers: int) -> tuple[int, float]:
+    """Pure mechanisms that so many answers with Laplace noise are, and the largest epsilon of each.
+
+    Args:
+        workload: The candidates.
+        budget: Budget of the run.
+        charge: Charge of each answer.
+        answers: Number of answers.
+
+    Returns:
+        Two for each answer where all candidates are tables in which a record moves from a cell to another.
+
+    Example:
+        >>> from hedgerow import Domain, IntegerRange
+        >>> pairs = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abc"), 2)
+        >>> for relation in ("add-remove", "replace"):
+        ...     steps, epsilon = laplace_steps(pairs, ApproxDP(1.0, 1e-6, relation), 0.001, 5)
+        ...     print(steps, round(epsilon, 4))
+        5 0.0447
+        10 0.0316
+    """
+    noises = [noise_of(target, budget, charge, NoiseKind.LAPLACE) for target in _examples(workload, budget)]
+    found = [noise for noise in noises if isinstance(noise, LaplaceNoise)]
+    parts = 2 if 2 * answers <= MOST_STEPS and all(noise.bound == HALVES for noise in found) else 1
+    return parts * answers, max(noise.epsilon for noise in found) / parts
+
+
 def dearest_noise(workload: Workload, budget: Budget, charge: float) -> AdditiveNoise:
     """The Gaussian noise of a measurement with the largest cost in GDP: that of the candidate that moves least.
 
@@ -100,8 +130,11 @@ def dearest_noise(workload: Workload, budget: Budget, charge: float) -> Additive
         budget: Budget of the run.
         charge: Charge of the measurement.
     """
-    noises = (
-        noise_of(family.candidate(int(family.sensitivities(budget.neighbours).argmin())), budget, charge, None)
-        for family in workload.families
-    )
+    noises = (noise_of(target, budget, charge, None) for target in _examples(workload, budget))
     return max(noises, key=lambda each: each.charge(Regime.GDP))
+
+
+def _examples(workload: Workload, budget: Budget) -> Iterator[Measurable]:
+    """The candidate of each family that one record moves least."""
+    for family in workload.families:
+        yield family.candidate(int(family.sensitivities(budget.neighbours).argmin()))

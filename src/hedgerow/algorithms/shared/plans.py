@@ -100,7 +100,15 @@ def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind 
         2.0
     """
     sensitivity = target.sensitivity(budget.neighbours)
-    return additive_noise(budget.regime, charge, l1=sensitivity.l1, l2=sensitivity.l2, step=step_of(target), kind=kind)
+    return additive_noise(
+        budget.regime,
+        charge,
+        l1=sensitivity.l1,
+        l2=sensitivity.l2,
+        step=step_of(target),
+        kind=kind,
+        halves=sensitivity.halves,
+    )
 
 
 def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:

@@ -16,6 +16,7 @@ from .charging import (
     check_scale as check_scale,
     epsilon_of_pure_rho as epsilon_of_pure_rho,
     pure_rho as pure_rho,
+    square_range_rho as square_range_rho,
 )
 from .composition import (
     MOST_STEPS as MOST_STEPS,

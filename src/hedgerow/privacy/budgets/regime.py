@@ -86,13 +86,13 @@ class Regime(StrEnum):
 
         Example:
             >>> [round(regime.of_bounded_range(1.0), 6) for regime in Regime]
-            [1.0, 0.125, 0.194621]
+            [1.0, 0.123302, 0.194621]
         """
         match self:
             case Regime.PURE:
                 return epsilon
             case Regime.ZCDP:
-                return bounded_range_rho(epsilon) * ABOVE
+                return bounded_range_rho(epsilon) * ABOVE * ABOVE
             case Regime.GDP:
                 return bounded_range_gdp(epsilon)
 
@@ -101,7 +101,7 @@ class Regime(StrEnum):
 
         Example:
             >>> [round(regime.bounded_range_epsilon(0.5), 6) for regime in Regime]
-            [0.5, 2.0, 1.613931]
+            [0.5, 2.055967, 1.613931]
         """
         match self:
             case Regime.PURE:

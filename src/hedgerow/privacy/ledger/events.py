@@ -10,26 +10,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.ledger.format_2 import fields_of
-from hedgerow.privacy.ledger.questions import PUBLIC, Question
+from hedgerow.privacy.ledger.questions import PUBLIC, MeasuredQuery, Question
 from hedgerow.privacy.mechanisms import (
-    SPARSE_VECTOR,
+    BOUNDS,
+    HALVES,
     THRESHOLDED,
     AdditiveNoise,
+    Bound,
     Mechanism,
     ThresholdedCounts,
     check_charge,
     mechanism_of,
 )
-from hedgerow.queries import Neighbours
+from hedgerow.queries import Neighbours, Relation
 
 FORMAT = 3
 """Format of events that hold a question with fields."""
 _UNITS = [regime.unit for regime in Regime]
+_TABLES = ("marginal", "blocks")
+"""Forms of questions about whole tables: one record is in one cell."""
 _NUMBERS = ("sensitivity", "scale", "charge", "threshold_scale")
 
 
@@ -53,8 +57,9 @@ class Event:
             above one. 0 for all other mechanisms.
         earlier: Whether it was charged for an earlier release, which a session starts from: of its answers nothing
             stands beside this ledger.
-        bound: Bound that the charge of a sparse vector in rho follows from: ``"renyi"`` (theory.md section 4.1), or
-            None for that of any mechanism of its epsilon, by which all were charged before.
+        bound: Bound that the charge in rho follows from: ``"renyi"`` of sparse vectors (theory.md section 4.1),
+            ``"exact"`` of selections and ``"halves"`` of Laplace noise in tables under "replace" (section 0); None for
+            those by which all were charged before.
         format: Format in which the event is written; those of an older file or store stay as they are, for the hash
             chain that they stand in.
 
@@ -81,7 +86,7 @@ class Event:
     values: int = 1
     threshold_scale: float = 0.0
     earlier: bool = False
-    bound: Literal["renyi"] | None = None
+    bound: Bound | None = None
     format: int = field(default=FORMAT, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -114,12 +119,21 @@ class Event:
 
     def _check_question(self) -> None:
         question = self.question
-        if self.bound is not None and (self.mechanism, self.unit) != (SPARSE_VECTOR, Regime.ZCDP.unit):
+        if self.bound is not None and not self._has_bound(self.bound):
             raise BudgetError(f"{self.mechanism!r} has no bound {self.bound!r} in {self.unit}")
         if self.mechanism not in question.mechanisms:
             raise BudgetError(f"{self.mechanism!r} does not answer {self.target!r}")
         if self.values > 1 and not question.many:
             raise BudgetError(f"{self.target!r} is one value, not {self.values}")
+
+    def _has_bound(self, bound: Bound) -> bool:
+        """Whether there is such a bound on its rho: that of halves where one record leaves a cell for another."""
+        question, relation = self.question, Neighbours.of(self.neighbours)
+        known = any(bound == name and self.mechanism in mechanisms for name, mechanisms in BOUNDS.items())
+        if not known or self.unit != Regime.ZCDP.unit:
+            return False
+        moved = relation.step is not Relation.ADD_REMOVE and relation.records == 1
+        return bound != HALVES or (moved and isinstance(question, MeasuredQuery) and question.form in _TABLES)
 
     def _check_public(self, relation: Neighbours) -> None:
         if not relation.public_total:

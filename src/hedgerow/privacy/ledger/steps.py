@@ -10,7 +10,7 @@ from hedgerow.errors import BudgetError, BudgetExceededError
 from hedgerow.privacy.budgets import Composition, Regime
 from hedgerow.privacy.ledger.events import Event
 from hedgerow.privacy.ledger.questions import PUBLIC
-from hedgerow.privacy.mechanisms import ExponentialMechanism, GaussianNoise, IndependentDraws, LaplaceNoise
+from hedgerow.privacy.mechanisms import HALVES, ExponentialMechanism, GaussianNoise, IndependentDraws, LaplaceNoise
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Steps:
     Attributes:
         gaussian: The ``mu^2 / 2`` of Gaussian noise, as GDP counts it.
         selections: Number of draws of the exponential mechanism.
-        pure: Number of answers with Laplace noise.
+        pure: Number of answers with Laplace noise; tables may be two (theory.md section 20).
 
     Example:
         >>> from hedgerow.privacy import MeasuredQuery
@@ -59,6 +59,8 @@ class Steps:
                     gaussian += Fraction(noise.charge(Regime.GDP))
                 case LaplaceNoise() as noise if noise.epsilon <= fixed.pure_epsilon:
                     pure += 1
+                case LaplaceNoise() as noise if noise.bound == HALVES and noise.epsilon / 2.0 <= fixed.pure_epsilon:
+                    pure += 2  # one for each of the values that move
                 case ExponentialMechanism() as choice if choice.epsilon <= fixed.selection_epsilon:
                     selections += 1
                 case IndependentDraws() as choice if choice.epsilon <= fixed.selection_epsilon:

@@ -1,13 +1,21 @@
-from .additive_noise import AdditiveNoise as AdditiveNoise, GaussianNoise as GaussianNoise, LaplaceNoise as LaplaceNoise
+from .additive_noise import (
+    HALVES as HALVES,
+    AdditiveNoise as AdditiveNoise,
+    GaussianNoise as GaussianNoise,
+    LaplaceNoise as LaplaceNoise,
+)
 from .events import (
+    BOUNDS as BOUNDS,
     GAUSSIAN as GAUSSIAN,
     LAPLACE as LAPLACE,
+    Bound as Bound,
     Mechanism as Mechanism,
     check_charge as check_charge,
     mechanism_of as mechanism_of,
 )
 from .selection import (
     DRAWS as DRAWS,
+    EXACT as EXACT,
     EXPONENTIAL as EXPONENTIAL,
     ONE_DRAW as ONE_DRAW,
     PERMUTE_AND_FLIP as PERMUTE_AND_FLIP,

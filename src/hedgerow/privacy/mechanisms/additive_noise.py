@@ -3,6 +3,7 @@
 | mechanism | pure epsilon | zCDP rho | GDP mu^2 / 2 |
 |---|---|---|---|
 | discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) | as any epsilon0-DP mechanism |
+| the same, one unit move in each of two values | epsilon0 | epsilon0 tanh(epsilon0 / 4) | as any |
 | discrete Gaussian | refused | l2^2 / (2 sigma^2) | the same and a little for the lattice |
 
 (theory.md sections 0 and 12; ``charging.py`` and ``gaussian.py`` say how charges are rounded.)
@@ -17,7 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,6 +27,9 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
 from hedgerow.queries import NoiseKind
+
+HALVES: Literal["halves"] = "halves"
+"""Name of the bound on the rho of Laplace noise on values of which two move, by half of the sensitivity each."""
 
 
 class AdditiveNoise(ABC):
@@ -85,20 +89,33 @@ class AdditiveNoise(ABC):
 class LaplaceNoise(AdditiveNoise):
     """Discrete Laplace noise: Pr(k steps) proportional to ``exp(-|k| step / scale)``.
 
+    Attributes:
+        scale: b, in counts.
+        l1: L1 sensitivity, in counts.
+        step: Counts per lattice unit.
+        bound: Bound on its rho: ``"halves"`` where one record moves two values at most, each by half of ``l1``, so
+            that it is that of two mechanisms of half the epsilon (theory.md section 0); None for that of any mechanism
+            of its epsilon. In other budgets it makes no difference.
+
     Example:
         >>> noise = LaplaceNoise.for_charge(Regime.PURE, 0.5, l1=1.0)
         >>> round(noise.scale, 9), round(noise.expected_abs, 4), noise.quantile(0.95)
         (2.0, 1.919, 6.0)
+        >>> [round(LaplaceNoise(1.0, 2.0, bound=bound).charge(Regime.ZCDP), 3) for bound in (None, "halves")]
+        [1.523, 0.924]
     """
 
     kind = NoiseKind.LAPLACE
     scale: float
     l1: float = 1.0
     step: float = 1.0
+    bound: Literal["halves"] | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_scale(self.scale, self.l1, self.step)
+        if self.bound not in (HALVES, None):
+            raise ConfigError(f"there is no bound {self.bound!r} on Laplace noise", remedy="give 'halves' or None")
 
     @property
     def sensitivity(self) -> float:
@@ -111,11 +128,15 @@ class LaplaceNoise(AdditiveNoise):
         return self.l1 / self.scale * ABOVE
 
     def charge(self, regime: Regime) -> float:
-        """The cost of any mechanism of this epsilon."""
+        """The cost of any mechanism of this epsilon; in zCDP of two of half of it, if that is the bound."""
+        if regime is Regime.ZCDP and self.bound == HALVES:
+            return 2.0 * regime.of_pure(self.epsilon / 2.0)
         return regime.of_pure(self.epsilon)
 
     @classmethod
-    def for_charge(cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0) -> Self:
+    def for_charge(
+        cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0, *, halves: bool = False
+    ) -> Self:
         """The least noise that costs at most the amount.
 
         Args:
@@ -123,11 +144,14 @@ class LaplaceNoise(AdditiveNoise):
             amount: The charge.
             l1: L1 sensitivity, in counts.
             step: Counts per lattice unit.
+            halves: Whether one record moves two values at most, each by half of ``l1``.
 
         Raises:
             ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
         """
         target = check_amount(amount) * BELOW
+        if halves and regime is Regime.ZCDP:
+            return cls(l1 / (2.0 * regime.pure_epsilon(target / 2.0)), l1, step, HALVES)
         return cls(l1 / regime.pure_epsilon(target), l1, step)
 
     @property
@@ -256,7 +280,7 @@ def laplace_scale(reach: float, risk: float) -> float:
 
 
 def additive_noise(
-    regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None
+    regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None, halves: bool = False
 ) -> LaplaceNoise | GaussianNoise:
     """The least noise that a charge pays for.
 
@@ -267,6 +291,7 @@ def additive_noise(
         l2: L2 sensitivity, in counts.
         step: Counts per lattice unit.
         kind: Laplace unless given in pure budgets, Gaussian in others.
+        halves: Whether one record moves two values at most, each by half of ``l1``.
 
     Raises:
         ConfigError: The charge is not positive, or the kind does not fit the regime.
@@ -277,7 +302,7 @@ def additive_noise(
     """
     default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
     if (kind or default) is NoiseKind.LAPLACE:
-        return LaplaceNoise.for_charge(regime, charge, l1, step)
+        return LaplaceNoise.for_charge(regime, charge, l1, step, halves=halves)
     return GaussianNoise.for_charge(regime, charge, l2, step)
 
 

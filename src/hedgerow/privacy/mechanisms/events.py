@@ -4,20 +4,28 @@ An event names its mechanism and gives sensitivity, scale and number of values. 
 from, so it is computed again whenever an event is made or read: a charge below what the mechanism costs is refused.
 """
 
-from typing import Literal
+from typing import Literal, cast
 
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.mechanisms import selection
-from hedgerow.privacy.mechanisms.additive_noise import AdditiveNoise, GaussianNoise, LaplaceNoise
-from hedgerow.privacy.mechanisms.sparse_vector import SPARSE_VECTOR, SparseVector
+from hedgerow.privacy.mechanisms.additive_noise import HALVES, AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.sparse_vector import RENYI, SPARSE_VECTOR, SparseVector
 from hedgerow.privacy.mechanisms.thresholds import THRESHOLDED, ThresholdedCounts
 
+Bound = Literal["renyi", "exact", "halves"]
 Mechanism = AdditiveNoise | selection.Selection | SparseVector | ThresholdedCounts
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
 
 _ADDITIVE: dict[str, type[LaplaceNoise] | type[GaussianNoise]] = {LAPLACE: LaplaceNoise, GAUSSIAN: GaussianNoise}
+
+BOUNDS: dict[Bound, tuple[str, ...]] = {
+    RENYI: (SPARSE_VECTOR,),
+    selection.EXACT: (selection.EXPONENTIAL, selection.ONE_DRAW, selection.DRAWS),
+    HALVES: (LAPLACE,),
+}
+"""Mechanisms that each bound on rho is one of."""
 
 _SHORT = 1.0 - 2.0**-51
 """Half of what charges are raised by: logarithms of another machine may differ in a last bit, no charge is too low."""
@@ -30,7 +38,7 @@ def mechanism_of(
     scale: float,
     values: int = 1,
     threshold_scale: float = 0.0,
-    bound: Literal["renyi"] | None = None,
+    bound: Bound | None = None,
 ) -> Mechanism:
     """The mechanism that an event of the ledger describes.
 
@@ -40,7 +48,7 @@ def mechanism_of(
         scale: Scale in the same unit; for a sparse vector, that of its tests.
         values: Number of values that were released: draws, or fires of a sparse vector.
         threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts that are told.
-        bound: Bound on the rho of a sparse vector; None for that of any mechanism of its epsilon.
+        bound: Bound on its rho, where the mechanism has several; None for the oldest.
 
     Raises:
         BudgetError: There is no such mechanism, or it cannot have these numbers.
@@ -49,18 +57,21 @@ def mechanism_of(
         >>> mechanism_of("discrete Laplace", sensitivity=1.0, scale=4.0).charge(Regime.PURE) >= 0.25
         True
     """
+    if bound is not None and name not in BOUNDS[bound]:
+        raise BudgetError(f"there is no bound {bound!r} on the rho of a {name}")
     try:
         match name:
             case _ if name in _ADDITIVE:
-                return _ADDITIVE[name](scale, sensitivity)
+                noise = _ADDITIVE[name](scale, sensitivity)
+                return noise if bound is None else LaplaceNoise(scale, sensitivity, bound=HALVES)
             case selection.EXPONENTIAL:
-                return selection.ExponentialMechanism(scale, sensitivity)
+                return selection.ExponentialMechanism(scale, sensitivity, cast("selection.Exact | None", bound))
             case selection.PERMUTE_AND_FLIP:
                 return selection.PermuteAndFlip(scale, sensitivity)
             case selection.ONE_DRAW | selection.DRAWS:
-                return selection.IndependentDraws(scale, sensitivity, values)
+                return selection.IndependentDraws(scale, sensitivity, values, cast("selection.Exact | None", bound))
             case _ if name == SPARSE_VECTOR:
-                return SparseVector(threshold_scale, scale, sensitivity, values, bound)
+                return SparseVector(threshold_scale, scale, sensitivity, values, cast("Literal['renyi'] | None", bound))
             case _ if name in THRESHOLDED:
                 whole = int(threshold_scale) if threshold_scale == int(threshold_scale) else 0
                 return ThresholdedCounts(THRESHOLDED[name](scale, sensitivity), whole)

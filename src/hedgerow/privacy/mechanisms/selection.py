@@ -2,10 +2,11 @@
 
 | mechanism | epsilon0 | pure epsilon | zCDP rho | GDP mu^2 / 2 |
 |---|---|---|---|---|
-| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | epsilon0^2 / 8 | g(epsilon0) |
+| exponential, Pr proportional to exp(score / scale) | 2 sensitivity / scale | epsilon0 | r(epsilon0) | g(epsilon0) |
 | permute-and-flip | the same | epsilon0 | refused | refused |
-| s draws from rounded weights | the same + slack | s epsilon0 | s epsilon0^2 / 8 | s g(epsilon0) |
+| s draws from rounded weights | the same + slack | s epsilon0 | s r(epsilon0) | s g(epsilon0) |
 
+r is `bounded_range_rho`, the least that holds, with the bound ``"exact"``; else epsilon0^2 / 8, which is a little more.
 g is the cost of an ``epsilon0 / 2``-DP mechanism, about ``epsilon0^2 / 5.1``.
 (theory.md sections 0 and 12; ``charging.py`` and ``gaussian.py`` say how charges are rounded.)
 
@@ -20,16 +21,19 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from hedgerow.errors import ConfigError
-from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale
+from hedgerow.privacy.budgets import ABOVE, BELOW, Regime, check_amount, check_scale, square_range_rho
 from hedgerow.privacy.randomness import SLACK
 
 Law = Literal["exponential", "permute-and-flip"]
+Exact = Literal["exact"]
 
 EXPONENTIAL = "exponential mechanism"
 PERMUTE_AND_FLIP = "permute-and-flip"
 ONE_DRAW = "exponential mechanism, one draw"
 DRAWS = "exponential mechanism, independent draws"
 """Names of the mechanisms, as the ledger has them."""
+EXACT: Exact = "exact"
+"""Name of the least bound on the rho of a bounded range; by none it is charged epsilon^2 / 8."""
 
 MANY = 1 << 14
 """Among more candidates than this an exponential mechanism is drawn by integer arithmetic on all weights at once."""
@@ -71,20 +75,24 @@ class ExponentialMechanism(Selection):
     """Choice with probability proportional to ``exp(score / scale)`` (McSherry and Talwar 2007).
 
     With ``epsilon = 2 sensitivity / scale`` that is ``exp(epsilon * score / (2 sensitivity))``. The data-dependent
-    log-weights move within an interval of length epsilon ("bounded range"), hence rho = epsilon^2 / 8, and in GDP the
-    cost of an epsilon / 2 that is pure.
+    log-weights move within an interval of length epsilon ("bounded range"), hence a rho of at most epsilon^2 / 8, and
+    in GDP the cost of an epsilon / 2 that is pure.
+
+    Attributes:
+        bound: Bound on its rho: ``"exact"``, or None for epsilon^2 / 8. In other budgets it makes no difference.
 
     Example:
         >>> mechanism = ExponentialMechanism.for_charge(Regime.ZCDP, 0.5)
-        >>> round(mechanism.epsilon, 9), round(mechanism.scale, 9), mechanism.charge(Regime.ZCDP) <= 0.5
-        (2.0, 1.0, True)
+        >>> round(mechanism.epsilon, 6), mechanism.bound, mechanism.charge(Regime.ZCDP) <= 0.5
+        (2.055967, 'exact', True)
     """
 
     name = EXPONENTIAL
+    bound: Exact | None = None
 
     def charge(self, regime: Regime) -> float:
         """The cost of any mechanism of this bounded range."""
-        return regime.of_bounded_range(self.epsilon)
+        return _of_range(self.epsilon, regime, self.bound)
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
@@ -98,7 +106,7 @@ class ExponentialMechanism(Selection):
         Raises:
             ConfigError: The amount is not positive, or so small that the choice would be pure noise.
         """
-        return cls(2.0 * sensitivity / _epsilon_of(regime, amount), sensitivity)
+        return cls(2.0 * sensitivity / _epsilon_of(regime, amount), sensitivity, _bound_in(regime))
 
 
 @dataclass(frozen=True)
@@ -145,6 +153,7 @@ class IndependentDraws(Selection):
         scale: Units of score over which probabilities change by a factor of e; what the sampler receives.
         sensitivity: Largest change of a score by one record.
         draws: Number of draws.
+        bound: Bound on the rho of each: ``"exact"``, or None for epsilon^2 / 8.
 
     Example:
         >>> mechanism = IndependentDraws(scale=100.0, sensitivity=1.0, draws=50)
@@ -153,6 +162,7 @@ class IndependentDraws(Selection):
     """
 
     draws: int = 1
+    bound: Exact | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -172,7 +182,7 @@ class IndependentDraws(Selection):
 
     def charge(self, regime: Regime) -> float:
         """Cost of all draws together in the unit of the regime, rounded up."""
-        return self.draws * regime.of_bounded_range(self.epsilon) * ABOVE
+        return self.draws * _of_range(self.epsilon, regime, self.bound) * ABOVE
 
     @classmethod
     def for_charge(cls, regime: Regime, amount: float, sensitivity: float = 1.0) -> Self:
@@ -192,8 +202,8 @@ class IndependentDraws(Selection):
 
         Example:
             >>> mechanism = IndependentDraws.for_charge(Regime.ZCDP, 0.5)
-            >>> round(mechanism.scale, 9), mechanism.draws, mechanism.charge(Regime.ZCDP) <= 0.5
-            (1.0, 1, True)
+            >>> round(mechanism.scale, 6), mechanism.draws, mechanism.charge(Regime.ZCDP) <= 0.5
+            (0.972778, 1, True)
         """
         epsilon = _epsilon_of(regime, amount) - SLACK
         if not epsilon > 0.0:
@@ -201,7 +211,7 @@ class IndependentDraws(Selection):
                 f"a charge of {amount:.3g} would buy no more than the rounding of weights",
                 remedy="spend more on each step: fewer rounds, or a larger budget",
             )
-        return cls(2.0 * sensitivity / epsilon, sensitivity)
+        return cls(2.0 * sensitivity / epsilon, sensitivity, bound=_bound_in(regime))
 
 
 def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float, candidates: int = 1) -> Selection:
@@ -231,6 +241,19 @@ def selection_by(law: Law, regime: Regime, amount: float, sensitivity: float, ca
     if law == "permute-and-flip":
         return PermuteAndFlip.for_charge(regime, amount, sensitivity)
     raise ConfigError(f"there is no law of selection {law!r}", remedy="give 'exponential' or 'permute-and-flip'")
+
+
+def _bound_in(regime: Regime) -> Exact | None:
+    return EXACT if regime is Regime.ZCDP else None
+
+
+def _of_range(epsilon: float, regime: Regime, bound: Exact | None) -> float:
+    """The cost of a bounded range by a bound, rounded up."""
+    if bound not in (EXACT, None):
+        raise ConfigError(f"there is no bound {bound!r} on a bounded range", remedy="give 'exact' or None")
+    if bound is None and regime is Regime.ZCDP:
+        return square_range_rho(epsilon) * ABOVE
+    return regime.of_bounded_range(epsilon)
 
 
 def _epsilon_of(regime: Regime, amount: float) -> float:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar, Final
 
@@ -192,10 +192,12 @@ class Sensitivity:
     Attributes:
         l1: Largest L1 distance between the answers on neighbouring tables.
         l2: Largest L2 distance.
+        halves: Whether two answers move at most, each by half of ``l1``.
     """
 
     l1: float
     l2: float
+    halves: bool = field(default=False, repr=False)
 
 
 def of_query(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
@@ -227,7 +229,8 @@ def of_marginal(neighbours: Neighbours) -> Sensitivity:
     """Sensitivity of all cells of one marginal together (theory.md sections 0 and 15).
 
     Its score, the L1 distance to the cells of a fixed hypothesis, has sensitivity ``l1``. The records of a person may
-    all be in one cell, so that the L2 distance is m times that of one record too.
+    all be in one cell, so that the L2 distance is m times that of one record too. One record that is replaced leaves a
+    cell and enters another.
 
     Example:
         >>> of_marginal(Neighbours.ADD_REMOVE)
@@ -238,4 +241,6 @@ def of_marginal(neighbours: Neighbours) -> Sensitivity:
     m = float(neighbours.records)
     if neighbours.step is Relation.ADD_REMOVE:
         return Sensitivity(m, m)
-    return Sensitivity(2.0 * m, 2.0**0.5 if m == 1.0 else math.nextafter(2.0**0.5 * m, math.inf))  # not rounded down
+    if m == 1.0:
+        return Sensitivity(2.0, 2.0**0.5, halves=True)
+    return Sensitivity(2.0 * m, math.nextafter(2.0**0.5 * m, math.inf))  # not rounded down
