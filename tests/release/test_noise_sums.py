@@ -111,3 +111,25 @@ def test_copies_of_unequal_weights_are_further_noises() -> None:
     for kind in NoiseKind:
         repeated = Noises.of(kind, 2.0, np.tile(weights, 7))
         assert Noises.of(kind, 2.0, weights, copies=7).bound(0.01) == pytest.approx(repeated.bound(0.01), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.7, 9.0])
+@pytest.mark.parametrize("step", [0.25, 1.0])
+def test_continuous_noise_is_that_of_the_lattice_and_an_independent_rest(scale: float, step: float) -> None:
+    """Theory section 13: characteristic functions of L = Z + D, with D the difference of two cut exponentials."""
+    places = np.linspace(-9.0, 9.0, 181)
+    p = np.exp(-step / scale)
+    of_lattice = (1.0 - p) ** 2 / (1.0 - 2.0 * p * np.cos(step * places) + p * p)
+    left = (1.0 - p * np.exp(1j * step * places)) / ((1.0 - p) * (1.0 - 1j * scale * places))
+    assert of_lattice * np.abs(left) ** 2 == pytest.approx(1.0 / (1.0 + (scale * places) ** 2), rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 2.7])
+@pytest.mark.parametrize("count", [2, 5, 30])
+def test_tails_of_lattice_sums_are_within_what_is_proved(scale: float, count: int) -> None:
+    """(13.1): at most twice the continuous risk with no step added, and 1.02 times with 2 sqrt(count)."""
+    for multiple in (0.5, 1.0, 2.0, 3.0, 5.0):
+        threshold = multiple * scale * float(np.sqrt(2.0 * count))
+        risk = laplace_sum_tail(count, threshold / scale)
+        for added, factor in ((0.0, 2.0), (2.0 * np.sqrt(count), 1.02)):
+            assert exact_tail(NoiseKind.LAPLACE, scale, count, threshold + added) <= factor * risk + 1e-12

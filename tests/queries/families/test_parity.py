@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import chain, combinations
 
@@ -194,3 +195,32 @@ def test_the_table_is_left_alone() -> None:
     table = np.ones(8)
     walsh_hadamard(table)
     assert (table == 1).all()
+
+
+def parities_that_move(n: int, order: int) -> int:
+    """The most parities of up to so many attributes that one replaced record moves: all pairs of records are tried."""
+    scopes = parity_scopes(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(n)), order)
+    masks = np.array([sum(1 << axis for axis in scope if axis >= 0) for scope in scopes.tolist()])
+    signs = np.array([[(-1) ** int(record & mask).bit_count() for mask in masks] for record in range(2**n)])
+    return int(max((signs != signs[record]).sum(axis=1).max() for record in range(2**n)))
+
+
+@pytest.mark.parametrize(("n", "order"), [(3, 1), (5, 2), (6, 2), (6, 3), (7, 7)])
+def test_a_replaced_record_moves_the_parities_that_meet_it_oddly(n: int, order: int) -> None:
+    """Theory section 13: the closed form for all sets of up to so many attributes, and one transform for any sets."""
+    closed = max(
+        sum(
+            math.comb(d, j) * math.comb(n - d, k - j)
+            for k in range(1, order + 1)
+            for j in range(1, min(k, d) + 1, 2)
+            if k - j <= n - d
+        )
+        for d in range(1, n + 1)
+    )
+    prices = np.zeros(2**n)
+    for scope in parity_scopes(Domain(IntegerRange(f"x{i}", 0, 1) for i in range(n)), order).tolist():
+        prices[sum(1 << axis for axis in scope if axis >= 0)] = 1.0
+    transformed = walsh_hadamard(prices)
+    assert parities_that_move(n, order) == closed == ((transformed[0] - transformed) / 2.0).max()
+    if order == 2:
+        assert closed == (n + 1) ** 2 // 4
