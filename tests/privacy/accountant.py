@@ -31,7 +31,7 @@ import pytest
 from hedgerow.arrays import Floats, Ints
 from hedgerow.privacy import Curator, Event, InterruptedDraw, LedgerView, NoiseSource, RecordCount, SeededNoise
 from hedgerow.queries import Neighbours
-from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian
+from tests.privacy.mechanisms.exact_costs import cost, cost_of, of_gaussian, of_pure
 from tests.privacy.randomness.laws import gaussian_log_pmf, laplace_log_pmf
 from tests.privacy.tables import DenseCounts, neighbours_of
 
@@ -324,6 +324,10 @@ def _moved(call: Call, moves: list[Fraction], part: Part) -> None:
         found = of_gaussian(squared, scale, event.unit)
         assert found.covered_by(event.charge), f"{event}: one record costs {float(found.high)}"
         return
+    if call.sampler == "laplace" and event.unit == "rho":  # noises of values are independent: their prices add up
+        found = [of_pure(abs(Fraction(move)) / scale, "rho") for move in moves[part.values] if move]
+        assert sum(each.high for each in found) <= Fraction(event.charge), f"{event}: one record costs more"
+        return
     if call.sampler == "laplace":
         reach = Fraction(sum(map(abs, moves[part.values])))
     else:
@@ -332,7 +336,9 @@ def _moved(call: Call, moves: list[Fraction], part: Part) -> None:
         if call.sampler != "permute_and_flip":
             reach = (max(moves) - min(moves)) / 2  # a common shift of all scores changes nothing
     if reach:
-        found = cost(event.mechanism, event.unit, sensitivity=reach, scale=scale, values=event.values)
+        found = cost(
+            event.mechanism, event.unit, sensitivity=reach, scale=scale, values=event.values, bound=event.bound
+        )
         assert found.covered_by(event.charge), f"{event}: one record costs {float(found.high)}"
 
 

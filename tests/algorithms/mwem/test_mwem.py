@@ -92,12 +92,14 @@ def test_pure_parameters_are_those_of_the_paper() -> None:
 
 
 def test_zcdp_parameters_are_those_of_the_theory() -> None:
-    # T (eps_s**2 / 8 + Delta_2**2 / (2 sigma**2)) = rho with eps_s = 2 sqrt(rho / T), sigma = Delta_2 sqrt(T / rho)
+    # T (M(eps_s) + Delta_2**2 / (2 sigma**2)) = rho; M <= eps_s**2 / 8 would give eps_s = 2 sqrt(rho / T)
     release = PAPER.run(DATA, WHOLE, ZCDP(0.1, REPLACE), noise=SeededNoise(0))
     selections = [event for event in release.events if event.label == "select"]
     measurements = [event for event in release.events if event.label == "measure"]
     epsilon = [2 * event.sensitivity / event.scale for event in selections]
-    assert epsilon == pytest.approx([2 * math.sqrt(0.1 / 4)] * 4)
+    y = epsilon[0] / 2
+    assert y / math.tanh(y) - 1 + math.log(math.sinh(y) / y) == pytest.approx(0.1 / 8, rel=1e-9)
+    assert epsilon == pytest.approx([2 * math.sqrt(0.1 / 4)] * 4, rel=1e-3)
     assert [event.scale for event in measurements] == pytest.approx([math.sqrt(2) * math.sqrt(4 / 0.1)] * 4)
 
 

@@ -90,8 +90,10 @@ def test_the_ledger_of_all_rounds_is_the_closed_form(name: str, shares: tuple[fl
     assert release.provenance.parameters["updates"] == rounds == math.floor(4 * math.log(8) / 0.09)
     spent = math.fsum(event.charge for event in release.events if event.label in ("select", "measure"))
     pure = 2 * rounds * epsilon
-    concentrated = rounds * (epsilon**2 / 8 + epsilon * math.tanh(epsilon / 2))
-    assert spent == pytest.approx(pure if budget.regime is Regime.PURE else concentrated, rel=1e-12)
+    y = epsilon / 2
+    selection = y / math.tanh(y) - 1 + math.log(math.sinh(y) / y)
+    concentrated = rounds * (selection + epsilon * math.tanh(epsilon / 2))
+    assert spent == pytest.approx(pure if budget.regime is Regime.PURE else concentrated, rel=1e-11)
     assert release.spent == pytest.approx(budget.limit, rel=1e-12)  # with the other two shares that is everything
     assert release.spent <= budget.limit
 

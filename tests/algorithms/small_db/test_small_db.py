@@ -257,7 +257,9 @@ def test_the_ledger_holds_the_closed_forms(budget: Any, relation: Neighbours) ->
     delta = 1.0 if relation is ADD_REMOVE else 2.0
     assert choice.charge == pytest.approx(left, rel=1e-12)
     assert choice.sensitivity == delta
-    assert choice.scale == pytest.approx(2.0 * delta / (left if budget is PureDP else math.sqrt(8.0 * left)), rel=1e-9)
+    y = delta / choice.scale
+    price = 2.0 * y if budget is PureDP else y / math.tanh(y) - 1.0 + math.log(math.sinh(y) / y)
+    assert price == pytest.approx(left, rel=1e-9)
     assert choice.target == "best of 10 databases"
     assert release.spent == pytest.approx(0.7, rel=1e-12)
     assert release.spent <= 0.7
