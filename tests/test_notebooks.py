@@ -31,6 +31,7 @@ def test_there_are_notebooks() -> None:
     assert {path.stem for path in NOTEBOOKS} == {
         "from-a-csv-to-records",
         "judging-a-release",
+        "from-a-question-to-an-interval",
         "writing-a-mechanism",
         "asking-a-server",
     }
