@@ -48,7 +48,6 @@ _ERRORS: Mapping[str, type[HedgerowError]] = {
     "conflict": ConflictError,
     "too-much": TooMuchError,
     "invalid": InvalidRequestError,
-    "question-too-large": InvalidRequestError,
     "store": StoreError,
     "busy": StoreBusyError,
     "table": TableError,

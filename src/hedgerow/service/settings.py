@@ -93,6 +93,7 @@ class Settings:
         failures_per_minute: Wrong tokens from one address before its unknown tokens are refused for a while.
         downloads: Files of synthetic records that are made at a time.
         threads: Requests that are handled at a time.
+        longest_wait: Seconds that a request is expected to take at most; else it is turned away at once.
         proxies: Proxies that are believed about the addresses of requests.
 
     Example:
@@ -111,18 +112,21 @@ class Settings:
     failures_per_minute: int = 20
     downloads: int = 2
     threads: int = 128
+    longest_wait: float = 2.0
     proxies: Proxies = field(default_factory=Proxies)
 
     def __post_init__(self) -> None:
         """Check the numbers.
 
         Raises:
-            ConfigError: One is not a positive whole number.
+            ConfigError: One is not a positive number, or not a whole one where that is needed.
         """
         for name in ("largest_body", "largest_upload", "failures_per_minute", "downloads", "threads"):
             check_count(name, getattr(self, name))
         if self.requests_per_minute is not None:
             check_count("requests_per_minute", self.requests_per_minute)
+        if not self.longest_wait > 0.0:
+            raise ConfigError("longest_wait must be above 0 seconds", remedy="for example 2")
 
 
 def check_count(name: str, value: int) -> None:

@@ -13,7 +13,6 @@ import pytest
 from hedgerow.errors import (
     DataError,
     InvalidRequestError,
-    QuestionTooLargeError,
     StoreBusyError,
     StoreError,
     TableError,
@@ -453,21 +452,6 @@ def test_a_table_that_is_gone_tells_analysts_nothing_of_it(
     answer = here.call("POST", QUERIES, ada, json={"queries": [{"where": "age = 1"}]})
     problem(answer, 503, "table")
     assert "4711" not in answer.text
-
-
-@pytest.mark.usefixtures("unchanged")
-def test_a_question_that_is_too_large_to_learn_from_is_named(
-    here: Api, ada: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_large(*_: object, **__: object) -> None:
-        raise QuestionTooLargeError(
-            attributes=("sex", "age"), cells=10**9, largest_cells=10**6, required_bytes=10**10, available_bytes=10**9
-        )
-
-    monkeypatch.setattr(SessionWorkers, "ask", too_large)
-    body = {"queries": [{"where": "age = 1"}, {"where": "age = 1 and sex = 'F'"}]}
-    found = problem(here.call("POST", QUERIES, ada, json=body), 422, "question-too-large")
-    assert found["detail"].startswith("question 2: to learn an answer about sex * age")
 
 
 def test_what_was_sent_with_a_wrong_token_is_not_even_read(here: Api) -> None:

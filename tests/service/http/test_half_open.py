@@ -170,10 +170,12 @@ def test_where_all_are_being_answered_a_new_one_is_turned_away(tmp_path: Path, m
         with half_open(port, [request] * 3) as opened:
             for _ in opened:
                 assert begun.acquire(timeout=20)
-            with half_open(port, [b""]) as (turned_away,):
-                status, _, body = answer_of(turned_away)
-                assert (status, json.loads(body)["code"]) == (503, "busy")
-                assert turned_away.recv(1) == b""
+            for sent in (b"", request + b"x" * 5_000):  # what it sent and nobody read does not cut the answer off
+                with half_open(port, [sent]) as (turned_away,):
+                    status, headers, body = answer_of(turned_away)
+                    assert (status, json.loads(body)["code"]) == (503, "busy")
+                    assert headers["retry-after"] == "1"
+                    assert turned_away.recv(1) == b""
             with half_open(port, [request] * 2, "127.0.0.2") as others:
                 for _ in others:
                     assert begun.acquire(timeout=20)

@@ -9,18 +9,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import hedgerow
 from hedgerow import MWEM, OnlinePMW, OnlineSession
 from hedgerow.algorithms import LOST, Hold
 from hedgerow.algorithms.online_pmw import start
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
+from hedgerow.models import Markov
 from hedgerow.privacy import GDP, ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
 from hedgerow.queries import Workload
 from hedgerow.release import Release
 from hedgerow.service import SessionRepository, check_share, summary_of, usual_share
-from hedgerow.service.sessions import repository
+from hedgerow.service.sessions import first, repository
 from hedgerow.service.sessions.first import USUAL_SHARE, first_part
 from hedgerow.service.sessions.registering import check_registration
 from tests.privacy.mutants import Mutant, killed
@@ -129,6 +133,38 @@ def test_the_hypothesis_knows_pairs_before_anybody_asks(tmp_path: Path) -> None:
     (tmp_path / "cold").mkdir()
     with at_worker(tmp_path / "cold", source=source, config=FEW) as here:
         assert "data" in {each.source for each in here.ask(*texts)}
+
+
+# Room in the hypothesis
+
+
+WIDE = numbers(6, 30)
+"""Too many cells for a histogram: trees hold what is learnt."""
+
+
+def wide() -> Any:
+    columns = np.random.default_rng(0).integers(0, 30, (6, 2_000)) // np.arange(1, 7)[:, None]
+    return hedgerow.read_table(pa.table(dict(zip(WIDE.names, columns, strict=True))), WIDE)
+
+
+def test_what_the_hypothesis_could_not_learn_it_answers_by_itself(tmp_path: Path) -> None:
+    """It was refused: the more budget, the more of a first release, and the more questions."""
+    small = OnlinePMW(updates=6, threshold=0.02, largest_tree=1 << 15)
+    large = " and ".join(f"{name} = 1" for name in WIDE.names[:4])
+    with at_worker(tmp_path, source=wide(), budget=PureDP(1.0), config=small) as here:
+        first, second, third = here.ask(large, "x0 = 1", large)
+        assert [each.source for each in (first, third)] == ["hypothesis only"] * 2
+        assert second.source in ("hypothesis", "data")
+        assert (first.low, first.charged) == (None, 0.0)
+        assert "too large" in first.covers
+
+
+def test_a_first_release_leaves_room_for_what_will_be_asked() -> None:
+    most = first._mechanism(WIDE).largest_tree
+    assert most <= OnlinePMW().largest_tree // 4
+    release = first.first_release(Curator(wide(), PureDP(500.0), noise=SeededNoise(0)))
+    assert isinstance(release.model, Markov)
+    assert 2 * 30**2 < sum(tree.cells for tree in release.model.trees) <= most
 
 
 # Deaths

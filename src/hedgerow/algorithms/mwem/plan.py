@@ -251,7 +251,7 @@ def _expected_cells(
     """Cells that trees are expected to fill: annealed rounds leave out what would be noise."""
     if not limit.binds or config.needs_histogram:
         return 0
-    worth = annealed and config.largest_tree == LARGEST_TREE
+    worth = annealed and config.largest_tree <= LARGEST_TREE
     return limit.worth(budget, amount, total).largest_cells if worth else limit.largest_cells
 
 

@@ -214,7 +214,7 @@ class MWEMRun:
         """
         config, workload, budget = self.config, self.workload, self.curator.budget
         self._choose_from(annealed_candidates(config, workload, budget, left, self.total))
-        if config.largest_tree == LARGEST_TREE:
+        if config.largest_tree <= LARGEST_TREE:
             self.limit = self.limit.worth(budget, left, self.total)
         share = config.selecting(annealed=True)
         rounds = annealed_rounds(config, workload, budget, left, self.total)

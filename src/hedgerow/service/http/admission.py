@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 
 from hedgerow.errors import NotAllowedError, NotThereError, StoreBusyError, StoreError
 from hedgerow.service.http import problems
-from hedgerow.service.http.middleware import Metrics, Rates, address_of
+from hedgerow.service.http.middleware import Metrics, Pace, Rates, address_of
 from hedgerow.service.http.problems import Kind
 from hedgerow.service.http.replies import Replies
 from hedgerow.service.http.request_parsing import Cursors, StrictRequest, authorization, check_parameters
@@ -27,6 +27,7 @@ from hedgerow.service.store import DataSet, Store
 
 Who = Literal["anyone", "token", "custodian"]
 _SIGN_INS = 16
+_WATCHING = 2
 _UNSENT = 8
 """Files on their way for each that may be made at a time."""
 
@@ -48,6 +49,8 @@ class Service:
         cursors: Cursors of lists.
         metrics: Counters.
         replies: Replies that are given again.
+        pace: How fast requests are answered.
+        watching: Threads that look whether the store answers: nothing else waits for them.
         sign_ins: Threads that check tokens; not those that wait for answers.
         downloads: Files of records that are made at a time.
         unsent: Files of records that may be on their way at a time: until then they take room on the disk.
@@ -64,6 +67,8 @@ class Service:
         self.cursors = Cursors(store.secret("cursor"))
         self.metrics = Metrics()
         self.replies = Replies(store)
+        self.pace = Pace(settings.longest_wait)
+        self.watching = CapacityLimiter(_WATCHING)
         self.sign_ins = CapacityLimiter(_SIGN_INS)
         self.downloads = threading.BoundedSemaphore(settings.downloads)
         self.unsent = threading.BoundedSemaphore(_UNSENT * settings.downloads)
@@ -162,6 +167,15 @@ class GatedRoute(APIRoute):
         async def gated(request: Request) -> Response:
             if self.who != "anyone":
                 request.state.caller = await self._caller(request)
+            if self.who != "token":  # operators are let in, and what they do may take long
+                return await passed(request)
+            pace = (await the_service(request)).pace
+            if seconds := pace.wait():
+                return problems.busy(seconds)
+            with pace.inside():
+                return await passed(request)
+
+        async def passed(request: Request) -> Response:
             check_parameters([name for name, _ in request.query_params.multi_items()], known)
             if self.body_field is None:
                 return await handle(request)
@@ -238,7 +252,6 @@ _EXAMPLES: Mapping[str, tuple[str, str]] = {
     "conflict": ("there is a data set 'adult' already", "choose another name"),
     "too-much": ("the body is larger than 1.0 MiB", "send it in parts: fewer questions, or a smaller table"),
     "invalid": ("question 3: there is no attribute 'gender'", "did you mean 'sex'?"),
-    "question-too-large": ("question 2: to learn an answer about age * ... ", "ask about fewer attributes"),
     "rate": ("more than 6,000 requests a minute with this token", "ask several questions in one request, or wait"),
     "store": ("the store cannot be read", "try again later; nothing is lost"),
     "busy": ("the server is busy", "try again"),

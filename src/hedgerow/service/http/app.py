@@ -22,16 +22,16 @@ from hedgerow.service.store import Store
 from hedgerow.version import __version__
 
 
-def health(here: Here) -> HealthResponse:
+async def health(here: Here) -> HealthResponse:
     """Health of the server.
 
     503 if the store cannot be read.
     """
-    here.store.ping()
+    await anyio.to_thread.run_sync(here.store.ping, limiter=here.watching)
     return HealthResponse(status="ok", version=__version__)
 
 
-def metrics_text(here: Here) -> Response:
+async def metrics_text(here: Here) -> Response:
     """Counters in Prometheus' text format.
 
     Requests by route, method and status, and how long they took; nothing by data set or person.

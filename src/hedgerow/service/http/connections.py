@@ -10,6 +10,7 @@ are being answered is a new one turned away.
 import asyncio
 import resource
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, Self
 
@@ -23,6 +24,9 @@ _OWN_FILES = 200
 _MOST = 10_000
 _FEWEST = 16
 _TICK = 1.0
+_LINGERING = 64
+LINGER_SECONDS = 0.5
+"""Time for a client to fetch the answer that its connection is refused: a close with unread bytes would destroy it."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,19 @@ class Connections:
         self._of: dict[str, _Room] = {}
         self._tick = min(_TICK, limits.head_seconds / 10, limits.stall_seconds / 10)
         self._next: asyncio.TimerHandle | None = None
+        self._lingering = 0
+
+    def linger(self, loop: asyncio.AbstractEventLoop, close: Callable[[], None]) -> None:
+        """Close a refused connection after a while, or at once where many of these are open."""
+        if self._lingering >= _LINGERING:
+            close()
+            return
+        self._lingering += 1
+        loop.call_later(LINGER_SECONDS, self._end_lingering, close)
+
+    def _end_lingering(self, close: Callable[[], None]) -> None:
+        self._lingering -= 1
+        close()
 
     def admit(self, new: Connection) -> bool:
         """Take in a connection, which waits; others may have to make room.

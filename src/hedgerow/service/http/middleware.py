@@ -6,6 +6,8 @@ import math
 import re
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from limits import RateLimitItem, RateLimitItemPerMinute
@@ -37,6 +39,12 @@ METRICS_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"})
 _BUCKETS = (0.01, 0.1, 1.0, 10.0)  # coarse: finer ones would tell what an answer took
 _OTHER = "other"
+_FEW_INSIDE = 32
+"""So many requests are let in at any pace: the pace is known from those who are let in."""
+_ENOUGH_INSIDE = 8
+"""Requests from whose time the pace is taken: one alone may take long by itself."""
+_NEWEST = 0.05
+"""Weight of the newest request in the mean pace."""
 _HUNG_UP = 499  # proxies' status for a client that left before the answer
 
 
@@ -112,6 +120,45 @@ class Rates:
 
     def _until(self, item: RateLimitItem, *names: str) -> float:
         return max(1.0, math.ceil(self._limiter.get_window_stats(item, *names).reset_time - time.time()))
+
+
+class Pace:
+    """The pace of the requests that are answered, and the time that one more is expected to take (Little's law).
+
+    Args:
+        longest: Seconds that a request may be expected to take.
+
+    Example:
+        >>> pace = Pace(2.0)
+        >>> pace.wait()
+        0.0
+    """
+
+    def __init__(self, longest: float) -> None:
+        """Know of none."""
+        self._longest = longest
+        self._inside = 0
+        self._each = 0.0
+
+    def wait(self) -> float:
+        """Seconds that one more request would take, if they are too many; else 0, also where only a few are inside."""
+        expected = (self._inside + 1) * self._each
+        return expected if self._inside >= _FEW_INSIDE and expected > self._longest else 0.0
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Count a request from its arrival to its answer, and take its pace from it.
+
+        It took as long as all that were inside when it came, itself among them, take one after the other.
+        """
+        self._inside += 1
+        begun, together = time.monotonic(), self._inside
+        try:
+            yield
+        finally:
+            self._inside -= 1
+            if together >= _ENOUGH_INSIDE:
+                self._each += _NEWEST * ((time.monotonic() - begun) / together - self._each)
 
 
 class Metrics:

@@ -63,9 +63,6 @@ TABLE = Kind("table", 503, "The private table cannot be read", (errors.TableErro
 BUSY = Kind("busy", 503, "Busy", (errors.StoreBusyError, errors.OutdatedError, errors.RegisterBusyError))
 STORE = Kind("store", 503, "The store cannot be reached", (errors.StoreError, errors.RegisterError))
 INTERNAL = Kind("internal", 500, "Something went wrong inside the server")
-QUESTION_TOO_LARGE = Kind(
-    "question-too-large", 422, "The question is too large to learn from", (errors.QuestionTooLargeError,)
-)
 _WRONG = (
     *(errors.InvalidRequestError, errors.QueryError, errors.ConfigError, errors.DomainError, errors.DataError),
     *(errors.ModelTooLargeError, errors.MarginalTooLargeError, errors.BudgetError, errors.ReleaseError),
@@ -75,10 +72,10 @@ INVALID = Kind("invalid", 422, "Invalid request", _WRONG)
 
 _RAISED = (
     *(MALFORMED, NOT_SIGNED_IN, QUOTA, NOT_ALLOWED, NOT_THERE, CONFLICT, TOO_MUCH, RATE),
-    *(TABLE, BUSY, STORE, QUESTION_TOO_LARGE, INVALID),
+    *(TABLE, BUSY, STORE, INVALID),
 )
 """Kinds of errors, special ones before general ones."""
-OF_QUESTIONS = (NOT_ALLOWED, QUOTA, CONFLICT, QUESTION_TOO_LARGE, TABLE)
+OF_QUESTIONS = (NOT_ALLOWED, QUOTA, CONFLICT, TABLE)
 """Problems that only a question has."""
 _STATUSES = {kind.status: kind for kind in (NOT_SIGNED_IN, NOT_ALLOWED, NOT_THERE, WRONG_METHOD, TOO_MUCH)}
 _BUSY_SECONDS = 1.0
@@ -124,6 +121,24 @@ def problem(
     return JSONResponse(body, kind.status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 
+def busy(seconds: float) -> JSONResponse:
+    """The response to who would wait for too long.
+
+    Args:
+        seconds: Time that the answer would take.
+
+    Example:
+        >>> busy(2.5).headers["Retry-After"]
+        '3'
+    """
+    return problem(
+        BUSY,
+        "the server has more requests than it can answer in time",
+        remedy="try again later; Retry-After says when",
+        headers={"Retry-After": str(math.ceil(seconds))},
+    )
+
+
 def problem_of(error: Exception) -> JSONResponse:
     """The response that an error becomes; an unforeseen one is logged and says nothing.
 
@@ -144,8 +159,6 @@ def _detail(error: errors.HedgerowError) -> str:
     """The error's message, without free memory, which shows the size of private tables, or the place of the store."""
     if isinstance(error, errors.StoreError | errors.RegisterError | errors.RegisterExceededError) and error.place:
         return error.message.removeprefix(f"{error.place}: ")
-    if isinstance(error, errors.QuestionTooLargeError):  # says nothing of that
-        return error.message
     if isinstance(error, errors.ModelTooLargeError | errors.MarginalTooLargeError):
         return f"{human(error.cells)} cells need about {human_bytes(error.required_bytes)}, more than the server has"
     return error.message

@@ -96,6 +96,7 @@ class GuardedProtocol(H11Protocol):
         self._limits = connections.limits
         self.is_known = False
         self.address = ""
+        self._is_refused = False
         self._heard = self.loop.time()
         self._enter("waiting")
 
@@ -125,7 +126,7 @@ class GuardedProtocol(H11Protocol):
         """Count the bytes that arrive, and read them."""
         self._moved += len(data)
         self._heard = self.loop.time()
-        if not self.transport.is_closing():
+        if not (self.transport.is_closing() or self._is_refused):
             super().data_received(data)
 
     def handle_events(self) -> None:
@@ -157,8 +158,11 @@ class GuardedProtocol(H11Protocol):
     # Called by the list of connections
 
     def give_up(self) -> None:
-        """End, to make room for another connection."""
-        self.transport.abort()
+        """End, to make room for another connection: who has sent something is told."""
+        if self._moved and not self.transport.get_write_buffer_size():
+            self._refuse(problems.BUSY, "there are too many connections", "try again in a moment")
+        else:
+            self.transport.abort()
 
     def check(self, now: float) -> None:
         """End, if a time-out has passed."""
@@ -198,12 +202,20 @@ class GuardedProtocol(H11Protocol):
 
     def _refuse(self, kind: Kind, detail: str, remedy: str) -> None:
         """Say why, where it can still be said, and close."""
+        if self._is_refused:
+            return
         if self.cycle is not None:
             self.cycle.disconnected = True  # what the application says from now on is not sent
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            told = problem(kind, detail, remedy=remedy, headers={"Connection": "close"})
+            later = {"Retry-After": "1"} if kind is problems.BUSY else {}
+            told = problem(kind, detail, remedy=remedy, headers={"Connection": "close", **later})
             reason = HTTPStatus(kind.status).phrase.encode()
             start = h11.Response(status_code=kind.status, headers=told.raw_headers, reason=reason)
             for event in (start, h11.Data(data=bytes(told.body)), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self._is_refused = True
+        if self.transport.can_write_eof() and not self.transport.is_closing():
+            self.transport.write_eof()
+            self._connections.linger(self.loop, self.transport.close)
+        else:
+            self.transport.close()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -21,7 +21,6 @@ from hedgerow.errors import (
     InvalidRequestError,
     NotAllowedError,
     QueryError,
-    QuestionTooLargeError,
     StoreBusyError,
     TooMuchError,
 )
@@ -78,11 +77,8 @@ def ask_questions(name: Name, asked: QuestionsRequest, here: Here, by: By, key: 
     data_set = here.data_set(name, by)
     queries = parsed_questions(asked.queries, here.workers.domain(data_set), name)
     request = request_number(here, data_set, by, key, asked)
-    try:
-        with here.waiting():
-            given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
-    except QuestionTooLargeError as error:
-        name_the_question(error, queries)
+    with here.waiting():
+        given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=asked.confidence)
     answers = [answer_of(name, answer) for answer in given]
     return AnswersResponse(answers=answers, dataset=SummaryResponse(**summary_of(here.store, data_set, by.person)))
 
@@ -198,14 +194,6 @@ def _parsed_question(number: int, question: QuestionRequest, domain: Domain, nam
                 parse_select(question.sql, domain, name)
                 error.remedy += "; groups, sums, means and quantiles are asked at POST /v1/datasets/{name}/tables"
         raise _shortened(error, _sent(question), f"question {number}: ") from None
-
-
-def name_the_question(error: QuestionTooLargeError, queries: Sequence[LinearQuery]) -> NoReturn:
-    """Raise the error with the number of the question that it is about."""
-    number = next((at for at, query in enumerate(queries, start=1) if set(query.scope) == set(error.attributes)), None)
-    if number is not None:
-        error.message = f"question {number}: {error.message}"
-    raise error
 
 
 def request_number(

@@ -1,6 +1,6 @@
 """Routes of series: data sets that are asked together."""
 
-from hedgerow.errors import NotThereError, QuestionTooLargeError
+from hedgerow.errors import NotThereError
 from hedgerow.service.http import problems
 from hedgerow.service.http.admission import By, ForQuestions, ForTokens, Here, Operation, Service
 from hedgerow.service.http.requests import Key, Name, SeriesQuestionsRequest
@@ -9,7 +9,7 @@ from hedgerow.service.http.responses import (
     SeriesListResponse,
     SeriesResponse,
 )
-from hedgerow.service.http.routes_questions import name_the_question, parsed_questions, request_number
+from hedgerow.service.http.routes_questions import parsed_questions, request_number
 from hedgerow.service.http.tokens import Caller
 from hedgerow.service.sessions import Series, answer_of, confidence_of_each, joined, open_series
 
@@ -37,11 +37,8 @@ def ask_series(name: Name, asked: SeriesQuestionsRequest, here: Here, by: By, ke
     answers = {}
     for data_set in chosen:
         request = request_number(here, data_set, by, key, asked)
-        try:
-            with here.waiting():
-                given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=each)
-        except QuestionTooLargeError as error:
-            name_the_question(error, queries)
+        with here.waiting():
+            given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=each)
         answers[data_set.name] = [answer_of(data_set.name, answer) for answer in given]
     return SeriesAnswersResponse(answers=joined(answers, asked.confidence), series=_told(series))
 

@@ -11,7 +11,7 @@ from hedgerow.algorithms.mwem import MWEM
 from hedgerow.algorithms.online_pmw import OnlinePMW
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError, HedgerowError
-from hedgerow.models import LARGE_ATTRIBUTE, may_be_dense
+from hedgerow.models import LARGE_ATTRIBUTE, LARGEST_TREE, may_be_dense
 from hedgerow.privacy import Budget, Curator, split_budget
 from hedgerow.queries import Workload
 from hedgerow.release import Release
@@ -20,6 +20,8 @@ USUAL_SHARE = 0.25
 """Share of the budget for a first release where its custodian gives none."""
 MOST_WARM_CELLS = 1 << 22
 """Most cells of a histogram that a session starts from: all of them are kept with each correction."""
+MOST_TREE_CELLS = LARGEST_TREE // 4
+"""Most cells of its junction trees, where no histogram is possible; the rest is for what will be asked."""
 _MOST_ATTRIBUTES = 60
 """Most attributes for which it is made unasked: with more, a custodian would wait for minutes."""
 
@@ -121,4 +123,4 @@ def _workload(domain: Domain) -> Workload:
 
 def _mechanism(domain: Domain) -> MWEM:
     """With rounds that keep to junction trees where a session over many cells goes on from these."""
-    return MWEM() if may_be_dense(domain) else MWEM(rounds="annealed")
+    return MWEM() if may_be_dense(domain) else MWEM(rounds="annealed", largest_tree=MOST_TREE_CELLS)

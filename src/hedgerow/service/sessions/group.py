@@ -41,6 +41,7 @@ Question = LinearQuery | Marginal | Blocks
 
 _CLOSED = "the custodian closed the data set"
 _USED_UP = "your share of the budget is used up"
+_TOO_LARGE = "the hypothesis would become too large if it learnt about all these columns together"
 _FULL = "this data set already remembers as many groups and conditions with 'or' or 'not' as it can"
 
 
@@ -191,13 +192,7 @@ class _Group:
             if request in full or not self._has_room(person, stored[person] + size):
                 full.add(request)
                 continue
-            try:
-                looks = (
-                    self._may_ask(person, before[person]) and self._reason_against(request.question(at), person) is None
-                )
-            except QuestionTooLargeError:
-                looks = False
-            if looks:
+            if self._may_ask(person, before[person]) and self._reason_against(request.question(at), person) is None:
                 self._take_hold(person)
                 return
             before[person] += 1
@@ -207,8 +202,11 @@ class _Group:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
         if self.repository.is_closed:
             return _CLOSED
-        if not self.session.looks(question):
-            return ""
+        try:
+            if not self.session.looks(question):
+                return ""
+        except QuestionTooLargeError:
+            return _TOO_LARGE
         held = held_with(question)  # decided by what was asked alone
         if held and self.session.remembered + held > MOST_REMEMBERED:
             return _FULL
@@ -231,7 +229,7 @@ class _Group:
             self._check_number(request)
             self._check_room(request.person, request.size(at))
             found = self._asked(request.question(at), request)
-        except (NotAllowedError, QuestionTooLargeError, MarginalTooLargeError) as failure:
+        except (NotAllowedError, MarginalTooLargeError) as failure:
             if self.session.tested != tested:
                 raise  # in the middle of a test or of a correction
             self.failures[request] = failure

@@ -16,9 +16,10 @@ from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.start import earlier_events
 from hedgerow.domain import Domain
 from hedgerow.errors import ConflictError, OutdatedError, StoreError, TableError
+from hedgerow.models import may_be_dense
 from hedgerow.privacy import Curator, Ledger, NoiseSource, budget_from_dict
 from hedgerow.release import Release
-from hedgerow.service.sessions.first import first_part, first_release, most_of_opening
+from hedgerow.service.sessions.first import MOST_TREE_CELLS, MOST_WARM_CELLS, first_part, first_release, most_of_opening
 from hedgerow.service.sessions.tables import PrivateTable, no_records
 from hedgerow.service.store import DataSet, GivenAnswer, Hold, Reached, Store, nowhere, question_digest
 
@@ -347,7 +348,7 @@ class SessionRepository:
 
     def _hold_opening(self, opening: online_hold.Hold) -> None:
         hold = Hold(opening.charge, opening.purpose, None)
-        cells = min(self._domain.size, self._config.largest_tree)
+        cells = min(self._domain.size, MOST_WARM_CELLS if may_be_dense(self._domain) else MOST_TREE_CELLS)
         self.store.make_room(self.data_set, 8 * cells * bool(self._first) + _ROOM)
         self._version = self.store.hold(self.data_set, self._version, hold, None)
         self.reached("held")

@@ -76,7 +76,6 @@ class SessionWorker:
         Raises:
             NotAllowedError: The person's number of questions is used up; what was answered before stays.
             QuotaError: The person's share of the store is used up; what was answered before stays.
-            QuestionTooLargeError: The hypothesis could not learn an answer; what was answered before stays.
             DataError, TableError: The private table cannot be read, or does not fit its domain.
             StoreError: The store cannot be read or written; no answer was given.
         """

@@ -201,7 +201,7 @@ class SessionWorkers:
         Raises:
             QueryError: It leads to more than `MOST_OF_A_STATEMENT` questions, or the session answers no groups; nothing
                 was asked.
-            NotAllowedError, QuotaError, QuestionTooLargeError: See `SessionWorker.ask`; what was answered before stays.
+            NotAllowedError, QuotaError: See `SessionWorker.ask`; what was answered before stays.
             TableError: See `ask`.
         """
         check_selection(selection, MOST_OF_A_STATEMENT)
