@@ -1,18 +1,8 @@
 """Questions and answers of a session, and why the intervals hold.
 
-**Intervals.** Let r be the risk that an interval may miss the truth q(B); it is divided before anything is seen.
-
-- *The query fired.* Its answer has fresh noise, independent of everything that made the query fire, so
-  ``|answer - q(B)|`` passes the noise's quantile with probability r / 2 at most.
-- *It did not fire.* Then (for a group of counts with the largest of its errors on the left, so that the interval is
-  one of all its counts at once) ``|q(B) - q(A)| + nu < T + tau`` for the noise nu of this test and tau of the epoch's
-  threshold, hence ``|q(B) - q(A)| < T + t_1 + t_2`` unless ``tau > t_1`` or ``nu < -t_2``. The noise of the test is
-  fresh: t_2 is its quantile. The threshold noise is not: epochs in which it is large live longer, so a query chosen at
-  random, or by an analyst who waits for a long epoch, meets large ones more often than their law says. So t_1 bounds
-  the threshold noises of *all* epochs that the session can have, at the same time. The risk r / 2 is divided over t_1
-  and t_2 in proportion to their scales, which makes the sum smallest.
-
-Both cases together miss with probability r at most, although which of them occurs depends on noise.
+**Intervals.** The risk that one may miss the truth is divided before anything is seen. What fired has fresh noise. What
+did not is within the threshold and bounds on two noises: that of its test, which is fresh, and those of *all*
+thresholds that the session can have, as epochs with large ones live longer (theory.md section 13.2).
 """
 
 import math
