@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.algorithms import ENTRIES, Entry, entry, names
-from hedgerow.algorithms.dual_query import BruteForce, DualQuery, MixedInteger, TabuSearch
+from hedgerow import DualQuery
+from hedgerow.algorithms import ENTRIES, BruteForce, Entry, MixedInteger, TabuSearch, entry, names
 from hedgerow.algorithms.registry import ONLINE, made_by, parse
 from hedgerow.errors import ConfigError, HedgerowError
 from hedgerow.privacy import GDP, ApproxDP, Budget, PureDP, Regime, SeededNoise

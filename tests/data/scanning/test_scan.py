@@ -12,7 +12,7 @@ import pytest
 
 from hedgerow import MWEM, ZCDP, ApproxDP, PureDP, SeededNoise, Subsampled, Workload
 from hedgerow.data import Coding, Counts, Encoding, Reader, ReadOptions, ScannedTable, Table, Wanted, scan_table
-from hedgerow.data.scanning.scan import Progress, counted
+from hedgerow.data.scanning import scan
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import BudgetExceededError, ConfigError, CountColumnError, DataError, MarginalTooLargeError
 from hedgerow.privacy import Curator
@@ -31,11 +31,11 @@ class Passes:
         self.failing = failing
         self.made = 0
 
-    def __call__(self, wanted: Wanted, progress: Progress) -> Counts:
+    def __call__(self, wanted: Wanted, progress: scan.Progress) -> Counts:
         self.made += 1
         if self.failing(self.made):
             raise DataError("the table is far away")
-        return counted([Table(BINARY, list(COLUMNS))], wanted, progress)
+        return scan.counted([Table(BINARY, list(COLUMNS))], wanted, progress)
 
 
 def test_a_pass_that_fails_is_charged_to_nobody() -> None:
@@ -72,7 +72,7 @@ def test_a_release_takes_one_pass() -> None:
 def test_a_table_that_is_too_large_is_refused_and_forgotten() -> None:
     domain = Domain([IntegerRange(name, 0, 5000) for name in "abcdef"])
     source = ScannedTable(
-        domain, lambda wanted, _: counted([Table(domain, np.zeros((6, 2), np.int64).tolist())], wanted), "t"
+        domain, lambda wanted, _: scan.counted([Table(domain, np.zeros((6, 2), np.int64).tolist())], wanted), "t"
     )
     for names in (domain.names, domain.names[:4]):
         with pytest.raises(MarginalTooLargeError):
@@ -93,7 +93,6 @@ def test_what_is_kept_says_the_same_as_counting_again() -> None:
 
 def test_the_sum_of_counts_is_checked_over_all_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from hedgerow.data.reading import readers
-    from hedgerow.data.scanning import scan
 
     monkeypatch.setattr(scan, "CHUNK_ROWS", 1)
     monkeypatch.setattr(readers, "BATCH_ROWS", 1)
@@ -145,7 +144,7 @@ def test_a_failure_while_counting_closes_what_is_read_from(monkeypatch: pytest.M
     tables = (whole for _ in closing(opened, 5))
     monkeypatch.setattr(Counts, "count", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as kept:  # its traceback holds all frames
-        counted(tables, Wanted(BINARY))
+        scan.counted(tables, Wanted(BINARY))
     assert opened == ["opened", "closed"]
     assert kept.value.__traceback__ is not None
 

@@ -9,7 +9,6 @@ from hypothesis import given, settings, strategies as st
 from hedgerow.domain import Domain
 from hedgerow.models import Histogram, Sweeps, refit
 from hedgerow.models.fit import grouping
-from hedgerow.models.fit.grouping import grouped
 from hedgerow.queries import Marginal, Measurable, Measurement, NoiseKind
 from tests.examples import examples
 from tests.models.strategies import leveled_cliques, leveled_domains, leveled_queries
@@ -45,7 +44,7 @@ def test_every_measurement_is_in_one_group_that_knows_it(data: st.DataObject, do
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grouping, "LARGE_CELLS", 1)
         patch.setattr(grouping, "_fits", lambda _, names: len(names) <= 4)
-        groups = grouped(Histogram(domain, 30.0), noisy, ordered=ordered)
+        groups = grouping.grouped(Histogram(domain, 30.0), noisy, ordered=ordered)
     assert sorted(i for group in groups for i in group.members) == list(range(len(noisy)))
     for group in groups:
         if group.scope is not None:

@@ -16,7 +16,6 @@ from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Histogram, Markov, Newton, Proximal, refit, solvable, solve_positive
 from hedgerow.models.fit import newton
-from hedgerow.models.fit.newton import covariances
 from hedgerow.queries import Marginal, Measurement, NoiseKind, Parity, walsh_hadamard
 from tests.models.strategies import domain_of
 from tests.privacy.mutants import Mutant, killed
@@ -122,7 +121,7 @@ def test_the_transform_holds_all_covariances() -> None:
     places = np.array([1, 2, 3, 7, 8, 12, 15])
     parity = np.array([[(-1.0) ** bin(place & x).count("1") for x in range(16)] for place in places])
     expected = (parity * p) @ parity.T - np.outer(parity @ p, parity @ p)
-    np.testing.assert_allclose(covariances(walsh_hadamard(p), places), expected, atol=1e-14)
+    np.testing.assert_allclose(newton.covariances(walsh_hadamard(p), places), expected, atol=1e-14)
     assert domain.size == p.size
 
 

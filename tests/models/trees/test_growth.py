@@ -13,7 +13,6 @@ from hedgerow.domain import Clique, Constraint, Derived, Domain, IntegerRange
 from hedgerow.errors import DomainError
 from hedgerow.models import Growth, JunctionTree, Markov
 from hedgerow.models.trees import growth
-from hedgerow.models.trees.growth import grown_tree
 from hedgerow.queries import filled_axes
 from tests.models.strategies import domain_of
 
@@ -65,7 +64,7 @@ def test_bounds_are_those_of_trees_that_exist(instance: tuple[Domain, list[Cliqu
         if not scope or any(tree.find(scope) is not None for tree in trees):
             assert bound == now
             continue
-        grown = grown_tree(domain, trees, scope)
+        grown = growth.grown_tree(domain, trees, scope)
         JunctionTree(domain, grown.cliques, grown.edges)
         assert all(grown.find(each) is not None for each in [scope, *held])
         assert grown.cells <= bound
@@ -86,7 +85,7 @@ def test_bounds_over_random_sparse_graphs(order: int) -> None:
         patch.setattr(growth, "_EXACT", -1)
         bounds = Growth(domain, candidates).cells(held, trees)
     for scope, bound in zip(candidates, bounds, strict=True):
-        grown = grown_tree(domain, trees, scope)
+        grown = growth.grown_tree(domain, trees, scope)
         assert grown.find(scope) is not None
         assert grown.cells <= bound
     assert np.median(bounds / exact) < 1.05

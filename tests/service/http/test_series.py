@@ -29,7 +29,6 @@ from hedgerow.service import (
     read_private,
 )
 from hedgerow.service.sessions import series as series_module, workers
-from hedgerow.service.sessions.series import all_series, check_partition
 from tests.privacy.mutants import Mutant, killed
 from tests.service.api import BUDGET, DOMAIN, OPTIONS, RECORDS, Api, api, registration
 from tests.service.serving import in_a_thread
@@ -181,7 +180,7 @@ def series_of(at_most: int, *budgets: Budget) -> str:
         made = Registration(f"m{number}", "", source, {}, budget.to_dict(), {})
         return DataSet(number, made, "open", 1, datetime.now(UTC), None)
 
-    (found,) = all_series(data_set(number, each) for number, each in enumerate(budgets))
+    (found,) = series_module.all_series(data_set(number, each) for number, each in enumerate(budgets))
     return found.statement
 
 
@@ -208,9 +207,9 @@ def test_deltas_for_thresholds_do_not_add_up() -> None:
         source = {"place": "a.csv", "series": "visits", "in_partitions": at_most}
         return Registration("m", "", source, {}, ApproxDP(1.0, 1e-6, thresholds=1e-7).to_dict(), {})
 
-    check_partition(new(1), [])
+    series_module.check_partition(new(1), [])
     with pytest.raises(ConfigError, match="thresholds"):
-        check_partition(new(2), [])
+        series_module.check_partition(new(2), [])
 
 
 def test_gaussian_budgets_add_up_by_their_squares() -> None:

@@ -19,7 +19,6 @@ from hedgerow.errors import QuotaError
 from hedgerow.queries import canonical, parse_predicate, query_key
 from hedgerow.service import ANSWERS, EVENTS, FINDINGS, Store, to_json
 from hedgerow.service.sessions import group
-from hedgerow.service.sessions.group import most_bytes
 from tests.service.api import Api, api
 from tests.service.sessions.crash import random_condition
 from tests.service.sessions.test_worker import FIRES, PAY, scripted
@@ -96,7 +95,7 @@ def test_what_a_question_takes_is_never_more_than_was_said_before(tmp_path: Path
     for number in range(60):
         before = _of(people, people.ada.id)
         text = random_condition(draw) + (f" or a = {number % 2}" if number % 3 == 0 else "")
-        said = most_bytes(question := canonical(parse_predicate(text, people.domain)))
+        said = group.most_bytes(question := canonical(parse_predicate(text, people.domain)))
         people.store.set_grant(people.data_set.id, people.ada.id, None, None, 10**9, by=None)
         (given,) = people.ask(text, by=people.ada, key=None)
         taken = _of(people, people.ada.id) - before
