@@ -48,7 +48,12 @@ from .fit.chains import estimated as estimated, nested as nested
 from .fit.consistency import consistent as consistent
 from .fit.nested import Nested as Nested
 from .fit.newton import Newton as Newton, solvable as solvable
-from .fit.refit import LARGEST_STOPPED as LARGEST_STOPPED, refit as refit, resume as resume
+from .fit.refit import (
+    LARGEST_STOPPED as LARGEST_STOPPED,
+    parity_lengths as parity_lengths,
+    refit as refit,
+    resume as resume,
+)
 from .fit.residual_basis import ResidualBasis as ResidualBasis
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays import can_hold as can_hold

@@ -151,6 +151,16 @@ def length_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Reached, "score", score)
 
 
+def uniform_by_the_true_error(patch: pytest.MonkeyPatch) -> None:
+    """The hypothesis stays uniform where it is truly near."""
+    remembered(patch)
+
+    def stays(self: Any) -> bool:
+        return bool(np.abs(self.workload.answers(self.model) - exactly(self)).max() <= 1.25)
+
+    patch.setattr(MWEMRun, "_stays_uniform", stays)
+
+
 def tree_by_the_exact_tables(patch: pytest.MonkeyPatch) -> None:
     """The tree below the tables holds the pair whose records are truly the most even."""
     runs = remembered(patch)
@@ -178,6 +188,8 @@ MUTANTS = (
            Automatic(PAIRS, FEW).pays_for_every_draw),
     Mutant("length of the last fit by the true error", length_by_the_true_error,
            Automatic(PAIRS, (4, 2, 0, 1), seeds=2).loses_no_more_than_it_is_charged),
+    Mutant("a hypothesis that stays uniform by the true error", uniform_by_the_true_error,
+           Automatic(PAIRS, FEW).loses_no_more_than_it_is_charged),
     Mutant("tree below the tables by the exact ones", tree_by_the_exact_tables,
            Automatic(WIDE, FEW, largest_tree=8).over_a_tree),
 )  # fmt: skip

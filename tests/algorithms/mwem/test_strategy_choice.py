@@ -336,3 +336,43 @@ MUTANTS = (
 @pytest.mark.parametrize("mutant", MUTANTS, ids=str)
 def test_a_mutant_is_killed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     killed(mutant, monkeypatch)
+
+
+NOISE = Workload.marginals(binary(6), 2)
+
+
+def uniform_run(records: int, config: MWEM, budget: Budget) -> Release:
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(2, size=records) for _ in range(6)]
+    return config.run(Table(NOISE.domain, columns), NOISE, budget, noise=SeededNoise(1))
+
+
+def test_the_hypothesis_stays_uniform_where_all_is_noise_and_answers_keep_their_intervals() -> None:
+    release = uniform_run(20, MWEM(), PureDP(0.1, "replace"))
+    parameters = release.provenance.parameters
+    assert parameters["decided"]["taken"] == "uniform"
+    assert parameters["unfitted"] == [0, len(release.measurements)]
+    assert release.measurements
+    assert release.spent == pytest.approx(0.1)
+    np.testing.assert_allclose(NOISE.answers(release.model), 5.0)
+    assert release.answer("a = 1").low is not None
+    assert uniform_run(20_000, MWEM(), PureDP(0.1, "replace")).provenance.parameters["decided"]["taken"] == "fixed"
+
+
+def test_noise_is_fitted_to_where_rounds_are_set_by_hand() -> None:
+    release = uniform_run(20, MWEM(rounds=3), PureDP(0.1, "replace"))
+    assert "unfitted" not in release.provenance.parameters
+    assert np.abs(NOISE.answers(release.model) - 5.0).max() > 1e-3
+
+
+def test_a_better_count_of_the_records_decides_again() -> None:
+    config, budget = MWEM(), PureDP(0.1, "replace")
+    few, many = (choose_strategy(config, NOISE, budget, 0.097, total) for total in (20.0, 20_000.0))
+    assert few is not None
+    assert many is not None
+    assert (few.taken, many.taken) == ("uniform", "fixed")
+    assert few.counted(config, 1e6).taken == "fixed"
+    assert many.counted(config, 1.0).taken == "uniform"
+    assert "stay uniform" in few.lines()[0][1]
+    adaptive = replace(many, adaptive_error=0.0, adaptive_drawing=0.0)
+    assert adaptive.counted(config, 1.0).taken == "adaptive"

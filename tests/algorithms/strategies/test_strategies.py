@@ -14,6 +14,7 @@ from hedgerow.algorithms import Aim, Strategy, predicted, prediction_lines, tree
 from hedgerow.algorithms.strategies import strategies
 from hedgerow.algorithms.strategies.components import Closure, Components, single
 from hedgerow.algorithms.strategies.division import Estimate, divided
+from hedgerow.algorithms.strategies.sub_strategy import Goal
 from hedgerow.algorithms.strategies.trees import LevelProduct, LevelTree
 from hedgerow.arrays import Floats
 from hedgerow.domain import Categorical, Clique, Derived, Domain, IntegerRange, width_level
@@ -379,3 +380,41 @@ def test_a_query_that_all_records_satisfy_has_no_error() -> None:
     found = strategies(Workload.parse("where: a <= 5", domain), PureDP(1.0, neighbours="replace"))
     assert (found[0].mean_error, found[0].largest_error) == (0.0, 0.0)
     assert all(math.isfinite(each.mean_error) and np.isfinite(each.errors).all() for each in found)
+
+
+def test_errors_of_a_fit_are_those_of_shrunk_projections() -> None:
+    """By averages along axes: a component is taken in part, and what is left of the guess is an error."""
+    budget, total, length = PureDP(0.3), 40.0, 0.6
+    asked = asked_by(WORKLOADS["pairs"])
+    (sub,) = next(
+        each for each in strategies(WORKLOADS["pairs"], budget, total=total) if each.name == "marginals"
+    ).sub_strategies
+    assert isinstance(sub.estimate, Components)
+    scopes, known = sub.measurements.scopes or (), np.asarray(sub.estimate.known)
+    deviations = sub.measurements.noises(budget, budget.limit * sub.shares)[0]
+    sizes = np.array([math.prod(MIXED.shape_of(scope)) for scope in scopes])
+    after, before = np.zeros((2, len(asked)))
+    for part, guess in zip(scopes, known, strict=False):  # the last one is the number of records
+        holding = np.array([set(part) <= set(scope) for scope in scopes])
+        steps = float((length * total / (deviations * sizes))[holding].sum())
+        precision = float((1.0 / (deviations**2 * sizes))[holding].sum())
+        taken, energy = steps / (1.0 + steps), energies(asked, frozenset(part))
+        noise = taken**2 / precision if precision else 0.0
+        after += energy * ((1.0 - taken) ** 2 / guess + noise)
+        before += energy / guess
+    found = sub.estimate.fitted(known, 1.0 / deviations**2, length * total / deviations)
+    np.testing.assert_allclose(found[0][sub.queries.question_of], after, rtol=1e-9)
+    np.testing.assert_allclose(found[1][sub.queries.question_of], before, rtol=1e-9)
+    goal = Goal(WORKLOADS["pairs"], budget, budget.limit, total=total)
+    both = sub.fitted(goal, budget.limit, length, total)
+    weighted = sub.queries.weights * sub.queries.units * math.sqrt(2.0 / math.pi)
+    assert both == pytest.approx((weighted @ np.sqrt(after), weighted @ np.sqrt(before)))
+
+
+def energies(asked: Floats, part: frozenset[str]) -> Floats:
+    """Mean square of what queries on all cells have of a component, by averages along axes."""
+    found = asked.reshape(-1, *MIXED.shape)
+    for axis, name in enumerate(MIXED.names, 1):
+        mean = found.mean(axis=axis, keepdims=True)
+        found = found - mean if name in part else np.broadcast_to(mean, found.shape)
+    return np.asarray((found**2).reshape(len(asked), -1).mean(axis=1))

@@ -366,7 +366,9 @@ class MWEMRun:
         model: Model = self.model if self.averager is None else self.averager.result()
         if self.averager is None and isinstance(rule, Proximal):
             counted = self._recount()
-            if isinstance(self.learner, Learner):
+            if self._stays_uniform():
+                self.unfitted = {"unfitted": [0, len(self.bought)]}
+            elif isinstance(self.learner, Learner):
                 model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
             else:
                 self.learner.fit(rule)
@@ -383,6 +385,13 @@ class MWEMRun:
             counted=counted,
             secure=self.config.prior is None or self.config.prior.secure,
         )
+
+    def _stays_uniform(self) -> bool:
+        """Whether a fit to what was chosen beforehand would err more than the table that the hypothesis starts from."""
+        if self.decision is None or not self.rounds or self.selected:
+            return False
+        self.decision = self.decision.counted(self.config, self.model.total)
+        return not self.decision.fits
 
     def _recount(self) -> float | None:
         """Average the noisy number of records with the sums of all noisy tables; returns it as it was, if it is one."""

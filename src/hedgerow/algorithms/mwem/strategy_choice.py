@@ -84,6 +84,8 @@ class StrategyChoice:
             moved towards few of its tables, so that no formula tells it.
         adaptive_drawing: The same for adaptive rounds.
         optimize_for: Whose errors are compared.
+        fits: Whether a fit to the fixed strategy is expected to err less than the uniform table. If not, the hypothesis
+            stays uniform, and the strategy is measured for the intervals of answers.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
@@ -101,6 +103,7 @@ class StrategyChoice:
     fixed_drawing: float | None
     adaptive_drawing: float
     optimize_for: OptimizeFor = "records"
+    fits: bool = True
 
     @property
     def fixed_error(self) -> float:
@@ -132,16 +135,32 @@ class StrategyChoice:
 
     @property
     def takes_fixed(self) -> bool:
-        """Whether the fixed strategy is taken."""
+        """Whether the fixed strategy is measured; so it is where the hypothesis stays uniform."""
         fixed, adaptive = self.compared
-        return fixed <= adaptive
+        return fixed <= adaptive or not self.fits
+
+    def counted(self, config: MWEMSettings, total: float) -> StrategyChoice:
+        """The same once the number of records is known better, from what was measured: whether to fit to that.
+
+        Args:
+            config: The configuration.
+            total: Number of records (noisy), in counts.
+        """
+        if not self.takes_fixed or config.prior is not None or not isinstance(config.refit, Proximal):
+            return self
+        return replace(self, fits=self.fixed.worth_a_fit(config.refit.c, max(1.0, total)))
+
+    @property
+    def taken(self) -> str:
+        """Word for what is taken."""
+        return ("fixed" if self.fits else "uniform") if self.takes_fixed else "adaptive"
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: what is taken, and from which numbers; None for an infinite error, or one without a formula."""
         errors = self.adaptive_error, self.adaptive_records_error
         adaptive, adaptive_records = (each if math.isfinite(each) else None for each in errors)
         return {
-            "taken": "fixed" if self.takes_fixed else "adaptive",
+            "taken": self.taken,
             "optimize_for": self.optimize_for,
             "fixed": self.fixed.name,
             "fixed_measurements": self.fixed.n_measurements,
@@ -157,13 +176,16 @@ class StrategyChoice:
         number = self.fixed.n_measurements
         measured = f"{self.fixed.name}, {number:,} measurement{'' if number == 1 else 's'}"
         taken = "fixed measurements" if self.takes_fixed else "adaptive rounds"
+        decided = f"{taken}, by the predicted error of {self.optimize_for}"
+        if self.taken == "uniform":
+            decided = "records stay uniform, as a fit is expected to err more; what is measured gives answers intervals"
         if math.isinf(self.adaptive_error):
             adaptive = "no candidate tells anything about another"
         else:
             adaptive = f"{_both(self.adaptive_error, self.adaptive_records_error)} if rounds adapt"
         errors = f"{_both(self.fixed_error, self.fixed_records_error)} if fixed ({measured}); {adaptive}"
         return [
-            ("decision", f"{taken}, by the predicted error of {self.optimize_for}"),
+            ("decision", decided),
             ("", f"mean error, as a share of the records: {errors}"),
         ]
 
@@ -229,6 +251,7 @@ def choose_strategy(
         return None
     adaptive = adaptive_error(config, found[0], unbiased, records)
     sampling, best = sampling_error(workload, records), None
+    length = config.refit.c if isinstance(config.refit, Proximal) else 0.0
     drawing = _OF_TREE * sampling * (1.0 if limit_of(config, workload).binds else _rounded(workload.domain, records))
     for strategy in sorted(found, key=_handicapped):
         if best is not None and _handicapped(strategy) / records >= best.handicapped():  # records err as much or more
@@ -237,7 +260,8 @@ def choose_strategy(
             of_fixed: float | None = drawing
             if is_over_tree(config, strategy):
                 of_fixed = _OF_MOVED * sampling if can_move(workload.domain, strategy.scopes) else None
-            choice = StrategyChoice(strategy, records, adaptive, of_fixed, drawing, config.optimize_for)
+            fits = config.prior is not None or strategy.worth_a_fit(length, records)  # a prior is no uniform table
+            choice = StrategyChoice(strategy, records, adaptive, of_fixed, drawing, config.optimize_for, fits)
             best = choice if best is None else min(best, choice, key=StrategyChoice.handicapped)
     return best
 

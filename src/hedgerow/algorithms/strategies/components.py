@@ -88,6 +88,27 @@ class Components:
         with np.errstate(divide="ignore"):
             return _times(self.energies, 1.0 / precisions)
 
+    def fitted(self, known: Floats, inverse_variances: Floats, lengths: Floats) -> tuple[Floats, Floats]:
+        """Guessed mean squared error of one value of each question: after a fit, and of the uniform table.
+
+        A fit takes ``l / (1 + l)`` of what is measured of a component, l being its length along that component
+        (theory.md section 13). What is guessed of a component and not taken is an error; so is the noise of the rest.
+
+        Args:
+            known: Guessed precision of each component; infinite for the number of records.
+            inverse_variances: 1 over the variance of one value of each measurement, in counts.
+            lengths: Length of the steps to each measurement, in fractions of the records.
+
+        Returns:
+            In squared counts, each of shape ``(questions,)``.
+        """
+        length = _times(self.measured.T, lengths)
+        taken, precisions = length / (1.0 + length), _times(self.measured.T, inverse_variances)
+        noise = np.divide(taken**2, precisions, out=np.zeros_like(taken), where=precisions > 0.0)
+        guessed = 1.0 / known
+        left = np.where(guessed > 0.0, (1.0 - taken) ** 2 * guessed + noise, 0.0)
+        return _times(self.energies, left), _times(self.energies, guessed)
+
     def variances_and_slopes(self, inverse_variances: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         """The variances, and a function from weights of these to their derivatives by the precisions, with sign -1.
 

@@ -118,6 +118,26 @@ class Strategy:
         each = [sub.aimed(self.goal, share * self.charge) for sub, share in sub_strategies]
         return max(each) if self.goal.aim == "largest" else sum(each)
 
+    def worth_a_fit(self, length: float, total: float) -> bool:
+        """Whether a fit is expected to err less than the uniform table it starts from; so where no formula says.
+
+        Args:
+            length: Length of the fit to marginals, relative to the noise.
+            total: Number of records (noisy), in counts.
+
+        Example:
+            >>> from hedgerow.algorithms.strategies import strategies
+            >>> from hedgerow import Domain, IntegerRange, PureDP, Workload
+            >>> workload = Workload.marginals(Domain(IntegerRange(name, 0, 1) for name in "abcdef"), 2)
+            >>> best = strategies(workload, PureDP(0.1), total=100.0)[0]
+            >>> best.worth_a_fit(0.6, 10.0), best.worth_a_fit(0.6, 1000.0)
+            (False, True)
+        """
+        shares = zip(self.sub_strategies, self.shares.tolist(), strict=True)
+        each = [sub.fitted(self.goal, share * self.charge, length, total) for sub, share in shares]
+        found = [both for both in each if both is not None]
+        return len(found) < len(each) or sum(after for after, _ in found) < sum(before for _, before in found)
+
     @property
     def n_measurements(self) -> int:
         """Number of measurements."""

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from hedgerow.algorithms.strategies.components import Components
 from hedgerow.algorithms.strategies.division import Estimate, Variances, divided
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
@@ -74,6 +75,7 @@ class Measurements:
         step: Counts per lattice unit of the noise.
         scopes: The scope of each, where all are whole marginals or parities: there may be millions, and a query or
             marginal is an object. That of the number of records is empty.
+        stretched: Length of the fit to each, for that of a marginal with the same noise.
     """
 
     target: Callable[[int], Measurable | None]
@@ -81,6 +83,7 @@ class Measurements:
     l2: Floats
     step: float = 1.0
     scopes: Sequence[Clique] | None = None
+    stretched: Floats | float = 1.0
 
     @classmethod
     def of_marginals(cls, domain: Domain, scopes: Sequence[Clique], budget: Budget) -> Measurements:
@@ -256,3 +259,25 @@ class SubStrategy:
             alone = deviations[self.single]
             errors = np.where(alone < math.inf, np.minimum(magnitudes[self.single], errors), errors)
         return errors[self.queries.question_of], sigmas[self.queries.question_of]
+
+    def fitted(self, goal: Goal, charge: float, length: float, total: float) -> tuple[float, float] | None:
+        """Guessed sum of the weighted errors of the candidates: after a fit, and of the uniform table.
+
+        Args:
+            goal: Error that is to be small; its own number of records decided what is measured.
+            charge: Charge of the sub-strategy.
+            length: Length of the fit to marginals, relative to the noise.
+            total: Number of records (noisy), in counts.
+
+        Returns:
+            In counts; None where nothing is guessed of components.
+        """
+        estimate = self.estimate
+        if not isinstance(estimate, Components) or isinstance(estimate.known, float) or not math.isfinite(goal.total):
+            return None
+        deviations = np.maximum(self.measurements.noises(goal.budget, charge * self.shares)[0], _LEAST)
+        lengths = length * total / deviations * self.measurements.stretched
+        guess = estimate.known * (goal.total / total) ** 2
+        found = estimate.fitted(guess, 1.0 / deviations**2, lengths)
+        after, before = (_NORMAL * np.sqrt(each)[self.queries.question_of] for each in found)
+        return self.queries.aimed("mean", after, after), self.queries.aimed("mean", before, before)

@@ -13,6 +13,7 @@ from hedgerow.algorithms.strategies.components import Closure, Components, Spars
 from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, Measurements, SubStrategy
 from hedgerow.arrays import Ints
 from hedgerow.errors import QueryError
+from hedgerow.models import parity_lengths
 from hedgerow.queries import Boxes, Conjunctions, Family, Parities, Parity, Workload, of_query
 
 
@@ -72,7 +73,9 @@ def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energ
     are_parities = energies.nnz == energies.shape[0] and bool((energies.data == 1.0).all())
     noise = np.searchsorted(needed, energies.indices) if are_parities else None
     every = (*closure.scopes, ())
-    measured = Measurements(target, sensitive, sensitive, scopes=[every[number] for number in needed.tolist()])
+    scopes = [every[number] for number in needed.tolist()]
+    stretched = parity_lengths([max(1, len(scope)) for scope in scopes])
+    measured = Measurements(target, sensitive, sensitive, scopes=scopes, stretched=stretched)
     return SubStrategy.divided("parities", goal, queries, measured, estimate, single=noise)
 
 

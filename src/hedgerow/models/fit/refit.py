@@ -14,7 +14,9 @@ from functools import lru_cache, partial
 from itertools import accumulate, chain, groupby
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models.classes import ValueClasses
 from hedgerow.models.core import Kind, Model, Potentials
@@ -49,6 +51,16 @@ _LARGE = 2**16
 """Cells of all trees from which on they are fitted side by side; below, most of a fit needs the interpreter."""
 _REFITS = 3
 """Fits with longer steps, at most: answers that contradict each other are never met."""
+
+
+def parity_lengths(orders: ArrayLike) -> Floats:
+    """Lengths of the fit to parities over so many attributes, for that of a marginal with the same noise.
+
+    Example:
+        >>> parity_lengths([1, 2]).round(3)
+        array([1.25 , 0.417])
+    """
+    return np.asarray(_PARITIES * _FALL ** (np.asarray(orders, dtype=np.float64) - 1.0))
 
 
 @dataclass(frozen=True, eq=False)
