@@ -15,7 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import hedgerow
-from hedgerow.errors import ConfigError, DataError, DomainError, RegisterExceededError, UndeclaredColumnError
+from hedgerow.errors import (
+    ConfigError,
+    DataError,
+    DomainError,
+    QueryError,
+    RegisterExceededError,
+    UndeclaredColumnError,
+)
 from tests.cli.command_line import app
 
 DOMAIN = {"sex": ["F", "M"], "age": {"min": 20, "max": 23}, "smokes": ["no", "yes"]}
@@ -45,6 +52,31 @@ def test_records_are_of_the_kind_of_the_table_and_are_the_same(data: Any, kind: 
     assert made.records is made.records
     assert pa.table(made.records).to_pydict() == make(records=50).records.to_pydict()
     assert len(made.sample(7)) == 7
+
+
+def test_a_target_asks_for_the_tables_that_models_need() -> None:
+    assert (
+        make(target="smokes").release.workload.spec
+        == "marginals:sex*smokes,age*smokes,sex*age*smokes; marginals:2 @ 0.1"
+    )
+    beside = make(target="smokes", workload="marginals:1", means=["age"]).release.workload.spec
+    assert beside == "marginals:1; marginals:sex*smokes,age*smokes,sex*age*smokes; marginals:age"
+    assert not any("workload=" in each for each in make(target="smokes").assumptions)
+    with pytest.raises(QueryError, match="there is no attribute 'smoke'"):
+        make(target="smoke")
+
+
+def test_a_parity_is_learnt_where_it_is_the_target() -> None:
+    bits = np.random.default_rng(0).integers(0, 2, size=(11, 4000))
+    label = (bits[0] + bits[1] + bits[2] + bits[3:7].all(axis=0)) % 2
+    table = pa.table({**{f"b{place}": column for place, column in enumerate(bits)}, "label": label})
+    domain = {name: {"min": 0, "max": 1} for name in table.column_names}
+    made = hedgerow.synthesize(table, delta=1e-9, domain=domain, target="label", records=4000, seed=0).records
+    columns = [made.column(name).to_numpy() for name in table.column_names]
+    assert np.mean(sum(columns[:3]) % 2 == columns[-1]) > 0.8
+    unasked = hedgerow.synthesize(table, delta=1e-9, domain=domain, records=4000, seed=0).records
+    columns = [unasked.column(name).to_numpy() for name in table.column_names]
+    assert np.mean(sum(columns[:3]) % 2 == columns[-1]) < 0.6
 
 
 def test_it_chooses_what_the_command_line_chooses(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from hedgerow.algorithms.learning import (
 )
 from hedgerow.domain import Domain, OpenDomain
 from hedgerow.errors import ConfigError
-from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload
+from hedgerow.queries import Measurable, Measurement, Neighbours, Persons, Workload, in_workload
 
 if TYPE_CHECKING:
     from hedgerow.algorithms.learning import Need
@@ -54,20 +54,55 @@ def workload_over(domain: Domain, text: str | None = None) -> Workload:
     return Workload.marginals(domain, min(2, len(domain))) if text is None else Workload.parse(text, domain)
 
 
-def workload_with(text: str | None, means: Iterable[str] = (), families: Iterable[str] = ()) -> str | None:
+OTHER_PAIRS = 0.1
+"""Weight of all pairs beside the tables of a target, where nobody says what else must be accurate."""
+
+
+def workload_with(
+    text: str | None, means: Iterable[str] = (), families: Iterable[str] = (), target: str | None = None
+) -> str | None:
     """A workload text that asks for more.
 
     Args:
         text: The workload, as for `Workload.parse`; None for all pairs of columns.
         means: What stands behind ``means:`` there.
         families: Texts of others.
+        target: A column that models will predict from the others; all pairs then have the weight `OTHER_PAIRS` where
+            the text is None.
 
     Example:
         >>> workload_with(None, ["pay by sex", "age by sex"])
         'marginals:2; means:pay by sex; means:age by sex'
+        >>> workload_with(None, target="income")
+        'target:income; marginals:2 @ 0.1'
     """
     wanted = [*(f"means:{each}" for each in means), *families]
+    if target is not None:
+        first = f"target:{in_workload(target)}"
+        text = f"{first}; marginals:2 @ {OTHER_PAIRS}" if text is None else f"{text}; {first}"
     return "; ".join(["marginals:2" if text is None else text, *wanted]) if wanted else text
+
+
+def for_target(algorithm: Algorithm, target: str | None) -> Algorithm:
+    """The mechanism for a column that models will predict: automatic rounds of MWEM adapt.
+
+    Fixed measurements are chosen by the mean error of all tables of the workload. Models gain from the few tables that
+    say most about the target, which rounds find.
+
+    Args:
+        algorithm: The mechanism.
+        target: The column, if any.
+
+    Example:
+        >>> from hedgerow import MWEM
+        >>> for_target(MWEM(), "income").rounds, for_target(MWEM(rounds=9), "income").rounds
+        ('annealed', 9)
+    """
+    from hedgerow.algorithms.mwem import MWEM
+
+    if target is not None and isinstance(algorithm, MWEM) and algorithm.rounds == "auto":
+        return replace(algorithm, rounds="annealed")
+    return algorithm
 
 
 def is_counted_in_place(source: object, where: str | None = None) -> bool:

@@ -31,6 +31,7 @@ from hedgerow.queries import Neighbours, Workload
 from hedgerow.runs import (
     RunSpec,
     budget_between,
+    for_target,
     is_counted_in_place,
     noise_of,
     share_of_positions,
@@ -86,6 +87,7 @@ def synthesize(
     name: str = "",
     workload: str | None = None,
     means: Iterable[str] = (),
+    target: str | None = None,
     needs: Iterable[str] = (),
     mechanism: str | Algorithm = "mwem",
     optimize_for: Literal["records", "answers"] = "records",
@@ -123,6 +125,8 @@ def synthesize(
         workload: Text of the tables and queries that you need to be accurate; all pairs of columns by default.
         means: Means by group that are wanted, as ``["pay by sex * region"]``: the same as ``means:pay by sex * region``
             in the workload. Each costs a twentieth of the budget, and all together at most a quarter.
+        target: A column that models will predict from the others: the workload holds the tables that they need, and all
+            pairs of columns with a small weight unless ``workload`` says what else must be accurate.
         needs: Questions in SQL that must have an interval, each with the half-width that it may have at most if that
             matters: ``["sex = 'F' and age < 30 within 200"]``. What that costs, ``hedgerow plan --needs`` tells.
         mechanism: Name of an algorithm, or a configured one.
@@ -183,10 +187,12 @@ def synthesize(
         budget = budget_between(epsilon, delta, neighbours, options.persons)
     kind, data = _kind_of(data), _readable(data, where)
     wanted = _domain_of(data, domain, chosen, options.apart, accept_draft=accept_draft)
-    algorithm, share = _algorithm_of(mechanism, optimize_for), share_of_positions(wanted, options)
-    spec = RunSpec(wanted, algorithm, budget, workload_with(workload, means), noise_of(seed), share, tuple(needs))
+    algorithm = for_target(_algorithm_of(mechanism, optimize_for), target)
+    share = share_of_positions(wanted, options)
+    asked = workload_with(workload, means, target=target)
+    spec = RunSpec(wanted, algorithm, budget, asked, noise_of(seed), share, tuple(needs))
     release = _released(data, spec, options, register, name)
-    given = {"persons": options.persons, "workload": workload, "register": register, "records": records}
+    given = {"persons": options.persons, "workload": workload or target, "register": register, "records": records}
     assumptions = _assumptions(release, {**given, "mechanism": None if mechanism == "mwem" else mechanism})
     return Synthesis(release, kind, assumptions, release.n_records if records is None else records, seed)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -133,6 +135,26 @@ def test_only_small_marginals_of_an_order() -> None:
         Workload.marginals(WIDE, cliques=[("a",)], largest=60)
 
 
+@pytest.mark.parametrize("target", WIDE.names)
+def test_tables_of_a_target_are_pairs_triples_and_small_tables(target: str) -> None:
+    others = [name for name in WIDE.names if name != target]
+    wanted = {frozenset((target, *clique)) for order in (1, 2) for clique in combinations(others, order)}
+    for order in (3, 4, 5):
+        larger = (frozenset((target, *clique)) for clique in combinations(others, order))
+        wanted |= {clique for clique in larger if np.prod(WIDE.shape_of(tuple(clique))) <= 64}
+    found = Workload.parse(f"target:{target}", WIDE)
+    assert {frozenset(scope) for scope in found.families[0].scopes} == wanted
+    assert found.spec == f"target:{target}"
+    assert Workload.parse(found.spec, WIDE) == found
+
+
+@pytest.mark.parametrize(("n", "order"), [(7, 5), (13, 5), (15, 4), (88, 2), (90, 1)])
+def test_orders_of_a_target_are_whole_and_its_tables_few(n: int, order: int) -> None:
+    bits = Domain(IntegerRange(f"b{place}", 0, 1) for place in range(n + 1))
+    found = Workload.parse("target:b3", bits).n_candidates
+    assert found == sum(math.comb(n, each) for each in range(1, order + 1)) <= 4_000
+
+
 def test_a_name_that_reads_like_a_bound_stands_in_quotes() -> None:
     domain = Domain((IntegerRange("2<=9", 0, 1), IntegerRange("b", 0, 1)))
     workload = Workload.marginals(domain, cliques=[("2<=9",)])
@@ -157,6 +179,8 @@ def test_a_name_that_reads_like_a_bound_stands_in_quotes() -> None:
         ("correlations:age, hours by sex", "character 25: ',' is expected, not 'by'", "'correlations:age"),
         ("correlations:age", "character 14: a correlation is of two columns", "'correlations:age"),
         ("regression: hours", "character 12: the formula 'hours' is not understood", "a tilde"),
+        ("target:sex, age", "character 8: a target is one attribute", "'target:income; target:race'"),
+        ("target:sexx", "character 8: there is no attribute 'sexx'", "did you mean 'sex'?"),
         ("marginals:1; logistic: sex ~ ag", "character 23: the formula 'sex ~ ag' names 'ag'", "did you mean 'age'?"),
         ("cells:1 + foo:2", "character 9: '+' is not expected", "for example 'cells:2'"),
         ("marginals", "at the end: ':' is missing", "'marginals:2'"),

@@ -408,6 +408,8 @@ class QuestionOptions(Options, panel="Algorithm"):
     Attributes:
         means: Means by group, as 'pay by sex * region', with a narrow interval: the same as means: in the workload.
             Each costs a twentieth of the budget, all together at most a quarter.
+        target: A column that models will predict from the others: the tables that they need are asked for, the same as
+            target: in the workload, and all pairs of columns with a small weight where no workload is given.
         needs: A text file of questions in SQL, one a line, that must have an interval: conditions, or SELECT
             statements. 'within 200' behind a question of counts says how far the ends may be away at 95%. Each is
             measured by itself; 'hedgerow plan' tells what that costs.
@@ -415,6 +417,7 @@ class QuestionOptions(Options, panel="Algorithm"):
 
     workload: WorkloadText = None
     means: Annotated[list[str] | None, option(metavar="TEXT")] = None
+    target: Annotated[str | None, option(metavar="COLUMN")] = None
     needs: Annotated[Path | None, option(metavar="FILE")] = None
 
     @property
@@ -422,7 +425,7 @@ class QuestionOptions(Options, panel="Algorithm"):
         """The workload, with the means; None for all pairs of columns."""
         from hedgerow.runs import workload_with
 
-        return workload_with(self.workload, self.means or ())
+        return workload_with(self.workload, self.means or (), target=self.target)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

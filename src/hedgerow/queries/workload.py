@@ -402,6 +402,7 @@ class Workload:
             means: income by sex*race, age    the tables that these means, or sums (``sums:``), follow from
             moments: income by sex, age       the same for variances
             correlations: age, hours, income  those of all their pairs
+            target: income                    tables of pairs, triples and more with the column that models predict
             regression: hours ~ age + C(sex)  those that least squares follow from, and sums of products
             logistic: income ~ age + sex      those that log odds follow from, all together where they are small
 

@@ -14,7 +14,7 @@ from hedgerow.domain.conditions import did_you_mean
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.queries.conditions import parse_conjunction
 from hedgerow.queries.core import BOUNDED_ORDER, PLAIN_NAME, Family
-from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, text_forms
+from hedgerow.queries.families import Boxes, Cells, Conjunctions, Marginals, Parities, cliques_of_target, text_forms
 from hedgerow.queries.formulas import Formula
 
 _WEIGHT = re.compile(r"@\s*([0-9.eE+-]+)\s*$")
@@ -272,6 +272,14 @@ def _formula(entry: _FamilyText) -> Formula:
     return Formula.parse(entry.body.strip(), entry.domain)
 
 
+def _predicted(entry: _FamilyText) -> _Builder:
+    """The tables that a model of a column needs."""
+    names = _names(entry, _tokens(entry), ",")
+    if len(names) != 1:
+        raise entry.error("a target is one attribute", entry.start, "write 'target:income; target:race'")
+    return lambda: Marginals(entry.domain, cliques_of_target(entry.domain, names[0][0]))
+
+
 def _modelled(entry: _FamilyText) -> _Builder:
     """The tables that the coefficients of a formula follow from."""
 
@@ -351,6 +359,7 @@ _READERS: dict[str, Callable[[_FamilyText], _Builder]] = {
     "sums": _sums,
     "moments": _sums,
     "correlations": _correlations,
+    "target": _predicted,
     "regression": _modelled,
     "logistic": _modelled,
     "parities": partial(_cliques, of_order=Parities.of_order, named=Parities),

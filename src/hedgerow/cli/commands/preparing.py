@@ -350,12 +350,12 @@ def plan(
     from hedgerow.algorithms.learning import workload_before
     from hedgerow.algorithms.strategies import predicted
     from hedgerow.domain import caveats_in_words
-    from hedgerow.runs import workload_over
+    from hedgerow.runs import for_target, workload_over
 
     data, total = counted.data, counted.total
     if data is None and total is None:
         raise typer.BadParameter("give --total, a public guess of the number of records")
-    algorithm = configured.algorithm()
+    algorithm = for_target(configured.algorithm(), questions.target)
     wanted = options.opened(domain, chosen.columns, accept_draft=True)
     how = chosen.reading()
     asked = workload_before(wanted, partial(workload_over, text=questions.text))

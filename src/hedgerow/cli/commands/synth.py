@@ -117,6 +117,8 @@ def synth(
           --epsilon 1 --delta 1e-9 --workload "marginals:2; prefixes:age" \
           --means "income by sex" \
           -o synthetic.parquet --release people.release --report people.html
+      hedgerow synth people.csv --domain people.yaml --epsilon 1 --delta 1e-9 \
+          --target income -o synthetic.csv
       hedgerow synth people.csv --domain people.yaml --epsilon 1 \
           --workload "marginals:2 @levels" --violations drop -o synthetic.csv
       hedgerow synth 'people/*.parquet' --domain people.yaml --epsilon 1 \
@@ -135,7 +137,7 @@ def synth(
           --prior another-region.csv -o synthetic.csv
     """
     from hedgerow.domain import Domain
-    from hedgerow.runs import noise_of
+    from hedgerow.runs import for_target, noise_of
 
     how = chosen.reading(show_values=show_values)
     if not (described.domain or described.auto_domain):
@@ -150,7 +152,7 @@ def synth(
     if outline is not wanted and (prior is not None or how.coded):
         raise typer.BadParameter("--prior and --coded need a domain file of which nothing is to be learnt")
     options.warn_of_domain(shown, outline)
-    algorithm = configured.algorithm(prior_of(prior, outline, how))
+    algorithm = for_target(configured.algorithm(prior_of(prior, outline, how)), questions.target)
     budget, noise = budgeted.budget(between), noise_of(testing.seed)
     spec = questions.spec(wanted, algorithm, budget, how, noise)
     prepare_run(ctx, shown, algorithm, spec.asked, spec.budget)

@@ -59,10 +59,42 @@ def cliques_of_order(
         return tuple(with_levels(domain, every)) if levels else tuple(every)
     cliques = tuple(_small_cliques(domain, order, largest, levels=levels))
     if not cliques:
-        least = math.prod(sorted(_least_sizes(domain, levels=levels))[:order])
+        least = math.prod(sorted(_least_sizes(domain, domain.names, levels=levels))[:order])
         text = f"every marginal of {order} attribute{'s' if order > 1 else ''} has more than {largest:,} cells"
         raise QueryError(text, remedy=f"the smallest has {least:,}; allow more, or ask for fewer attributes")
     return cliques
+
+
+def cliques_of_target(domain: Domain, target: str) -> tuple[Clique, ...]:
+    """The tables that a model which predicts one attribute from the others needs.
+
+    These are all pairs that hold it, all triples of at most 100,000 cells, and tables of four and more attributes of at
+    most 64 cells: those of an order as long as they are at most 4,000 tables with those before.
+
+    Args:
+        domain: The domain.
+        target: The attribute that is predicted.
+
+    Raises:
+        QueryError: There is no other attribute.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> cliques_of_target(Domain(IntegerRange(name, 0, 1) for name in "abc"), "b")
+        (('a', 'b'), ('b', 'c'), ('a', 'b', 'c'))
+    """
+    others = [name for name in domain.names if name != target]
+    if not others:
+        raise QueryError(f"nothing predicts {target!r}: the domain has no other attribute", remedy="ask 'marginals:1'")
+    cliques: list[Clique] = [(name,) for name in others]
+    for order in range(2, len(others) + 1):
+        largest = _TRIPLE_CELLS if order == 2 else _TARGET_CELLS
+        left = _TARGET_TABLES - len(cliques)
+        larger = list(islice(_small_cliques(domain, order, largest // domain[target].size, names=others), left + 1))
+        if not 0 < len(larger) <= left:
+            break
+        cliques += larger
+    return distinct_cliques(domain, ((*clique, target) for clique in cliques))
 
 
 def _check_number(count: int, which: str = "") -> None:
@@ -115,14 +147,17 @@ def _count(domain: Domain, order: int, largest: int | None = None, *, levels: bo
     return numbers[order].total()
 
 
-def _least_sizes(domain: Domain, *, levels: bool) -> list[int]:
-    """Values of each attribute; of its coarsest level, if levels are wanted."""
-    return [min(domain.shape_of(_levels(domain, name, levels))) for name in domain.names]
+def _least_sizes(domain: Domain, names: Sequence[str], *, levels: bool) -> list[int]:
+    """Values of each of these attributes; of its coarsest level, if levels are wanted."""
+    return [min(domain.shape_of(_levels(domain, name, levels))) for name in names]
 
 
-def _small_cliques(domain: Domain, order: int, largest: int, *, levels: bool = False) -> Iterator[Clique]:
-    """The sets of at most so many cells; no others are looked through."""
-    names, sizes = domain.names, _least_sizes(domain, levels=levels)
+def _small_cliques(
+    domain: Domain, order: int, largest: int, *, levels: bool = False, names: Sequence[str] | None = None
+) -> Iterator[Clique]:
+    """The sets, of all attributes or of some, of at most so many cells; no others are looked through."""
+    names = domain.names if names is None else names
+    sizes = _least_sizes(domain, names, levels=levels)
     least = min(sizes)
 
     def grown(clique: Clique, cells: int, start: int) -> Iterator[Clique]:
@@ -155,6 +190,8 @@ def _roundest(low: int, high: int) -> int:
 
 _RECOGNISED = 100_000
 """Largest number of sets of attributes that are searched to write marginals as all small ones of an order."""
+_TRIPLE_CELLS, _TARGET_CELLS, _TARGET_TABLES = 100_000, 64, 4_000
+"""Cells of the largest triple, and of the largest table of more attributes, for a target; and the number of tables."""
 _LISTED = 8
 """Largest number of marginals that are written by name."""
 _FEWER = (
@@ -279,6 +316,7 @@ class Marginals(_CliqueFamily):
         "sums": "'sums:income by sex*race, age'",
         "moments": "'moments:income by sex, age'",
         "correlations": "'correlations:age, hours, income'",
+        "target": "'target:income'",
         "regression": "'regression: hours ~ age + C(race)'",
         "logistic": "'logistic: income ~ age + sex'",
     }
@@ -295,11 +333,19 @@ class Marginals(_CliqueFamily):
 
     @property
     def spec(self) -> str:
-        """``marginals:2``, ``marginals:3<=10000`` (of at most so many cells), or the cliques by name.
+        """``marginals:2``, ``marginals:3<=10000`` (at most so many cells), ``target:income``, or the cliques by name.
 
-        After all of these ``@levels`` says that each comes with every mix of levels.
+        After those by order or name ``@levels`` says that each comes with every mix of levels.
         """
-        return f"marginals:{self._arguments}"
+        return f"marginals:{self._arguments}" if self._target is None else f"target:{clique_list([(self._target,)])}"
+
+    @cached_property
+    def _target(self) -> str | None:
+        """The attribute whose tables these are, if they are many; see `cliques_of_target`."""
+        if len(self.cells_of) <= _LISTED:
+            return None
+        common = set(self.cells_of[0]).intersection(*self.cells_of) & set(self.domain.names)
+        return next((name for name in common if self.cells_of == cliques_of_target(self.domain, name)), None)
 
     def candidate(self, index: int) -> Measurable:
         """One marginal."""
