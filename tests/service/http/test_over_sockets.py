@@ -125,6 +125,13 @@ def test_an_upload_that_is_broken_off_leaves_nothing(served: Served) -> None:
     assert served.send(whole)[0] == 201
 
 
+def test_a_head_that_is_too_long_is_called_that(served: Served) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(b"GET /v1/health HTTP/1.1\r\nHost: a\r\n" + b"X-Much: x\r\n" * 8_000)
+        status, _, told = answer_of(connection)
+    assert (status, json.loads(told)["detail"]) == (400, "the head of the request is too long")
+
+
 ASKED = json.dumps({"queries": [{"where": "age = 1"}]}).encode()
 TYPE = "Content-Type: application/json"
 LENGTH = f"Content-Length: {len(ASKED)}"

@@ -13,12 +13,14 @@ from pathlib import Path
 import psycopg
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from hedgerow.algorithms import Mark
 from hedgerow.algorithms.online_pmw import Step
 from hedgerow.errors import HedgerowError, OutdatedError, StoreBusyError, StoreError
 from hedgerow.service import Store
 from hedgerow.service.store import postgresql as postgresql_database, sqlite as sqlite_database
+from hedgerow.service.store.database import translated
 from tests.engines.postgresql import postgresql_server
 from tests.service.store.cases import EVENT, HOLD, MEASURED, answer, everything, opened
 
@@ -334,3 +336,19 @@ def test_a_server_that_is_started_again_is_found_again() -> None:
             store.progress(data_set.id)
         says_nothing(found.value)
         store.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ('connection failed: FATAL:  password authentication failed for user "me"', "refuses this user or password"),
+        ("connection failed: fe_sendauth: no password supplied", "refuses this user or password"),
+        ('FATAL:  no pg_hba.conf entry for host "10.0.0.1", user "me", database "a"', "refuses this user or password"),
+        ("connection failed: Connection refused", "cannot be reached"),
+    ],
+)
+def test_who_is_not_let_in_is_told_so(said: str, told: str) -> None:
+    failure = OperationalError("SELECT 1", {}, psycopg.OperationalError(said))
+    error = translated(failure, "here")
+    assert told in error.message
+    assert '"me"' not in str(error)

@@ -38,7 +38,12 @@ class _OneReading(h11.Connection):
 
     It takes equal lengths that are said twice for one, of a length and an encoding the encoding, and an encoding also
     from HTTP/1.0, which had none.
+
+    Attributes:
+        is_too_long: Whether a head was refused since it is longer than the limit.
     """
+
+    is_too_long = False
 
     def next_event(self) -> Any:
         """The next part of a request.
@@ -47,7 +52,11 @@ class _OneReading(h11.Connection):
             RemoteProtocolError: It is not one.
         """
         before = self.trailing_data[0] if self.their_state is h11.IDLE else b""
-        event = super().next_event()
+        try:
+            event = super().next_event()
+        except h11.RemoteProtocolError as error:
+            self.is_too_long = error.error_status_hint == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            raise
         if isinstance(event, h11.Request):
             _check_framing(before[: len(before) - len(self.trailing_data[0])], event.http_version)
         return event
@@ -153,7 +162,10 @@ class GuardedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are not a request."""
-        self._refuse(problems.MALFORMED, _MALFORMED, _MALFORMED_REMEDY)
+        if isinstance(self.conn, _OneReading) and self.conn.is_too_long:
+            self._refuse(problems.MALFORMED, "the head of the request is too long", "send fewer, or shorter, headers")
+        else:
+            self._refuse(problems.MALFORMED, _MALFORMED, _MALFORMED_REMEDY)
 
     # Called by the list of connections
 

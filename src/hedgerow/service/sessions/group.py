@@ -39,7 +39,7 @@ lives."""
 Question = LinearQuery | Marginal | Blocks
 """A query in canonical form, or a group of counts that is answered at one look."""
 
-_CLOSED = "the custodian closed the data set"
+CLOSED = "the data set was closed, by its custodian or with an older store that was accepted"
 _USED_UP = "your share of the budget is used up"
 _TOO_LARGE = "the hypothesis would become too large if it learnt about all these columns together"
 _FULL = "this data set already remembers as many groups and conditions with 'or' or 'not' as it can"
@@ -201,7 +201,7 @@ class _Group:
     def _reason_against(self, question: Question, person: int) -> str | None:
         """Reason why a question is answered without a look at the data: "" if it needs none, None if it may look."""
         if self.repository.is_closed:
-            return _CLOSED
+            return CLOSED
         try:
             if not self.session.looks(question):
                 return ""

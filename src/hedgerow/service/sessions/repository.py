@@ -98,7 +98,7 @@ class SessionRepository:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the custodian closed the data set: the data are not looked at any more."""
+        """Whether the data set was closed: the data are not looked at any more."""
         return self._status in ("closed", "discarded")
 
     @property

@@ -9,6 +9,7 @@ from hedgerow.client import ServerAnswer
 from hedgerow.domain import in_condition
 from hedgerow.privacy import Budget, Ledger, budget_from_dict
 from hedgerow.service.sessions.first import most_of_opening
+from hedgerow.service.sessions.group import CLOSED
 from hedgerow.service.store import DataSet, GivenAnswer, Person, Progress, Shares, Store
 
 _TOLD_HOW_MANY = "NOT PRIVATE: how many rows pass the filter was published exactly"
@@ -32,7 +33,7 @@ def summary_of(store: Store, data_set: DataSet, person: Person, shares: Shares |
     state = {} if progress.step is None or progress.step.state is None else progress.step.state
     told, budget = dict(state.get("summary", {})), budget_from_dict(data_set.registration.budget)
     too_much = data_set.registration.promised_too_much
-    closed = "the custodian closed the data set" if progress.status == "closed" else told.get("closed", "")
+    closed = CLOSED if progress.status == "closed" else told.get("closed", "")
     spent = told["spent"] if "spent" in told else ledger_of(store, data_set)["spent"]
     return {
         "name": data_set.name,

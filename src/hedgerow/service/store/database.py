@@ -4,6 +4,7 @@ Those errors have a remedy, and no SQL, parameters or passwords.
 """
 
 import os
+import re
 import sqlite3
 import time
 from abc import ABC, abstractmethod
@@ -179,11 +180,12 @@ _POSTGRESQL: dict[str, Failure] = {
     "42501": (StoreError, "the database refuses this role", "grant it the right to make and write tables"),
     "3D000": (StoreError, "there is no such database", "create it, or check its name"),
     "28000": (StoreError, "the database refuses this role", "check user, password and pg_hba.conf"),
-    "28P01": (StoreError, "the database refuses this password", "check user, password and pg_hba.conf"),
+    "28P01": (StoreError, "the database refuses this user or password", "check user, password and pg_hba.conf"),
     "XX001": _DAMAGED,
 }
 """Failures by SQLSTATE."""
 
+_UNWELCOME = re.compile("authentication failed|no password supplied|no pg_hba.conf entry")
 _GONE: Failure = (
     StoreError,
     "the database cannot be reached",
@@ -249,8 +251,10 @@ def _failure(error: SQLAlchemyError) -> Failure:
         return _SQLITE.get(code & 0xFF, _OTHER)
     if code is not None:
         return _POSTGRESQL.get(code, _GONE if code[:2] in {"08", "57"} else _FULL if code[:2] == "53" else _OTHER)
-    gone = isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.OperationalError)
-    return _GONE if gone else _OTHER
+    if not (isinstance(error, DBAPIError) and isinstance(error.orig, psycopg.OperationalError)):
+        return _OTHER
+    # who is refused while connecting has no SQLSTATE from psycopg, and only the words of the server
+    return _POSTGRESQL["28P01"] if _UNWELCOME.search(str(error.orig)) else _GONE
 
 
 def _code(error: SQLAlchemyError) -> int | str | None:
