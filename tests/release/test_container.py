@@ -144,3 +144,22 @@ def test_pickled_arrays_are_never_read(tmp_path: Path) -> None:
 def test_an_asked_array_that_is_not_there_is_named(file: Path) -> None:
     with pytest.raises(DamagedReleaseError, match="'none' is missing"):
         Container.open(file).array("none")
+
+
+def test_iterators_are_written_as_the_lists_that_they_stand_for(tmp_path: Path) -> None:
+    entries = [{"scope": ["a", f"b{i}"], "scale": i / 3, "none": None} for i in range(3)]
+    held = {"empty": [], "nothing": {}, "ledger": {"events": entries, "head": "é"}, "measured": entries}
+    streamed = {**held, "empty": iter(()), "ledger": {"events": iter(entries), "head": "é"}, "measured": iter(entries)}
+    whole, pieces = tmp_path / "whole.release", tmp_path / "pieces.release"
+    write_container(whole, held, ARRAYS)
+    write_container(pieces, streamed, ARRAYS)
+    assert whole.read_bytes() == pieces.read_bytes()
+    assert Container.open(pieces).content == held
+
+
+def test_a_long_text_of_pieces_is_stored_and_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "long.release"
+    write_container(path, {"many": ({"text": "x" * 1000} for _ in range(20_000))}, ARRAYS)
+    with zipfile.ZipFile(path) as archive:
+        assert archive.getinfo("release.json").compress_type == zipfile.ZIP_STORED
+    assert Container.open(path).content["many"] == [{"text": "x" * 1000}] * 20_000

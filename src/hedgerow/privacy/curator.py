@@ -308,10 +308,10 @@ class Curator:
         public, offset = public_answers(workload, answers), public_offsets(workload, offsets)
         mechanism = selection_by(law, self.regime, charge, units.largest(places), len(places))
         event = self._event(label, WorstCandidate(len(places)), mechanism)
-        scores = grid_errors(workload, self._charged(lambda: self._exact_answers(workload), event), public)
-        scores -= offset
-        scores *= units.multipliers
-        return int(places[self.__noise.choice(scores.take(places), event)])
+        scores = grid_errors(workload, self._charged(lambda: self._exact_answers(workload), event), public, places)
+        scores -= offset.take(places) if isinstance(offset, np.ndarray) else offset
+        scores *= units.multipliers.take(places)
+        return int(places[self.__noise.choice(scores, event)])
 
     def cut(
         self, name: str, runs: Sequence[Run], charge: float, *, apart: Sequence[int] = (), label: str = "learn"

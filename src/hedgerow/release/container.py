@@ -64,7 +64,7 @@ def write_container(
 
     Args:
         path: Target; its folder must exist.
-        content: Values that JSON can hold.
+        content: Values that JSON can hold; long lists in it may be iterators, whose items are written one by one.
         arrays: Arrays of numbers, by name.
         kind: Kind of content, in one word.
         private: Whether only the owner may read the file.
@@ -82,9 +82,8 @@ def write_container(
                     np.lib.format.write_array(hashing, np.ascontiguousarray(array), allow_pickle=False)
                 table[name] = {"bytes": hashing.count, "sha256": hashing.digest}
             head = {"format": f"hedgerow-{kind}", "version": VERSION, "arrays": table, "content": content}
-            text = json.dumps(head, allow_nan=False).encode()
-            archive.writestr(_member(f"{kind}.json", len(text)), text)
-            archive.comment = comment = _COMMENT + hashlib.sha256(text).hexdigest().encode()
+            digest = _write_text(archive, f"{kind}.json", head)
+            archive.comment = comment = _COMMENT + digest.encode()
             if sign is not None:
                 archive.comment = comment + _SIGNATURE + sign(comment)
     except OSError as error:
@@ -92,6 +91,39 @@ def write_container(
             f"{path}: the {kind} cannot be written: {error.strerror or error}",
             remedy="name a file in a folder that exists and has room",
         ) from error
+
+
+def _write_text(archive: zipfile.ZipFile, name: str, head: Mapping[str, Any]) -> str:
+    """Write the text of JSON in pieces, and return its SHA-256; a short text is held whole, so that it is packed."""
+    pieces = (piece.encode() for piece in _json_pieces(head))
+    short, size = [], 0
+    for piece in pieces:
+        short.append(piece)
+        size += len(piece)
+        if size >= _STORE_FROM:
+            break
+    with archive.open(_member(name, size), "w", force_zip64=size >= _STORE_FROM) as stream:
+        hashing = _Hashing(stream)
+        hashing.write(b"".join(short))
+        for piece in pieces:
+            hashing.write(piece)
+    return hashing.digest
+
+
+def _json_pieces(value: Any) -> Iterator[str]:
+    """What `json.dumps` would write: items of iterators one at a time, as their objects may fill memory together."""
+    if isinstance(value, Mapping):
+        for i, (key, each) in enumerate(value.items()):
+            yield f"{', ' if i else '{'}{json.dumps(key)}: "
+            yield from _json_pieces(each)
+        yield "}" if value else "{}"
+    elif isinstance(value, Iterator):
+        yield "["
+        for i, each in enumerate(value):
+            yield f"{', ' if i else ''}{json.dumps(each, allow_nan=False)}"
+        yield "]"
+    else:
+        yield json.dumps(value, allow_nan=False)
 
 
 def _member(name: str, size: int) -> zipfile.ZipInfo:

@@ -13,7 +13,7 @@ query that is short to ask stays short in the file.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -272,11 +272,29 @@ def measurements_to_list(measurements: Sequence[Measurement]) -> tuple[list[dict
         ([{'target': {'kind': 'marginal', 'scope': ['a']}, 'noise': 'laplace', 'scale': 2.0}],
          {'measured_values': array([3., 4.])})
     """
+    entries, arrays = measurements_streamed(measurements)
+    return list(entries), arrays
+
+
+def measurements_streamed(measurements: Sequence[Measurement]) -> tuple[Iterator[dict[str, Any]], Arrays]:
+    """The same with entries that are made one at a time, for files of very many measurements.
+
+    Args:
+        measurements: The measurements.
+
+    Example:
+        >>> next(measurements_streamed([])[0], None) is None
+        True
+    """
     pieces: dict[str, list[NDArray[Any]]] = {VALUES: [each.values for each in measurements], VECTORS: [], BITS: []}
-    entries = [
-        {"target": _target_to_dict(each.target, pieces), "noise": each.noise.value, "scale": each.scale}
+    for each in measurements:
+        if not isinstance(each.target, Marginal):  # these have no arrays of their own
+            _target_to_dict(each.target, pieces)
+    unused: dict[str, list[NDArray[Any]]] = {VECTORS: [], BITS: []}
+    entries = (
+        {"target": _target_to_dict(each.target, unused), "noise": each.noise.value, "scale": each.scale}
         for each in measurements
-    ]
+    )
     return entries, _joined(pieces)
 
 

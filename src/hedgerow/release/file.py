@@ -14,7 +14,7 @@ from hedgerow.errors import HedgerowError, ReleaseError
 from hedgerow.privacy import Ledger, WorkloadError, budget_from_dict, check_answers_paid, check_limit
 from hedgerow.queries import Positions, workload_from_dict, workload_to_dict
 from hedgerow.release.container import Container, damaged, write_container
-from hedgerow.release.content import StoredModel, measurements_from_list, measurements_to_list, model_to_dict
+from hedgerow.release.content import StoredModel, measurements_from_list, measurements_streamed, model_to_dict
 from hedgerow.release.provenance import Provenance
 from hedgerow.release.release import Release
 
@@ -36,7 +36,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
         ReleaseError: The file cannot be written.
     """
     workload, workload_arrays = workload_to_dict(release.workload)
-    measurements, measurement_arrays = measurements_to_list([*release.positions, *release.measurements])
+    measurements, measurement_arrays = measurements_streamed([*release.positions, *release.measurements])
     model, model_arrays = model_to_dict(release.held)
     ledger = Ledger.of(release.budget, release.events)
     content = {
@@ -44,7 +44,7 @@ def save_release(release: Release, path: str | os.PathLike[str], sign: SigningKe
         "domain": domain_to_mapping(release.domain),
         "workload": workload,
         "budget": release.budget.to_dict(),
-        "ledger": ledger.to_dict(),
+        "ledger": ledger.streamed(),
         "measurements": measurements,
         "error": None if release.error is None else release.error.to_dict(),
         "total": release.total,

@@ -53,3 +53,31 @@ def test_a_slow_machine_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = seconds([4] * 5)
     monkeypatch.setattr(plan_module, "slowness", lambda: 3.0)
     assert seconds([4] * 5) == pytest.approx(3.0 * usual)
+
+
+def process(sizes: list[int], text: str = "marginals:2", total: float = 1e4) -> float:
+    """MiB of the whole process that a plan tells."""
+    domain = Domain(IntegerRange(f"x{i}", 0, size - 1) for i, size in enumerate(sizes))
+    return MWEM().plan(Workload.parse(text, domain), BUDGET, total).process_bytes / 2**20
+
+
+def test_the_memory_of_a_process_has_libraries_records_tables_and_cells_in_it() -> None:
+    small = process([4] * 5)
+    assert 200.0 < small < 400.0
+    assert process([4] * 5, total=1e9) - small > 1e9 * 5 / 2**20
+    assert process([2] * 80) - process([2] * 40) > 2_000 * (80 * 79 - 40 * 39) / 2 / 2**20
+    assert process([100] * 2 + [40] * 2) > process([10] * 2 + [4] * 2)
+
+
+def test_rounds_over_few_of_many_tables_are_not_planned_as_a_list_of_all_cells() -> None:
+    sizes = [2, 3, 4] * 6  # 2^26 cells and more, of which 18 columns and a few pairs need next to none
+    assert seconds(sizes, total=3_651.0) < 30.0
+    assert process(sizes, total=3_651.0) < 400.0
+
+
+def test_a_process_that_does_not_fit_is_told_before_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(60))
+    monkeypatch.setattr(plan_module, "usable_bytes", lambda: 1 << 20)
+    plan = MWEM().plan(Workload.parse("marginals:2", domain), BUDGET, 1e6)
+    assert not plan.fits
+    assert "DOES NOT FIT into 1 MiB" in dict(plan.lines(1e6))["memory"]

@@ -18,4 +18,5 @@ from hedgerow.algorithms import memory_line
     ],
 )
 def test_memory_is_told_in_a_unit_that_people_can_read(amount: int, told: str) -> None:
-    assert memory_line(amount, 2**30, "all cells")[1].startswith(f"{told} for all cells;")
+    line = memory_line(amount, 2**30, "all cells", process=amount)[1]
+    assert line.startswith(f"about {told} for the process, {told} for all cells;")

@@ -26,7 +26,7 @@ from hedgerow.algorithms.dual_query.best_response import check_queries
 from hedgerow.algorithms.dual_query.parameters import Game, Parameters, predicted_error, smallest_alpha
 from hedgerow.algorithms.dual_query.run import run_dual_query
 from hedgerow.algorithms.dual_query.settings import DualQuerySettings
-from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain
+from hedgerow.algorithms.shared import Algorithm, Outline, ProgressCallback, charges_line, check_domain, process_bytes
 from hedgerow.privacy import Budget, Curator, Regime, Subsampled
 from hedgerow.quantities import at_most, human
 from hedgerow.queries import Workload
@@ -139,7 +139,9 @@ class DualQuery(DualQuerySettings, Algorithm):
             *_composition(cost),
             *_promise(play, game, alpha, bound, self.beta, told=charges.error > 0.0),
         )
-        return Outline.of(_BYTES_PER_QUERY * queries.n_queries, needing, text, facts)
+        needed = _BYTES_PER_QUERY * queries.n_queries
+        process = process_bytes(workload.domain, total, needed, measured=0, values=0, queries=workload.n_candidates)
+        return Outline.of(needed, needing, text, facts, process=process)
 
 
 def _sample(budget: Budget) -> list[tuple[str, str]]:

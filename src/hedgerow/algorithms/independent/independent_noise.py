@@ -20,7 +20,15 @@ from hedgerow.algorithms.shared import Algorithm, Learner, ProgressCallback, con
 from hedgerow.algorithms.shared.algorithm import check_domain, check_made_by, number_of_records
 from hedgerow.algorithms.shared.bounds import BETA
 from hedgerow.algorithms.shared.checks import check_choice, check_noise, check_shares, noise_kind
-from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, noise_of, noise_of_total, says_nothing
+from hedgerow.algorithms.shared.plans import (
+    Charges,
+    Outline,
+    charges_line,
+    noise_of,
+    noise_of_total,
+    process_bytes,
+    says_nothing,
+)
 from hedgerow.algorithms.strategies import Strategy, strategies, with_least_error, with_least_noise
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
@@ -319,7 +327,9 @@ def plan_equal_shares(
         "failure": BETA,
         "charges": {"total": charges.total, "measurements": charges.rounds, "error": charges.error},
     }
-    return Outline.of(footprint.required_bytes, footprint.words, text, facts)
+    number, required = measured.n_candidates, footprint.required_bytes
+    process = process_bytes(measured.domain, total, required, measured=number, values=values, queries=number)
+    return Outline.of(required, footprint.words, text, facts, process=process)
 
 
 def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) -> Outline:
@@ -333,7 +343,16 @@ def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) 
         ("bound", f"none{says_nothing(mean, total)}; the release estimates its error"),
     )
     facts = {**best.to_dict(), "unit": unit, "charges": {"total": charges.total, "measurements": charges.rounds}}
-    return Outline.of(held.required_bytes, held.words, text, facts)
+    asked, required = best.goal.workload, held.required_bytes
+    process = process_bytes(
+        asked.domain,
+        total,
+        required,
+        measured=best.n_measurements,
+        values=best.tables.n_queries,
+        queries=asked.n_candidates,
+    )
+    return Outline.of(required, held.words, text, facts, process=process)
 
 
 def _different(measured: Workload, budget: Budget) -> list[Measurable]:

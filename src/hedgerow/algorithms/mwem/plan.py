@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
+
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -31,9 +33,17 @@ from hedgerow.algorithms.shared import (
     noise_of_total,
 )
 from hedgerow.algorithms.shared.bounds import task_of
-from hedgerow.algorithms.shared.plans import charges_line, memory_line, noisy_values, total_error
+from hedgerow.algorithms.shared.plans import (
+    charges_line,
+    fits_into,
+    memory_line,
+    noisy_values,
+    process_bytes,
+    total_error,
+)
 from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
+from hedgerow.domain import Categorical, Clique
 from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, usable_bytes
 from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise
 from hedgerow.quantities import human_bytes, human_seconds
@@ -62,6 +72,7 @@ class Plan:
         cells: Cells of the domain.
         tree_cells: Cells that the cliques of junction trees may have, or None where a histogram holds the domain.
         required_bytes: Memory of the hypothesis and the work on it.
+        process_bytes: Rough memory of the whole process at its peak.
         available_bytes: Memory that may be used.
         seconds: Rough time of the whole run on one core of this machine, from reading to records.
         bound: The theorem's bound on the largest error for these rounds and charges, with what it does not cover.
@@ -88,6 +99,7 @@ class Plan:
     cells: int
     tree_cells: int | None
     required_bytes: int
+    process_bytes: int
     available_bytes: int
     seconds: float
     bound: Bound
@@ -97,7 +109,7 @@ class Plan:
     def __repr__(self) -> str:
         """One line; ``lines`` says everything."""
         rounds = f"at most {self.rounds:,}" if self.adaptive else f"{self.rounds:,}"
-        memory = human_bytes(self.required_bytes)
+        memory = human_bytes(self.process_bytes)
         word = "round" if self.rounds == 1 else "rounds"
         return f"Plan({rounds} {word}, {self.limit:.4g} {self.unit}, {memory}{'' if self.fits else ': too much'})"
 
@@ -109,8 +121,8 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        """Whether the hypothesis fits into memory."""
-        return self.required_bytes <= self.available_bytes
+        """Whether the hypothesis, and what the process takes beside it, fits into memory."""
+        return fits_into(self.available_bytes, self.required_bytes, self.process_bytes)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -125,7 +137,7 @@ class Plan:
         """
         held = Footprint(self.cells, self.tree_cells, self.required_bytes)
         return [
-            memory_line(self.required_bytes, self.available_bytes, held.words),
+            memory_line(self.required_bytes, self.available_bytes, held.words, process=self.process_bytes),
             ("time", f"about {human_seconds(self.seconds)} in all, on one core of this machine"),
             *(() if self.decision is None else self.decision.lines()),
             ("rounds", self._rounds_sentence()),
@@ -216,6 +228,20 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
         held = Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree)
     bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
+    made = len(steps) or (math.ceil(_SHARE_OF_ROUNDS * rounds) if adaptive else rounds)
+    cells = _expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive)
+    if adaptive and annealed and tree_cells is None and not config.needs_histogram:
+        held = Footprint.of(workload.domain, _spread_out(candidates.scopes, made))
+        cells = held.tree_cells or 0
+    if steps:
+        noisy = sum(target.size for target, _ in steps)
+    else:
+        noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
+        noisy = noisy if held.tree_cells is None else min(noisy, cells // 3)  # cliques hold what is measured
+    queries, domain = max(workload.n_candidates, candidates.n_candidates), workload.domain
+    expected = held.required_bytes
+    if not steps and held.tree_cells is not None:
+        expected = min(expected, Footprint.up_to(domain, cells).required_bytes)
     return Plan(
         rounds=rounds,
         adaptive=adaptive,
@@ -227,15 +253,16 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=held.required_bytes,
+        process_bytes=process_bytes(domain, total, expected, measured=made, values=noisy, queries=queries),
         available_bytes=usable_bytes(),
         seconds=seconds_of_run(
             config,
             workload,
             candidates,
             held,
-            rounds=rounds,
-            adaptive=adaptive,
-            cells=_expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive),
+            made=made,
+            noisy=noisy,
+            cells=cells,
             steps=[target for target, _ in steps],
             total=total,
         ),
@@ -243,6 +270,16 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         decision=schedule.decision,
         in_turn=bool(steps),
     )
+
+
+def _spread_out(scopes: Sequence[Clique], number: int) -> list[Clique]:
+    """So many of some scopes, evenly spread: what rounds choose among them is like that, as far as trees grow by it.
+
+    Example:
+        >>> _spread_out([("a",), ("b",), ("a", "b"), ("b", "c")], 2)
+        [('a',), ('a', 'b')]
+    """
+    return [scopes[place] for place in np.arange(0, len(scopes), max(1.0, len(scopes) / number)).astype(int).tolist()]
 
 
 def _expected_cells(
@@ -310,12 +347,14 @@ _NOISE, _MEASURE = 8.4e-6, 45e-6
 """One noisy value; one measurement, beside its values."""
 _SCOPE, _ATTRIBUTE = 80e-6, 1e-3
 """Decisions about a scope of candidates before anything is measured; the work for a column."""
-_ANSWER = 1.5e-6
-"""Answers of the release and of its records to a query, whose distances tell the error."""
+_LISTED = 16e-6
+"""A value that the file of the domain lists."""
+_ANSWER, _ANSWER_CELL = 1.5e-6, 5e-8
+"""Answers of the release and of its records to a query, whose distances tell the error: four cells of a table; more."""
 
 _PASS, _CALL = 1.2e-9, 60e-6
 """A pass over a histogram, per cell, between a multiplication and a sum; and however small it is."""
-_STEP_CELL = 1e-7
+_STEP_CELL = 3.5e-7
 """A measured cell, each time that a step of its table is solved."""
 _MOST_PASSED = 40
 """Measurements beyond these are fitted on marginals of the histogram, together."""
@@ -343,8 +382,8 @@ def seconds_of_run(
     candidates: Workload,
     held: Footprint,
     *,
-    rounds: int,
-    adaptive: bool,
+    made: int,
+    noisy: int,
     cells: int,
     steps: Sequence[Measurable],
     total: float,
@@ -356,25 +395,18 @@ def seconds_of_run(
         workload: Queries that the release should answer well.
         candidates: Candidates of rounds that select.
         held: The hypothesis.
-        rounds: Number of rounds, the most there can be if they adapt.
-        adaptive: Whether noisy answers decide the number of rounds.
+        made: Number of measurements that are expected.
+        noisy: Number of their values.
         cells: Cells that trees are expected to have at the end.
         steps: Targets that are measured in turn; none where rounds select.
         total: A public guess of the number of records.
     """
     values = total * len(workload.domain)
-    made = math.ceil(_SHARE_OF_ROUNDS * rounds) if adaptive else rounds
-    if steps:
-        fit, noisy = _fit_once(config, workload, held, steps), sum(target.size for target in steps)
-        made = len(steps)
-    else:
-        fit = _rounds(config, candidates, held, made, cells)
-        noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
-        if held.tree_cells is not None:  # cliques hold what is measured
-            noisy = min(noisy, cells // 3)
+    fit = _fit_once(config, workload, held, steps) if steps else _rounds(config, candidates, held, made, cells)
     decided = _SCOPE * max(len(workload.scope_axes), len(candidates.scope_axes)) + _ATTRIBUTE * len(workload.domain)
-    answered = _ANSWER * workload.n_queries
-    parts = (_START, (_READ + _DRAW) * values, decided, _NOISE * noisy, _MEASURE * made, fit, answered)
+    answered = _ANSWER * min(workload.n_queries, 4 * workload.n_candidates) + _ANSWER_CELL * workload.n_queries
+    listed = _LISTED * sum(attribute.size for attribute in workload.domain if isinstance(attribute, Categorical))
+    parts = (_START, (_READ + _DRAW) * values, listed, decided, _NOISE * noisy, _MEASURE * made, fit, answered)
     return slowness() * sum(parts)
 
 

@@ -40,6 +40,7 @@ from hedgerow.algorithms.strategies import (
     Step,
     Strategy,
     are_tables,
+    forget_predicted,
     grid_error,
     grid_steps,
     predicted,
@@ -440,6 +441,13 @@ def _is_over_tree(strategy: Strategy, largest_tree: int) -> bool:
     if strategy.measures_tables:
         return scopes_over_tree(domain, strategy.scopes, largest_tree)
     return over_tables(domain, strategy.targets, largest_tree)
+
+
+def forget_strategies() -> None:
+    """Let go of the strategies that were compared, once a run knows its steps: of very many tables they fill memory."""
+    _held_by_trees.cache_clear()
+    _is_over_tree.cache_clear()
+    forget_predicted()
 
 
 def held_at_once(config: MWEMSettings, workload: Workload) -> Footprint:

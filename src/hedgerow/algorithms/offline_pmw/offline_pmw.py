@@ -181,7 +181,7 @@ class OfflinePMW(OfflinePMWSettings, Algorithm):
         single = workload.by_query()
         charges = self.charges(budget.limit, budget)
         setting = Chooser(self, Scale.of(single, budget.neighbours), budget, charges, max(1.0, total)).choose()
-        return make_plan(setting, charges, budget, Footprint.of_workload(single))
+        return make_plan(setting, charges, budget, Footprint.of_workload(single), single)
 
 
 @dataclass(eq=False)

@@ -30,7 +30,7 @@ from hedgerow.algorithms.offline_pmw.parameters import (
     round_charge,
     round_epsilon,
 )
-from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, says_nothing, total_error
+from hedgerow.algorithms.shared import Charges, Line, Outline, charges_line, process_bytes, says_nothing, total_error
 from hedgerow.domain import possible_records
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint
@@ -171,7 +171,7 @@ class Chooser:
         return total_error(self.budget, self.charges.total, _BETA_TOTAL * self.config.beta)
 
 
-def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprint) -> Outline:
+def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprint, workload: Workload) -> Outline:
     """The plan of a run.
 
     Args:
@@ -179,6 +179,7 @@ def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprin
         charges: Parts of the budget.
         budget: Budget of the run.
         held: Memory that the hypothesis takes.
+        workload: The single queries.
     """
     facts = {
         "algorithm": "OfflinePMW",
@@ -191,7 +192,9 @@ def make_plan(setting: Setting, charges: Charges, budget: Budget, held: Footprin
         "limit": budget.limit,
         "cells": held.cells,
     }
-    return Outline.of(held.required_bytes, held.words, _told(setting, charges, budget), facts)
+    required, asked = held.required_bytes, workload.n_candidates
+    process = process_bytes(workload.domain, setting.total, required, measured=0, values=0, queries=asked)
+    return Outline.of(required, held.words, _told(setting, charges, budget), facts, process=process)
 
 
 def _told(setting: Setting, charges: Charges, budget: Budget) -> tuple[Line, ...]:

@@ -30,7 +30,7 @@ from hedgerow.algorithms.online_pmw.rules import Rules
 from hedgerow.algorithms.online_pmw.session import OnlineSession
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, begin, check_source, open_session
-from hedgerow.algorithms.shared import Outline, noise_of_total
+from hedgerow.algorithms.shared import Outline, noise_of_total, process_bytes
 from hedgerow.domain import Domain
 from hedgerow.privacy import Budget, Curator, NoiseSource, Register, before_a_run, warn_of_weakness
 from hedgerow.queries import Conjunction, Explicit, LinearQuery
@@ -127,7 +127,9 @@ class OnlinePMW(OnlineSettings):
             "cells": domain.size,
         }
         text = _told(rules, budget, total, facts)
-        return Outline.of(footprint.required_bytes, footprint.words, text, facts)
+        required = footprint.required_bytes
+        process = process_bytes(domain, total, required, measured=0, values=0, queries=0)
+        return Outline.of(required, footprint.words, text, facts, process=process)
 
     def start(
         self,

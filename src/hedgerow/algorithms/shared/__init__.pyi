@@ -59,6 +59,7 @@ from .plans import (
     memory_line as memory_line,
     noise_of as noise_of,
     noise_of_total as noise_of_total,
+    process_bytes as process_bytes,
     says_nothing as says_nothing,
     total_error as total_error,
 )

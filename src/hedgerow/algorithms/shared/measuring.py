@@ -17,7 +17,7 @@ from hedgerow.algorithms.shared.algorithm import (
 )
 from hedgerow.algorithms.shared.checks import check_shares
 from hedgerow.algorithms.shared.learning import possible_values
-from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line
+from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, process_bytes
 from hedgerow.models import Footprint, Model, Proximal, hypothesis_for, refit
 from hedgerow.privacy import Budget, Curator, Regime
 from hedgerow.queries import Measurement, Workload
@@ -134,7 +134,11 @@ class MeasuringAlgorithm(Algorithm):
         charges, held = self._charges(budget.limit, budget), Footprint.of_workload(workload)
         shares = charges.shares("measurements")
         facts = {"limit": budget.limit, "unit": budget.unit, "charges": shares}
-        return Outline.of(held.required_bytes, held.words, [charges_line(budget.limit, budget.unit, shares)], facts)
+        asked, text = workload.n_candidates, [charges_line(budget.limit, budget.unit, shares)]
+        process = process_bytes(
+            workload.domain, total, held.required_bytes, measured=asked, values=workload.n_queries, queries=asked
+        )
+        return Outline.of(held.required_bytes, held.words, text, facts, process=process)
 
     def _charges(self, amount: float, budget: Budget) -> Charges:
         return Charges.split(amount, budget.neighbours, total=self.total_share, error=self.error_share)

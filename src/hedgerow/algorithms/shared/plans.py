@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Clique, Domain, possible_cells
+from hedgerow.domain import Categorical, Clique, Domain, possible_cells
 from hedgerow.models import usable_bytes
 from hedgerow.privacy import AdditiveNoise, Budget, additive_noise, step_of
 from hedgerow.quantities import human_bytes
@@ -208,6 +208,7 @@ class Outline:
         facts: The same as plain values, for programs.
         required_bytes: Memory that the run would need.
         available_bytes: Memory that may be used.
+        process_bytes: Rough memory of the whole process at its peak.
 
     Example:
         >>> plan = Outline((("rounds", "12, each 0.1 epsilon"),), {"rounds": 12}, 1_000, 2_000)
@@ -219,9 +220,12 @@ class Outline:
     facts: Mapping[str, Any] = field(default_factory=dict)
     required_bytes: int = 0
     available_bytes: int = 0
+    process_bytes: int = 0
 
     @classmethod
-    def of(cls, required_bytes: int, what: str, text: Sequence[Line], facts: Mapping[str, Any]) -> Outline:
+    def of(
+        cls, required_bytes: int, what: str, text: Sequence[Line], facts: Mapping[str, Any], *, process: int
+    ) -> Outline:
         """Put a line about the memory of this machine before the others.
 
         Args:
@@ -229,14 +233,16 @@ class Outline:
             what: Words for the part that needs it.
             text: All other lines.
             facts: The same as plain values.
+            process: Rough memory of the whole process (`process_bytes`).
         """
         available = usable_bytes()
-        return cls((memory_line(required_bytes, available, what), *text), facts, required_bytes, available)
+        first = memory_line(required_bytes, available, what, process=process)
+        return cls((first, *text), facts, required_bytes, available, process)
 
     @property
     def fits(self) -> bool:
         """Whether the run fits into memory."""
-        return self.required_bytes <= self.available_bytes
+        return fits_into(self.available_bytes, self.required_bytes, self.process_bytes)
 
     def lines(self, total: float) -> list[Line]:
         """The text; it was written for the total of the plan."""
@@ -244,24 +250,87 @@ class Outline:
 
     def to_dict(self) -> dict[str, Any]:
         """The facts, and what memory is needed."""
-        needs = {"required_bytes": self.required_bytes, "available_bytes": self.available_bytes, "fits": self.fits}
+        needs = {
+            "required_bytes": self.required_bytes,
+            "process_bytes": self.process_bytes,
+            "available_bytes": self.available_bytes,
+            "fits": self.fits,
+        }
         return {**self.facts, **needs}
 
 
-def memory_line(required_bytes: int, available_bytes: int, what: str) -> Line:
+_PROCESS = 270 << 20
+"""Memory of a process that has loaded its libraries and reads, draws and writes a few records."""
+_COLUMN, _LISTED = 30_000, 1_000
+"""A column of a domain; a value that its file lists."""
+_CODE, _DRAWN, _DRAWN_ROWS = 1.5, 20, 1 << 16
+"""A value of a record that is held; one that is drawn and written, and the records for which that is done at once."""
+_MEASUREMENT, _NOISY_VALUE, _QUERY = 2_600, 100, 100
+"""A measurement with its event and what it was chosen by; a noisy value; a query that is asked."""
+
+
+def process_bytes(
+    domain: Domain, total: float, required_bytes: int, *, measured: int, values: int, queries: int
+) -> int:
+    """Rough memory of the whole process of a run at its peak; rates were measured on runs of the command line.
+
+    Args:
+        domain: The domain of the records.
+        total: Number of records, a public guess.
+        required_bytes: Memory of the hypothesis and the work on it, as expected.
+        measured: Number of measurements.
+        values: Number of noisy values.
+        queries: Number of single queries, or of whole tables, that are asked.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(10))
+        >>> round(process_bytes(domain, 1e4, 2**20, measured=45, values=180, queries=45) / 2**20)
+        273
+    """
+    listed = sum(attribute.size for attribute in domain if isinstance(attribute, Categorical))
+    held = (_CODE * total + _DRAWN * min(total, _DRAWN_ROWS)) * len(domain)
+    parts = (
+        _PROCESS,
+        required_bytes,
+        _COLUMN * len(domain) + _LISTED * listed,
+        held,
+        _MEASUREMENT * measured + _NOISY_VALUE * values + _QUERY * queries,
+    )
+    return round(sum(parts))
+
+
+def fits_into(available_bytes: int, required_bytes: int, process: int) -> bool:
+    """Whether a run fits into memory: its hypothesis, and what its process takes beyond its libraries.
+
+    Args:
+        available_bytes: Memory that may be used.
+        required_bytes: Memory that the hypothesis and the work on it would need.
+        process: Rough memory of the whole process; 0 where it is not known.
+
+    Example:
+        >>> fits_into(2**30, 2**20, 300 * 2**20), fits_into(2**30, 2**20, 2**31)
+        (True, False)
+    """
+    return max(required_bytes, process - _PROCESS) <= available_bytes
+
+
+def memory_line(required_bytes: int, available_bytes: int, what: str, *, process: int) -> Line:
     """The line of a plan about memory.
 
     Args:
-        required_bytes: Memory that the run would need.
+        required_bytes: Memory that the hypothesis and the work on it would need.
         available_bytes: Memory that may be used.
         what: Words for the part that needs it.
+        process: Rough memory of the whole process.
 
     Example:
-        >>> memory_line(2**21, 2**30, "131,072 cells")
-        ('memory', '2.0 MiB for 131,072 cells; fits into 1,024 MiB')
+        >>> memory_line(2**21, 2**30, "131,072 cells", process=2**28)
+        ('memory', 'about 256.0 MiB for the process, 2.0 MiB for 131,072 cells; fits into 1,024 MiB')
     """
-    fits = "fits" if required_bytes <= available_bytes else "DOES NOT FIT"
-    return MEMORY, f"{human_bytes(required_bytes)} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
+    fits = "fits" if fits_into(available_bytes, required_bytes, process) else "DOES NOT FIT"
+    whole, model = human_bytes(process), human_bytes(required_bytes)
+    return MEMORY, f"about {whole} for the process, {model} for {what}; {fits} into {available_bytes / 2**20:,.0f} MiB"
 
 
 def charges_line(limit: float, unit: str, shares: Mapping[str, float]) -> Line:

@@ -21,7 +21,14 @@ import numpy as np
 from hedgerow.algorithms.shared import Algorithm, ProgressCallback, check_domain, make_release, number_of_records, tell
 from hedgerow.algorithms.shared.bounds import BETA, largest_width
 from hedgerow.algorithms.shared.checks import check_count, check_fraction, check_shares
-from hedgerow.algorithms.shared.plans import Charges, Outline, charges_line, says_nothing, total_error
+from hedgerow.algorithms.shared.plans import (
+    Charges,
+    Outline,
+    charges_line,
+    process_bytes,
+    says_nothing,
+    total_error,
+)
 from hedgerow.algorithms.small_db import enumeration
 from hedgerow.algorithms.small_db.enumeration import error_of_size, n_databases, records
 from hedgerow.domain import listed_records, possible_records
@@ -244,7 +251,9 @@ class SmallDB(Algorithm):
             "bound_parts": {"database": best, "choice": choice, "total": magnitude * noisy},
             "failure": risk,
         }
-        return Outline.of(needed, f"{number:,} databases of {kept} over {human(cells)} cells", text, facts)
+        process = process_bytes(workload.domain, total, needed, measured=0, values=0, queries=workload.n_candidates)
+        what = f"{number:,} databases of {kept} over {human(cells)} cells"
+        return Outline.of(needed, what, text, facts, process=process)
 
 
 def choice_scale(workload: Workload, budget: Budget, charge: float) -> float:

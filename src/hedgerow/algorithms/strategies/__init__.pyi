@@ -10,4 +10,8 @@ from .regimes import with_least_error as with_least_error, with_least_noise as w
 from .strategy import Step as Step, Strategy as Strategy
 from .sub_strategy import Aim as Aim
 from .tables import are_tables as are_tables
-from .telling import predicted as predicted, prediction_lines as prediction_lines
+from .telling import (
+    forget_predicted as forget_predicted,
+    predicted as predicted,
+    prediction_lines as prediction_lines,
+)

@@ -101,6 +101,9 @@ def _energies_of(
     return closure, AnsweredQueries.of(workload, families, np.concatenate(questions)), vstack(energies, format="csr")
 
 
+forget_energies = _energies_of.cache_clear
+
+
 def _questions(closure: Closure, family: Family) -> tuple[Sparse, Ints]:
     """Energies of the questions of a family, and the question of each candidate."""
     domain = closure.domain

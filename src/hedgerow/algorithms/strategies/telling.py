@@ -9,6 +9,7 @@ from functools import lru_cache
 from hedgerow.algorithms.shared import Line, says_nothing
 from hedgerow.algorithms.strategies.choice import strategies
 from hedgerow.algorithms.strategies.strategy import Strategy
+from hedgerow.algorithms.strategies.tables import forget_energies
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import Budget, Subsampled
 from hedgerow.queries import Workload
@@ -53,6 +54,12 @@ def _predicted(workload: Workload, budget: Budget, charge: float | None, total: 
 
 
 _kept = lru_cache(maxsize=6)(_predicted)
+
+
+def forget_predicted() -> None:
+    """Let go of the strategies that are kept, and of what they were made from."""
+    _kept.cache_clear()
+    forget_energies()
 
 
 def prediction_lines(found: Sequence[Strategy], total: float) -> list[Line]:

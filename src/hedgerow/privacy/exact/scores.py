@@ -227,16 +227,20 @@ def public_offsets(workload: Workload, offsets: Floats | None) -> Floats | float
     return _in_pieces(len(given), lambda at: np.rint(given[at] / GRID) * GRID)
 
 
-def grid_errors(workload: Workload, exact: Floats, answers: Floats) -> Floats:
-    """L1 error of each candidate in counts, rounded down to the grid. Private.
+def grid_errors(workload: Workload, exact: Floats, answers: Floats, places: NDArray[np.intp] | None = None) -> Floats:
+    """L1 error of each candidate, or of some of them, in counts, rounded down to the grid. Private.
 
     Args:
         workload: The workload.
         exact: Exact answers, shape ``(n_queries,)``.
         answers: Answers of the hypothesis, from `public_answers`.
+        places: Numbers of the candidates; all by default.
     """
     if workload.n_candidates < workload.n_queries:
-        return np.asarray(np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID)
+        errors = np.asarray(np.floor(workload.candidate_errors(exact - answers) / GRID) * GRID)
+        return errors if places is None else errors.take(places)
+    if places is not None and len(places) < len(exact):
+        exact, answers = exact.take(places), answers.take(places)
     return _in_pieces(len(exact), lambda at: np.floor(np.abs(exact[at] - answers[at]) / GRID) * GRID)
 
 

@@ -179,8 +179,12 @@ class Ledger:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        events = [event.to_dict() for event in self._events]
-        return {**self._limits, "events": events, "head": self.head}
+        streamed = self.streamed()
+        return {**streamed, "events": list(streamed["events"])}
+
+    def streamed(self) -> dict[str, Any]:
+        """The same with its events one at a time, for files of very many: `write_container` takes them so."""
+        return {**self._limits, "events": (event.to_dict() for event in self.events), "head": self.head}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, Any]) -> Ledger:

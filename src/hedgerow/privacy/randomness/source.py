@@ -18,6 +18,9 @@ from hedgerow.privacy.randomness.draws import softmax_draws
 from hedgerow.system import Seed, generator, in_slices, usable_cores
 
 _LARGEST = 2.0**62
+_VALUES_AT_ONCE = 1 << 15
+"""Values that are given to a sampler in one list."""
+
 _VALUES_PER_THREAD = 1 << 13
 """Values whose noise is worth a thread of its own: some 60 milliseconds of work."""
 
@@ -141,12 +144,15 @@ def _added(make: Callable[[float], Any], values: Ints, scale: float) -> Ints:
     """
     threads = min(usable_cores(), len(values) // _VALUES_PER_THREAD)
     if threads <= 1:
-        return np.asarray(_kept(make, scale)(values.tolist()), dtype=np.int64)
+        return _drawn(_kept(make, scale), values)
+    return np.concatenate(in_slices(lambda start, stop: _drawn(make(scale), values[start:stop]), len(values), threads))
 
-    def part(start: int, stop: int) -> Ints:
-        return np.asarray(make(scale)(values[start:stop].tolist()), dtype=np.int64)
 
-    return np.concatenate(in_slices(part, len(values), threads))
+def _drawn(sampler: Any, values: Ints) -> Ints:
+    """Values plus noise from one sampler, some at a time: lists of numbers take 400 bytes for each."""
+    pieces = range(0, max(1, len(values)), _VALUES_AT_ONCE)
+    drawn = [np.asarray(sampler(values[i : i + _VALUES_AT_ONCE].tolist()), dtype=np.int64) for i in pieces]
+    return drawn[0] if len(drawn) == 1 else np.concatenate(drawn)
 
 
 class OpenDPNoise:
