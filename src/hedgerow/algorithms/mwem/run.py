@@ -6,7 +6,6 @@ Everything here is a function of public parameters and of what the curator retur
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from hedgerow.algorithms.mwem.settings import (
     round_charge,
 )
 from hedgerow.algorithms.mwem.strategy_choice import (
+    StrategyChoice,
     annealed_candidates,
     first_charges,
     forget_strategies,
@@ -89,7 +89,7 @@ class MWEMRun:
         self.noise_counted = 1.0
         self.n_measured = 0
         self.rounds: int | None = None
-        self.decided: dict[str, Any] = {}
+        self.decision: StrategyChoice | None = None
 
     def _choose_from(self, candidates: Workload) -> None:
         """Take candidates, none of which was measured."""
@@ -165,13 +165,10 @@ class MWEMRun:
         """Measurements chosen beforehand, or rounds: a planned number, or as many as the noisy answers ask for."""
         budget, amount = self.curator.budget, self.charges.rounds
         schedule = schedule_of(self.config, self.workload, budget, amount, self.total, factors=self.factors)
-        self.rounds, steps = schedule.rounds, schedule.steps
-        if schedule.decision is not None:
-            self.decided = {"decided": schedule.decision.to_dict()}
-        if steps:
-            del schedule
+        self.decision, self.rounds = schedule.decision, schedule.rounds
+        if schedule.steps:
             forget_strategies()
-            self._run_steps(steps)
+            self._run_steps(schedule.steps)
         elif self.rounds is not None:
             self._choose_from(candidates_of(self.config, self.workload, self.rounds))
             charge = round_charge(self.config, self.candidates, self.charges.rounds, self.rounds)
@@ -378,12 +375,13 @@ class MWEMRun:
             else:
                 self.learner.fit(rule)
                 model = self.model
+        decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
         return make_release(
             self.curator,
             self.workload,
             model,
             name="MWEM",
-            parameters=plain_parameters(self.config) | self.decided | self.unfitted | {"selected": self.selected},
+            parameters=plain_parameters(self.config) | decided | self.unfitted | {"selected": self.selected},
             measurements=self.bought,
             error_charge=self.charges.error,
             counted=counted,
