@@ -48,9 +48,9 @@ def test_the_page_opens_with_a_verdict_for_each_file_the_closest_first(tmp_path:
     page = (tmp_path / "e.html").read_text()
     family = list(found.curves)[-1]
     opening = page[: page.index("<h2>")]
-    assert f"same is as close to the real table as the whole table of its records, in {family} tables." in opening
+    assert f"same is as close to the real table as the whole table of its records, by the {family} score." in opening
     assert opening.index("same is as close") < opening.index("far is as close")
-    assert opening.count(f"score in {family} tables, of 1000</dt><dd>1000<") == 1
+    assert opening.count(f"{family} score, of 1000</dt><dd>1000<") == 1
     assert opening.count("as close as</dt>") == opening.count("exact copies of real records") == 2
     assert "<dd>100 %" in opening
 

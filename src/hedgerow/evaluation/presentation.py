@@ -112,8 +112,8 @@ def verdicts_of(evaluation: Evaluation) -> list[tuple[str, dict[str, str]]]:
     verdicts = []
     for file in sorted(evaluation.files, key=lambda file: -scores[file].value):
         sample = sample_text(shares[file].value, curve)
-        text = f"{file} is as close to the real table as {sample} of its records, in {family} tables"
-        facts = {f"score in {family} tables, of 1000": _score(scores[file].value), "as close as": sample}
+        text = f"{file} is as close to the real table as {sample} of its records, by the {family} score"
+        facts = {f"{family} score, of 1000": _score(scores[file].value), "as close as": sample}
         for name, findings in (("impossible records", impossible), ("exact copies of real records", copies)):
             if file in findings:
                 real = findings[file].real
