@@ -328,7 +328,7 @@ def laplace_scale_off_by_two(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         LaplaceNoise,
         "for_charge",
-        classmethod(lambda cls, regime, amount, l1=1.0, step=1.0: cls(l1 / amount / 2.0, l1, step)),
+        classmethod(lambda cls, regime, amount, l1=1.0, step=1.0, **_: cls(l1 / amount / 2.0, l1, step)),
     )
 
 

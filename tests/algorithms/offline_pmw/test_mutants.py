@@ -65,12 +65,13 @@ def every_draw_is_charged(case: Case) -> None:
 
 
 def rounds_cost_their_closed_form(case: Case) -> None:
-    """2 eps0 a round, or eps0^2 / 8 + eps0 tanh(eps0 / 2)."""
+    """2 eps0 a round, or M(eps0) + eps0 tanh(eps0 / 2), M the least rho of a bounded range."""
     release = case.run(DenseCounts(DOMAIN, case.histogram), SeededNoise(0))
     epsilon, rounds = release.provenance.parameters["chosen"]["epsilon0"], len(release.measurements)
     each = 2 * epsilon
     if isinstance(case.budget, ZCDP):
-        each = epsilon**2 / 8 + epsilon * np.tanh(epsilon / 2)
+        y = epsilon / 2
+        each = y / np.tanh(y) - 1 + np.log(np.sinh(y) / y) + epsilon * np.tanh(epsilon / 2)
     assert abs(release.spent - rounds * each) <= 1e-9 * release.spent
 
 
