@@ -102,7 +102,13 @@ class Curator:
     """
 
     def __init__(
-        self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
+        self,
+        source: CountSource,
+        budget: Budget,
+        *,
+        noise: NoiseSource | None = None,
+        events: Sequence[Event] = (),
+        told: Sequence[Measurement] = (),
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
         budget = budget_for(budget, source)
@@ -126,6 +132,7 @@ class Curator:
         self.__ledger = ledger
         self.__watching = False
         self.__budget = budget
+        self.__told = tuple(told)
 
     @property
     def domain(self) -> Domain:
@@ -146,6 +153,11 @@ class Curator:
     def neighbours(self) -> Neighbours:
         """The neighbouring relation: tables that the guarantee makes indistinguishable."""
         return self.__budget.neighbours
+
+    @property
+    def told(self) -> tuple[Measurement, ...]:
+        """Public: noisy answers that were bought before, with which the hypothesis of a run is to agree."""
+        return self.__told
 
     @property
     def ledger(self) -> LedgerView:
