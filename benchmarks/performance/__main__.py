@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.performance import session
+from benchmarks.performance.drawn import drawn_shapes
 from benchmarks.performance.measuring import measured
 from benchmarks.performance.page import PAGE, RESULTS, drawings, page_text, read_runs, write_runs
 from benchmarks.performance.shapes import shapes
@@ -23,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--show", action="store_true", help="run nothing")
     parser.add_argument("--session", action="store_true", help="ask the long session anew")
     asked = parser.parse_args(arguments)
-    console, listed, known = Console(), list(shapes()), read_runs()
+    console, listed, known = Console(), [*shapes(), *drawn_shapes()], read_runs()
     with tempfile.TemporaryDirectory() as folder:
         for shape in listed:
             if asked.show or asked.only not in shape.name or (shape.name in known and not asked.again):

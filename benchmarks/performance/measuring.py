@@ -48,6 +48,7 @@ class Run:
         memory: Largest resident set, in MiB; on Linux.
         floor: CPU seconds of the floor in the same run of the benchmark.
         planned: Seconds that ``hedgerow plan`` said, just before.
+        planned_memory: Memory of the process that it said, in MiB.
         values: Noisy values in the release.
     """
 
@@ -56,6 +57,7 @@ class Run:
     memory: float
     floor: float
     planned: float
+    planned_memory: float
     values: int
 
 
@@ -75,7 +77,7 @@ def measured(shape: Shape, folder: Path) -> Run:
         values = noisy_values(release)
         floor = child([sys.executable, "-c", _FLOOR, str(table), str(values), str(out)])
         memory = float(re.findall(r"VmHWM:\s*(\d+) kB", peak.read_text(encoding="utf-8"))[0]) / 1024
-    return Run(shape.name, seconds, memory, floor, planned["seconds"], values)
+    return Run(shape.name, seconds, memory, floor, planned["seconds"], planned["process_bytes"] / 2**20, values)
 
 
 def child(words: Sequence[str], more: dict[str, str] | None = None) -> float:

@@ -31,6 +31,7 @@ class Shape:
         group: The drawing that it is a point of, if any.
         size: Its place on the axis of that drawing.
         listed: Whether it is a row of the table.
+        drawn: Whether it was drawn by a seed, and is a row of the table of these.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Shape:
     group: str = ""
     size: int = 0
     listed: bool = True
+    drawn: bool = False
 
 
 def shapes() -> Iterator[Shape]:
@@ -70,6 +72,12 @@ def shapes() -> Iterator[Shape]:
         yield generated(name, 10**4, [2] * columns, group="binary columns", size=columns)
     yield generated("1,764 records x 1,359 binary columns, single columns", 1764, [2] * 1359, workload="marginals:1")
     yield generated("1,764 records x 1,359 binary columns, pairs", 1764, [2] * 1359)
+    yield of_adult("Adult, 200,000 ranges of age x hours", "ranges:age,hours-per-week:200000:0")
+    many, single = 10**5, {"workload": "marginals:1"}
+    yield generated("10^5 records x one column of 10^5 values, single columns", 10**5, [many], stem="cat1", **single)
+    yield generated("10^5 records x columns of 10^5, 2 and 3 values, pairs", 10**5, [many, 2, 3], stem="cat2")
+    yield generated("10^5 records x 16 columns, one of 10^5 values, pairs", 10**5, [many, *MIXED], stem="cat3")
+    yield generated("10^4 records x 2,000 binary columns, single columns", 10**4, [2] * 2000, stem="wide1", **single)
     yield from growing()
 
 
@@ -88,7 +96,9 @@ def growing() -> Iterator[Shape]:
 MIXED = [2, 3, 5, 7, 8, 10, 12, 14, 16, 20, 2, 4, 6, 9, 24]
 
 
-def generated(name: str, rows: int, sizes: Sequence[int], *, workload: str = "marginals:2", **more: Any) -> Shape:
+def generated(
+    name: str, rows: int, sizes: Sequence[int], *, workload: str = "marginals:2", stem: str = "", **more: Any
+) -> Shape:
     """A run on columns of so many values each, which depend on a hidden class of the record.
 
     Args:
@@ -96,9 +106,10 @@ def generated(name: str, rows: int, sizes: Sequence[int], *, workload: str = "ma
         rows: Number of records.
         sizes: Number of values of each column.
         workload: What is asked.
+        stem: Name of the files, if rows, number of columns and largest size do not tell the table.
         more: Further fields of the shape.
     """
-    stem = f"{rows}-{len(sizes)}-{max(sizes)}"
+    stem = stem or f"{rows}-{len(sizes)}-{max(sizes)}"
 
     def table(folder: Path) -> Path:
         path = folder / f"{stem}.parquet"
@@ -121,7 +132,7 @@ def _columns(rows: int, sizes: Sequence[int]) -> pa.Table:
     columns = {}
     for i, size in enumerate(sizes):
         likely = draw.dirichlet(np.full(size, 0.5), _CLASSES).cumsum(axis=1)
-        codes = np.empty(rows, dtype=np.int16)
+        codes = np.empty(rows, dtype=np.int32)
         for each in range(_CLASSES):
             inside = np.flatnonzero(classes == each)
             codes[inside] = np.searchsorted(likely[each], draw.random(len(inside)))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from benchmarks.performance.drawn import NUMBER, drawn_shapes
 from benchmarks.performance.measuring import Run, child, measured
 from benchmarks.performance.page import PAGE, RESULTS, drawings, page_text, read_runs, write_runs
 from benchmarks.performance.session import DRAWING, STEPS, Point, points, read_points, write_points
@@ -24,7 +25,7 @@ def test_the_page_is_made_from_the_runs_beside_it() -> None:
 
 
 def test_every_run_of_the_page_can_be_made_again() -> None:
-    names = [shape.name for shape in shapes()]
+    names = [shape.name for shape in [*shapes(), *drawn_shapes()]]
     assert len(set(names)) == len(names)
     assert set(read_runs()) <= set(names)
     points = [(shape.group, shape.size) for shape in shapes() if shape.group]
@@ -45,8 +46,15 @@ def test_generated_tables_are_the_same_each_time_and_follow_their_domain(tmp_pat
     assert read_table(tables[0], domain).total() == 500
 
 
+def test_drawn_shapes_follow_from_their_seed_and_are_reported_whole() -> None:
+    assert [shape.name for shape in drawn_shapes(3)] == [shape.name for shape in drawn_shapes(3)]
+    assert [shape.name for shape in drawn_shapes(3)] != [shape.name for shape in drawn_shapes(4)]
+    assert {shape.name for shape in drawn_shapes()} <= set(read_runs())
+    assert len(list(drawn_shapes())) == NUMBER == 12
+
+
 def test_runs_survive_their_file(tmp_path: Path) -> None:
-    run = Run("a, b", 1.5, 300.0, 0.5, 2.0, 12)
+    run = Run("a, b", 1.5, 300.0, 0.5, 2.0, 310.0, 12)
     write_runs([run], tmp_path / "runs.csv")
     assert read_runs(tmp_path / "runs.csv") == {"a, b": run}
     assert read_runs(tmp_path / "none.csv") == {}
