@@ -200,10 +200,12 @@ class Opened:
         """
         from hedgerow.privacy import Curator
 
-        told = (*self.positions, *self.needed)
-        curator = Curator(self.table, self.budget, noise=noise, events=self.events, told=told)
+        curator = Curator(self.table, self.budget, noise=noise, events=self.events)
         with nullcontext() if watching is None else watching(curator) as progress:
-            return algorithm.run_with(curator, self.workload, progress)
+            made = algorithm.run_with(curator, self.workload, progress)
+        if not (self.positions or self.needed):
+            return made
+        return replace(made, positions=tuple(self.positions), measurements=(*self.needed, *made.measurements))
 
 
 def share_of_positions(wanted: Domain | OpenDomain, options: ReadOptions) -> float:

@@ -102,13 +102,7 @@ class Curator:
     """
 
     def __init__(
-        self,
-        source: CountSource,
-        budget: Budget,
-        *,
-        noise: NoiseSource | None = None,
-        events: Sequence[Event] = (),
-        told: Sequence[Measurement] = (),
+        self, source: CountSource, budget: Budget, *, noise: NoiseSource | None = None, events: Sequence[Event] = ()
     ) -> None:
         """Open the books; nothing is read but the size of the table, to check that answers will be exact."""
         budget = budget_for(budget, source)
@@ -132,7 +126,6 @@ class Curator:
         self.__ledger = ledger
         self.__watching = False
         self.__budget = budget
-        self.__told = tuple(told)
 
     @property
     def domain(self) -> Domain:
@@ -153,11 +146,6 @@ class Curator:
     def neighbours(self) -> Neighbours:
         """The neighbouring relation: tables that the guarantee makes indistinguishable."""
         return self.__budget.neighbours
-
-    @property
-    def told(self) -> tuple[Measurement, ...]:
-        """Public: noisy answers that were bought before, with which the hypothesis of a run is to agree."""
-        return self.__told
 
     @property
     def ledger(self) -> LedgerView:

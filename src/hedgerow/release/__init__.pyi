@@ -49,7 +49,6 @@ from .pairs import (
     survey_size as survey_size,
 )
 from .provenance import LEFT_OUT as LEFT_OUT, Provenance as Provenance
-from .reconciled import expected as expected, reconcile as reconcile
 from .record_conditions import read_values as read_values, understood as understood
 from .records import Records as Records, write_batches as write_batches, writer_for as writer_for
 from .release import (

@@ -3,8 +3,7 @@
 A fit is smoother than the data: it stops before it follows the noise, and knows no negative counts. So what is computed
 from its records is biased, and replicates of the fit do not show it, for the hypothesis that they start from is as
 smooth. Noisy tables are unbiased. Their sums over many cells have little noise, so records are weighed until they have
-those (of a column whose moments were measured, those of the hypothesis, which was moved to the moments): each variable
-in a few groups of about as many records, each pair of variables that was measured in the table of
+those: each variable in a few groups of about as many records, each pair of variables that was measured in the table of
 their groups (calibration; J.-C. Deville and C.-E. Saerndal, "Calibration Estimators in Survey Sampling", JASA 87, 1992,
 by raking). All of it is a function of noisy values.
 """
@@ -93,9 +92,7 @@ class Coarse:
         tables = release.model.marginals([(name,) for name in names])
         return cls(release.domain, {name: _grouped(table) for name, table in zip(names, tables, strict=True)})
 
-    def tables(
-        self, measurements: Sequence[Measurement], total: float, known: Mapping[str, Floats] | None = None
-    ) -> dict[Clique, Floats]:
+    def tables(self, measurements: Sequence[Measurement], total: float) -> dict[Clique, Floats]:
         """Unbiased tables of groups, of all pairs of variables that were measured together, else of single ones.
 
         Tables with more noise than a sample of as many records has are left out. One that was measured several times is
@@ -104,7 +101,6 @@ class Coarse:
         Args:
             measurements: Noisy answers; those of whole tables are used.
             total: Number of records, in counts.
-            known: The counts of the groups of variables that are told better than by tables.
         """
         sums, precisions = dict[Clique, Floats](), dict[Clique, float]()
         for measured in _whole(measurements):
@@ -121,8 +117,7 @@ class Coarse:
                 precisions[names] = precisions.get(names, 0.0) + precision
         found = {names: table / precisions[names] for names, table in sums.items()}
         kept = {names for names, table in found.items() if 1.0 / precisions[names] <= total / table.size}
-        left = {names: table for names, table in found.items() if names in kept}
-        return self._agreed(left, precisions, total, known or {})
+        return self._agreed({names: table for names, table in found.items() if names in kept}, precisions, total)
 
     def _summed(self, table: Floats, names: Clique) -> Floats:
         for axis, name in enumerate(names):
@@ -134,12 +129,9 @@ class Coarse:
 
     @staticmethod
     def _agreed(
-        tables: Mapping[Clique, Floats],
-        precisions: Mapping[Clique, float],
-        total: float,
-        known: Mapping[str, Floats],
+        tables: Mapping[Clique, Floats], precisions: Mapping[Clique, float], total: float
     ) -> dict[Clique, Floats]:
-        """Tables that agree in the counts of single variables: known ones, else the averages of all of them."""
+        """Tables that agree in the counts of single variables: the averages of all of them."""
         means, weights = dict[str, Floats](), dict[str, float]()
         for names, table in tables.items():
             for axis, name in enumerate(names):
@@ -151,7 +143,7 @@ class Coarse:
         for names, table in tables.items():
             moved = table + (total - table.sum()) / table.size
             for axis, name in enumerate(names):
-                mean = known.get(name, means[name] / weights[name])
+                mean = means[name] / weights[name]
                 margin = np.moveaxis(moved, axis, 0).reshape(len(mean), -1)
                 step = (mean + (total - mean.sum()) / len(mean) - margin.sum(axis=1)) / margin.shape[1]
                 moved = moved + step.reshape([-1 if place == axis else 1 for place in range(table.ndim)])
@@ -183,10 +175,7 @@ class Coarse:
             weights: Their weights before, shape ``(n,)``.
             release: A release with the measurements.
         """
-        moved = [name for name in self.groups if release.moments_told(name)]
-        own = zip(moved, release.model.marginals([(name,) for name in moved]), strict=True)
-        known = {name: self._summed(table, (name,)) for name, table in own}
-        tables = self.tables(release.measurements, release.total, known)
+        tables = self.tables(release.measurements, release.total)
         wanted = [table.reshape(-1) for table in tables.values()]
         found, factors = raked(weights, self.places(codes, list(tables)), wanted, release.total, _SWEEPS)
         return found, dict(zip(tables, factors, strict=True))

@@ -20,7 +20,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Ordered, bin_cells, spread_over
 from hedgerow.privacy import step_of
 from hedgerow.queries import Conjunction, LinearQuery, Measurement, Positions
-from hedgerow.release.evidence import Evidence, averaged
+from hedgerow.release.evidence import Evidence
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.numbers import Numbers
 from hedgerow.release.release import Release
@@ -138,25 +138,12 @@ class ColumnSums:
         counted = self._counted(query)
         share = self._best(query, counted)
         weights, beside = self._mixed(share, counted)
-        if beside and not weights.any():
+        if not weights.any():
             return beside.ends(risk)
         return self.release.bound_with(query(weights), beside, risk)
 
-    def estimate(self, query: Callable[[Floats], LinearQuery]) -> Evidence | None:
-        """The sum with the least variance that what was measured gives; None where no table tells what is needed of it.
-
-        Args:
-            query: The sum of weights of the codes over the group.
-        """
-        counted = self._counted(query)
-        weights, beside = self._mixed(self._best(query, counted), counted)
-        if beside and not weights.any():
-            return beside
-        told = self.release.estimate_of(query(weights))
-        return told if told is None or beside is None else told.plus(beside)
-
-    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence | None]:
-        """The weights that tables tell, and what is measured beside them, if anything is.
+    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence]:
+        """The weights that tables tell, and what is measured beside them.
 
         Args:
             share: Share of the moments.
@@ -166,8 +153,7 @@ class ColumnSums:
         of_count = share * self.rest * counted
         each = ((self.inside, 1.0 - share), (self.moments, share), (self.records, of_count))
         parts = [evidence.times(factor) for evidence, factor in each if evidence is not None and factor]
-        beside = reduce(Evidence.plus, parts) if parts else None
-        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), beside
+        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), reduce(Evidence.plus, parts)
 
     def _counted(self, query: Callable[[Floats], LinearQuery]) -> float:
         """The share of the noisy number of records that makes the variance of the number of records least."""
@@ -182,7 +168,7 @@ class ColumnSums:
             return float(self.moments is not None)
         found = []
         for share in _SHARES:
-            weights, beside = self._mixed(share, counted)
+            weights, beside = self._mixed(share, counted) if share or self.inside else (self.singly, None)
             variance = self.release.variance_of(query(weights)) if weights.any() else 0.0
             if variance is None:
                 return 1.0
@@ -207,4 +193,7 @@ def _averaged(found: Iterable[tuple[Measurement, Floats]], factors: Floats) -> E
         target = measured.target
         axis = target.scope.index(target.column) if isinstance(target, Positions) else 0
         pieces.append(_weighed(measured, np.moveaxis(np.multiply.outer(factors, part), 0, axis)))
-    return averaged(pieces) if pieces else None
+    if not pieces:
+        return None
+    precisions = [1.0 / max(each.variance, 1e-300) for each in pieces]
+    return reduce(Evidence.plus, (e.times(own / sum(precisions)) for e, own in zip(pieces, precisions, strict=True)))

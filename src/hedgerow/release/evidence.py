@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -101,23 +100,6 @@ class Evidence:
             raise ConfigError("a bound without a law of noise is not added up", remedy="add measured numbers")
         noises = self.noises.with_all([other.noises])
         return Evidence(self.centre + other.centre, noises.bound, f"{self.source} and {other.source}", noises)
-
-
-def averaged(pieces: Sequence[Evidence]) -> Evidence:
-    """Several independent measured numbers of the same, with inverse variances as weights.
-
-    Args:
-        pieces: The numbers, one at least.
-
-    Example:
-        >>> one = Evidence.of_noises(1.0, Noises(1.0), "measurement of a")
-        >>> other = Evidence.of_noises(3.0, Noises(3.0), "measurement of b")
-        >>> averaged([one, other]).centre, averaged([one, other]).variance
-        (1.5, 0.75)
-    """
-    precisions = [1.0 / max(each.variance, 1e-300) for each in pieces]
-    whole = sum(precisions)
-    return reduce(Evidence.plus, (each.times(own / whole) for each, own in zip(pieces, precisions, strict=True)))
 
 
 def measured(

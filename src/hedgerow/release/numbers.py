@@ -108,11 +108,6 @@ class Numbers:
         """The distance between the smallest and the largest number."""
         return float(self.high[-1] - self.low[0])
 
-    @property
-    def squares(self) -> Floats:
-        """The variances of numbers inside codes, as if these were even."""
-        return np.asarray(np.square(self.high - self.low) / 12.0)
-
     def inside(self, code: int, part: float) -> float:
         """The number that a part of the records of a bin, from 0 to 1, lies below."""
         low, high = float(self.low[code]), float(self.high[code])

@@ -66,7 +66,7 @@ def fitted_to(release: Release, measurements: Sequence[Measurement]) -> list[Mea
         release: The release.
         measurements: One for each of its measurements.
     """
-    own = measurements[release.measured_before :]
+    own = measurements[sum(event.label == "need" for event in release.events) :]
     first, end = release.provenance.parameters.get("unfitted", (0, 0))
     return [*own[:first], *own[end:]]
 

@@ -18,7 +18,7 @@ from hedgerow.quantities import spent_of
 from hedgerow.queries import LinearQuery, Marginal, Measurable, Positions, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted, shares
 from hedgerow.release.content import StoredModel
-from hedgerow.release.evidence import Evidence, averaged, from_workload_error, measured
+from hedgerow.release.evidence import Evidence, from_workload_error, measured
 from hedgerow.release.feasible import Together
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
@@ -149,11 +149,6 @@ class Release:
         """The noises of the numbers of records that were bought, in order; none where that number is public."""
         events = (event for event in self.events if event.question.kind == "records" and not event.earlier)
         return [event.noise for event in events if event.noise]
-
-    @property
-    def measured_before(self) -> int:
-        """How many of the measurements, the first ones, were bought before the run, whose fits do not know them."""
-        return sum(event.label == "need" for event in self.events)
 
     @property
     def domain(self) -> Domain:
@@ -558,19 +553,19 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
-    def bound_with(self, query: LinearQuery, position: Evidence | None, risk: float) -> tuple[float, float] | None:
+    def bound_with(self, query: LinearQuery, position: Evidence, risk: float) -> tuple[float, float] | None:
         """An interval for a linear query and a measured number that no piece of its evidence rests on, together.
 
         Args:
             query: A linear query over the domain, of some attributes.
-            position: The number, if there is one.
+            position: The number.
             risk: Probability that the interval may miss.
 
         Returns:
             None where nothing was measured that tells the query.
         """
         total = self.total if self.budget.neighbours.public_total else None
-        pieces = [piece.plus(position) if position else piece for piece in measured(query, self._runs, total)]
+        pieces = [piece.plus(position) for piece in measured(query, self._runs, total)]
         if not pieces:
             return None
         most = _FAR * min(piece.variance for piece in pieces)
@@ -614,16 +609,6 @@ class Release:
         pieces = measured(query, self._runs, total.value if total.public else None)
         return min((piece.radius(share) for piece, share in zip(pieces, shares(risk), strict=False)), default=None)
 
-    def estimate_of(self, query: LinearQuery) -> Evidence | None:
-        """The average of the estimates that measured tables give of a query, by inverse variances; None without any.
-
-        Args:
-            query: A linear query over the domain, of some attributes.
-        """
-        total = self.total if self.budget.neighbours.public_total else None
-        found = list(measured(query, self._runs, total))
-        return averaged(found) if found else None
-
     def positions_of(self, name: str, *, whole: bool = False) -> Measurement | None:
         """The noisy sums of where in their bins the records of a column lie; None if they were not measured.
 
@@ -636,15 +621,6 @@ class Release:
             if isinstance(target, Positions) and target.whole is whole and target.scope == (name,):
                 return each
         return None
-
-    def moments_told(self, name: str) -> bool:
-        """Whether moments of a column were measured, of all records or by groups.
-
-        Args:
-            name: Name of the column.
-        """
-        targets = [each.target for each in self.positions]
-        return any(isinstance(t, Positions) and t.whole and not t.other and t.column == name for t in targets)
 
     def value(self, query: LinearQuery) -> float:
         """The model's answer of a linear query, in counts, without an interval."""

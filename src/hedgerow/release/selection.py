@@ -562,7 +562,7 @@ class _Column:
     def _spread(self) -> float:
         """The hypothesis' own variance."""
         away = (self.numbers.at - self.first) / self._scale
-        inside = self.numbers.squares / self._scale**2
+        inside = np.square((self.numbers.high - self.numbers.low) / self._scale) / 12.0
         squares = self.of.asked.guess(self._sum_of(np.square(away) + inside, "", self.first, 2))
         mean = (self._value() - self.first) / self._scale
         return self.span**2 * max(0.0, squares / max(self._all(), 1e-300) - mean**2)

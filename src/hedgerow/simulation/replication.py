@@ -21,8 +21,8 @@ from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError
 from hedgerow.models import Model
 from hedgerow.privacy import SeededNoise
-from hedgerow.queries import Measurement, NoiseKind, Positions, answered
-from hedgerow.release import Release, Replicates, StoredModel, Target, expected, model_to_dict, reconcile
+from hedgerow.queries import Measurement, NoiseKind, answered
+from hedgerow.release import Release, Replicates, StoredModel, Target, model_to_dict
 from hedgerow.simulation.errors import StepCallback, drawn_table, run_again, uneven_blocks
 from hedgerow.simulation.uneven import Uneven
 from hedgerow.system import Seed, generator, in_slices, numbered, usable_cores
@@ -172,23 +172,14 @@ class _Maker:
         """The release with fresh noise; None where the mechanism cannot fit other values of its measurements alone."""
         release, rng = self.release, numbered(self.seed, 2 * number + 1)
         exact, total = self.exact, release.total
-        tables: Model = release.model
         if self.target == "population":
             drawn = drawn_table(release, self.uneven, self.seed, number)
-            tables, total = drawn.records, drawn.total()
-            exact = answered([each.target for each in release.measurements], tables)
+            exact, total = answered([each.target for each in release.measurements], drawn.records), drawn.total()
         noisy = [_again(each, values, rng) for each, values in zip(release.measurements, exact, strict=True)]
         for noise in release.count_noises[-1:]:
             total = max(1.0, total + float(_noise(noise.kind, noise.scale, 1, rng)[0]))
         model = self.algorithm.refitted(release, noisy, total)
-        if model is None:
-            return None
-        places = [each.target for each in release.positions]
-        sums = [expected(release, each, tables) for each in places if isinstance(each, Positions)]
-        told = tuple(_again(each, values, rng) for each, values in zip(release.positions, sums, strict=True))
-        made = replace(release, model=model, total=model.total, measurements=tuple(noisy), positions=told)
-        reconcile(made)
-        return self._stored(made.model, noisy)
+        return None if model is None else self._stored(model, noisy)
 
     def run(self, number: int) -> Release:
         """A whole run: for the file on its records as the hypothesis has them."""

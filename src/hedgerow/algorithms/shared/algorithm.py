@@ -26,8 +26,8 @@ from hedgerow.privacy import (
     prepare,
 )
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Measurable, Measurement, NoiseKind, Positions, PublicData, Workload, answered
-from hedgerow.release import Provenance, Release, reconcile
+from hedgerow.queries import Measurable, Measurement, NoiseKind, PublicData, Workload, answered
+from hedgerow.release import Provenance, Release
 
 
 @dataclass(frozen=True)
@@ -438,26 +438,20 @@ def make_release(
         secure: Whether all that the run started from is private, or public.
     """
     made = Provenance.record(name, parameters, noise=curator.noise_source, violations=curator.violations)
-    positions = tuple(each for each in curator.told if isinstance(each.target, Positions))
-    needed = [each for each in curator.told if not isinstance(each.target, Positions)]
-    release = Release(
+    error = None
+    if error_charge > 0.0:
+        error = curator.workload_error(workload, workload.answers(model), error_charge)
+    return Release(
         model=model,
         workload=workload,
         budget=curator.budget,
         events=curator.ledger.events,
-        measurements=(*needed, *measurements),
-        error=None,
+        measurements=tuple(measurements),
+        error=error,
         total=model.total,
         provenance=replace(made, secure=made.secure and secure),
         counted=counted,
-        positions=positions,
     )
-    if curator.told:
-        reconcile(release)
-    if error_charge <= 0.0:
-        return release
-    error = curator.workload_error(workload, workload.answers(model), error_charge)
-    return replace(release, events=curator.ledger.events, error=error)
 
 
 def check_made_by(release: Release, algorithm: str) -> None:
