@@ -104,6 +104,8 @@ _NAMED: Mapping[str, Mapping[str, str]] = {
         "bounds": "automatic_domain(bounds)",
         "types": "automatic_domain(types)",
         "columns": "automatic_domain(columns)",
+        "sampled": "Subsampled.sampled",
+        "population": "Subsampled.population",
         "means": "RunSpec.means",
         "needs": "RunSpec.needs",
     },
@@ -141,7 +143,14 @@ def _options_of(command: str, drawn: set[str]) -> set[str]:
 NEVER: dict[str, tuple[str, ...]] = {
     "it says where to write, how to show, or how to sign what is public by then": (
         *("synth --output", "synth --release", "synth --report", "synth --sign", "synth --force", "synth --quiet"),
-        *("synth --json", "synth --records", "synth-linked --output", "synth-linked --children-output"),
+        *(
+            "synth --json",
+            "synth --records",
+            "synth --title",
+            "synth --made-by",
+            "synth-linked --output",
+            "synth-linked --children-output",
+        ),
         *("synth-linked --records", "synth-linked --sign", "synth-linked --force", "synth-linked --quiet"),
         *("synth-linked --json", "ask --output", "ask --confidence", "ask --force", "ask --quiet", "ask --json"),
         *("OnlinePMW.start(name)", "release_linked(name)", "release_linked(progress)", "read_linked(before_rows)"),
@@ -160,6 +169,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "a promise of error; it becomes a number of rounds, of updates or of records, which is drawn": (
         *("synth --alpha", "DualQuery.alpha", "OfflinePMW.alpha", "OnlinePMW.alpha", "SmallDB.alpha"),
     ),
+    "it becomes tables of the workload and rounds that adapt, and both are drawn": ("synth --target",),
     "it chooses columns or their codes before anything is counted; all places are compared with one another": (
         *("scan_table(columns)", "scan_table(coded)", "synth --coded", "ask --coded", "ask --columns"),
         *("automatic_domain(apart)", "Linked.of(key)"),

@@ -26,9 +26,9 @@ from hedgerow.privacy import (
     SeededNoise,
     curator as curator_module,
     database_sensitivity,
-    exact_answers,
     public_databases,
 )
+from hedgerow.privacy.exact.lattice import exact_answers
 from hedgerow.privacy.exact.scores import database_scores
 from hedgerow.queries import Neighbours, Workload
 from hedgerow.release import Release
