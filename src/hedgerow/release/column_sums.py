@@ -138,12 +138,12 @@ class ColumnSums:
         counted = self._counted(query)
         share = self._best(query, counted)
         weights, beside = self._mixed(share, counted)
-        if not weights.any():
+        if beside and not weights.any():
             return beside.ends(risk)
         return self.release.bound_with(query(weights), beside, risk)
 
-    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence]:
-        """The weights that tables tell, and what is measured beside them.
+    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence | None]:
+        """The weights that tables tell, and what is measured beside them, if anything is.
 
         Args:
             share: Share of the moments.
@@ -153,7 +153,8 @@ class ColumnSums:
         of_count = share * self.rest * counted
         each = ((self.inside, 1.0 - share), (self.moments, share), (self.records, of_count))
         parts = [evidence.times(factor) for evidence, factor in each if evidence is not None and factor]
-        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), reduce(Evidence.plus, parts)
+        beside = reduce(Evidence.plus, parts) if parts else None
+        return (1.0 - share) * singly + share * self.rest * (1.0 - counted), beside
 
     def _counted(self, query: Callable[[Floats], LinearQuery]) -> float:
         """The share of the noisy number of records that makes the variance of the number of records least."""
@@ -168,7 +169,7 @@ class ColumnSums:
             return float(self.moments is not None)
         found = []
         for share in _SHARES:
-            weights, beside = self._mixed(share, counted) if share or self.inside else (self.singly, None)
+            weights, beside = self._mixed(share, counted)
             variance = self.release.variance_of(query(weights)) if weights.any() else 0.0
             if variance is None:
                 return 1.0

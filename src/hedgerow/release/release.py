@@ -553,19 +553,19 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
-    def bound_with(self, query: LinearQuery, position: Evidence, risk: float) -> tuple[float, float] | None:
+    def bound_with(self, query: LinearQuery, position: Evidence | None, risk: float) -> tuple[float, float] | None:
         """An interval for a linear query and a measured number that no piece of its evidence rests on, together.
 
         Args:
             query: A linear query over the domain, of some attributes.
-            position: The number.
+            position: The number, if there is one.
             risk: Probability that the interval may miss.
 
         Returns:
             None where nothing was measured that tells the query.
         """
         total = self.total if self.budget.neighbours.public_total else None
-        pieces = [piece.plus(position) for piece in measured(query, self._runs, total)]
+        pieces = [piece.plus(position) if position else piece for piece in measured(query, self._runs, total)]
         if not pieces:
             return None
         most = _FAR * min(piece.variance for piece in pieces)
