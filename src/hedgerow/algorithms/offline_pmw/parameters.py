@@ -170,7 +170,7 @@ def round_epsilon(calibration: Calibration, budget: Budget, amount: float, round
         >>> from hedgerow import PureDP, ZCDP
         >>> round_epsilon("auto", PureDP(1.0), 1.0, 50)
         0.01
-        >>> round(round_epsilon("auto", ZCDP(1.0), 50 * 0.006245837, 50), 6)
+        >>> round(round_epsilon("auto", ZCDP(1.0), 50 * 0.006245664, 50), 6)
         0.1
         >>> round(round_epsilon("advanced", ApproxDP(1.0, 1e-6), 0.02, 50), 6)
         0.009512
