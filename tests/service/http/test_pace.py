@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from hedgerow.service.http import middleware, routes_data_sets
-from hedgerow.service.http.middleware import Pace
 from tests.service.api import Api, api
 
 
@@ -29,7 +28,7 @@ def stopped_clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def served(pace: Pace, clock: Clock, together: int, each: float, requests: int) -> None:
+def served(pace: middleware.Pace, clock: Clock, together: int, each: float, requests: int) -> None:
     """So many are always inside, and one is answered every so many seconds; the first in is the first out."""
     inside = []
     for _ in range(requests):
@@ -44,7 +43,7 @@ def served(pace: Pace, clock: Clock, together: int, each: float, requests: int) 
 
 
 @contextmanager
-def full(pace: Pace, number: int) -> Iterator[None]:
+def full(pace: middleware.Pace, number: int) -> Iterator[None]:
     """So many are inside, and none of them is answered."""
     pace._inside += number
     yield
@@ -53,7 +52,7 @@ def full(pace: Pace, number: int) -> Iterator[None]:
 
 @pytest.mark.parametrize("each", [0.001, 0.01, 0.1])
 def test_the_wait_is_that_of_all_who_are_inside(clock: Clock, each: float) -> None:
-    pace = Pace(1e-9)
+    pace = middleware.Pace(1e-9)
     served(pace, clock, 100, each, 1_000)
     for inside in (40, 400):
         with full(pace, inside):
@@ -61,7 +60,7 @@ def test_the_wait_is_that_of_all_who_are_inside(clock: Clock, each: float) -> No
 
 
 def test_only_those_are_turned_away_who_would_wait_too_long(clock: Clock) -> None:
-    pace = Pace(2.0)
+    pace = middleware.Pace(2.0)
     served(pace, clock, 100, 0.01, 1_000)
     with full(pace, 150):
         assert pace.wait() == 0.0
@@ -73,7 +72,7 @@ def test_only_those_are_turned_away_who_would_wait_too_long(clock: Clock) -> Non
 
 
 def test_a_few_are_let_in_at_any_pace_and_one_that_is_slow_alone_tells_nothing(clock: Clock) -> None:
-    pace = Pace(2.0)
+    pace = middleware.Pace(2.0)
     served(pace, clock, 1, 1_000.0, 10)
     with full(pace, 500):
         assert pace.wait() == 0.0
@@ -92,7 +91,7 @@ def small_server(tmp_path: Path) -> Iterator[Api]:
 
 def test_who_would_wait_is_told_for_how_long(here: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, carol = here.token("ada"), here.token("carol", "custodian")
-    monkeypatch.setattr(Pace, "wait", lambda _: 2.5)
+    monkeypatch.setattr(middleware.Pace, "wait", lambda _: 2.5)
     refused = here.call("GET", "/v1/datasets/survey", ada)
     assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (503, "busy", "3")
     for path, token in (("/v1/health", None), ("/v1/metrics", None), ("/v1/people", carol)):

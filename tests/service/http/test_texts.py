@@ -12,20 +12,18 @@ from hypothesis import given, strategies as st
 from hedgerow.domain import Domain, IntegerRange, domain_from_mapping
 from hedgerow.errors import DomainError, HedgerowError
 from hedgerow.queries import Workload, parse_json_predicate, parse_predicate, parse_select
-from hedgerow.service.http.request_parsing import parse_json
-from hedgerow.service.http.requests import LONGEST_DOMAIN
-from hedgerow.service.http.routes_data_sets import _content
+from hedgerow.service.http import request_parsing, requests, routes_data_sets
 
 DOMAIN = Domain([IntegerRange("a", 0, 9), IntegerRange("b", 0, 9)])
 SECONDS = 5.0
 LONG = "9" * 5_000
 READERS: dict[str, tuple[Callable[[str], object], str]] = {
     "domain": (
-        lambda text: domain_from_mapping(_content(text)),
+        lambda text: domain_from_mapping(routes_data_sets._content(text)),
         "[ | ] | { | } | : | ? |\n|- |a|\"|'|>|&x |*x |!|%|#|,|{min: 0, max: 9}|\t|~|---|0x|<<: |1e999|.",
     ),
     "json": (
-        lambda text: parse_json_predicate(parse_json(text.encode("utf-8", "surrogatepass")), DOMAIN),
+        lambda text: parse_json_predicate(request_parsing.parse_json(text.encode("utf-8", "surrogatepass")), DOMAIN),
         '[|]|{|}|:|,|"a"|1|1e999|null|true|"and":|"or":|"not":|"column":|"in":|"\\u0000"|"\\ud800"| ',
     ),
     "condition": (
@@ -67,7 +65,7 @@ def test_any_text_is_read_or_refused_soon(kind: str, data: st.DataObject) -> Non
     text = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=30)))
     text *= data.draw(st.sampled_from([1, 1, 1, 3, 40, 5_000]))
     with soon(), suppress(HedgerowError):
-        read(text[:LONGEST_DOMAIN])
+        read(text[: requests.LONGEST_DOMAIN])
 
 
 @pytest.mark.parametrize(
@@ -75,20 +73,20 @@ def test_any_text_is_read_or_refused_soon(kind: str, data: st.DataObject) -> Non
 )
 def test_a_domain_that_is_nested_is_refused_at_once(piece: str) -> None:
     with soon(), pytest.raises(DomainError):
-        _content((piece * LONGEST_DOMAIN)[:LONGEST_DOMAIN])
+        routes_data_sets._content((piece * requests.LONGEST_DOMAIN)[: requests.LONGEST_DOMAIN])
 
 
 @pytest.mark.parametrize("depth", [2, 10, 24, 40])
 def test_keys_of_keys_are_refused(depth: int) -> None:
     """As texts they would double in length at each level."""
     with soon(), pytest.raises(DomainError, match="a key is a list or a mapping"):
-        _content("? " * depth + "a")
+        routes_data_sets._content("? " * depth + "a")
 
 
 def test_a_number_of_thousands_of_digits_is_no_fault_of_the_server() -> None:
     for text in (f"a: {LONG}", f'{{"a": {LONG}}}'):
         with pytest.raises(HedgerowError, match="digits"):
-            _content(text)
+            routes_data_sets._content(text)
     for text in (f"marginals:{LONG}", "marginals:²", f"marginals:1<={LONG}", f"ranges:a:{LONG}"):
         with pytest.raises(HedgerowError):
             Workload.parse(text, DOMAIN)

@@ -19,7 +19,13 @@ from hedgerow.algorithms.mwem.settings import (
     limit_of,
     round_charge,
 )
-from hedgerow.algorithms.mwem.strategy_choice import StrategyChoice, annealed_candidates, is_over_tree, schedule_of
+from hedgerow.algorithms.mwem.strategy_choice import (
+    Schedule,
+    StrategyChoice,
+    annealed_candidates,
+    is_over_tree,
+    schedule_of,
+)
 from hedgerow.algorithms.shared import (
     BETA,
     Bound,
@@ -224,24 +230,19 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if not config.needs_histogram:
         limit.check(config.measured_alone(workload))
     tree_cells = limit.largest_cells if limit.binds and not config.needs_histogram else None
-    held = Footprint.up_to(workload.domain, tree_cells, config.copies)
-    if steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
-        held = Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree)
     bound = _bound(config, budget, task_of(workload, total, budget.neighbours), charges, rounds)
     made = len(steps) or (math.ceil(_SHARE_OF_ROUNDS * rounds) if adaptive else rounds)
-    cells = _expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive)
-    if adaptive and annealed and tree_cells is None and not config.needs_histogram:
-        held = Footprint.of(workload.domain, _spread_out(candidates.scopes, made))
-        cells = held.tree_cells or 0
+    grown = _expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive)
+    held, cells = _held(config, workload, schedule, candidates, tree_cells=tree_cells, made=made, cells=grown)
     if steps:
         noisy = sum(target.size for target, _ in steps)
     else:
         noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
         noisy = noisy if held.tree_cells is None else min(noisy, cells // 3)  # cliques hold what is measured
-    queries, domain = max(workload.n_candidates, candidates.n_candidates), workload.domain
     expected = held.required_bytes
     if not steps and held.tree_cells is not None:
-        expected = min(expected, Footprint.up_to(domain, cells).required_bytes)
+        expected = min(expected, Footprint.up_to(workload.domain, cells).required_bytes)
+    queries = max(workload.n_candidates, candidates.n_candidates)
     return Plan(
         rounds=rounds,
         adaptive=adaptive,
@@ -253,7 +254,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=held.required_bytes,
-        process_bytes=process_bytes(domain, total, expected, measured=made, values=noisy, queries=queries),
+        process_bytes=process_bytes(workload.domain, total, expected, measured=made, values=noisy, queries=queries),
         available_bytes=usable_bytes(),
         seconds=seconds_of_run(
             config,
@@ -270,6 +271,25 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         decision=schedule.decision,
         in_turn=bool(steps),
     )
+
+
+def _held(
+    config: MWEMSettings,
+    workload: Workload,
+    schedule: Schedule,
+    candidates: Workload,
+    *,
+    tree_cells: int | None,
+    made: int,
+    cells: int,
+) -> tuple[Footprint, int]:
+    """What the hypothesis takes, and the cells that its trees are expected to fill, after so many measurements."""
+    if schedule.steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
+        return Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree), cells
+    if schedule.rounds is None and is_annealed(config, workload) and tree_cells is None and not config.needs_histogram:
+        held = Footprint.of(workload.domain, _spread_out(candidates.scopes, made))
+        return held, held.tree_cells or 0
+    return Footprint.up_to(workload.domain, tree_cells, config.copies), cells
 
 
 def _spread_out(scopes: Sequence[Clique], number: int) -> list[Clique]:
