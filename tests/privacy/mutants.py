@@ -381,7 +381,9 @@ def rho_without_the_two(patch: pytest.MonkeyPatch) -> None:
 
 def permute_and_flip_charged_as_exponential(patch: pytest.MonkeyPatch) -> None:
     """Permute-and-flip in zCDP at epsilon^2 / 8."""
-    patch.setattr(PermuteAndFlip, "charge", ExponentialMechanism.charge)
+    patch.setattr(
+        PermuteAndFlip, "charge", lambda self, regime: ExponentialMechanism(self.scale, self.sensitivity).charge(regime)
+    )
     patch.setattr(
         PermuteAndFlip,
         "for_charge",
@@ -523,10 +525,10 @@ def masking_by_score_0(patch: pytest.MonkeyPatch) -> None:
         masks.append(places(workload, eligible))
         return places(workload, None)
 
-    def zeroed(workload: Workload, exact: Floats, answers: Floats) -> Floats:
+    def zeroed(workload: Workload, exact: Floats, answers: Floats, places: np.ndarray) -> Floats:
         kept = np.zeros(workload.n_candidates)
         kept[masks[-1]] = 1.0
-        return errors(workload, exact, answers) * kept
+        return errors(workload, exact, answers, places) * kept[places]
 
     patch.setattr(curator_module, "eligible_places", all_places)
     patch.setattr(curator_module, "grid_errors", zeroed)

@@ -81,7 +81,7 @@ def serving(folder: Path, *, seed: int | None = 0) -> Iterator[Server]:
     workers = SessionWorkers(
         store, folder / "tables", noise=lambda _: None if seed is None else SeededNoise(seed), tick=0.001
     )
-    app = create_app(workers, store, Settings(folder / "tables", requests_per_minute=None))
+    app = create_app(workers, store, Settings(folder / "tables", requests_per_minute=None, longest_wait=3600.0))
     try:
         with quick_tokens(), in_a_thread(app) as port:
             token = token_of(store, store.add_person("ada", "custodian", by=None))
