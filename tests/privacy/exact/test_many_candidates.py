@@ -157,7 +157,7 @@ def test_a_draw_never_costs_more_than_the_amount_and_covers_its_slack(
     made = IndependentDraws.for_charge(regime, amount, sensitivity)
     cost = made.charge(regime)
     assert amount * (1 - 1e-12) <= cost <= amount * (1 - 2.0**-46)
-    exact = exact_costs.cost(made.name, regime.unit, sensitivity=sensitivity, scale=made.scale)
+    exact = exact_costs.cost(made.name, regime.unit, sensitivity=sensitivity, scale=made.scale, bound=made.bound)
     assert exact.covered_by(cost)
     assert (made.draws, made.sensitivity) == (1, sensitivity)
 

@@ -32,7 +32,7 @@ def server(folder: Path) -> Iterator[tuple[Api, Register]]:
         closing(Store.open(folder / "store.db")) as store,
         closing(SessionWorkers(store, data, register=register, tick=0.0)) as workers,
     ):
-        app = create_app(workers, store, Settings(data, requests_per_minute=None))
+        app = create_app(workers, store, Settings(data, requests_per_minute=None, longest_wait=3600.0))
         with client_of(app) as client:
             yield Api(app, client, store, workers, data), register
 

@@ -81,7 +81,7 @@ def served(folder: Path, noise: SeededNoise) -> Iterator[Served]:
     if not store.people():
         store.add_person("ada", "custodian", by=None)
     workers = SessionWorkers(store, folder, noise=lambda _: noise, tick=0.0)
-    app = create_app(workers, store, Settings(folder, requests_per_minute=None))
+    app = create_app(workers, store, Settings(folder, requests_per_minute=None, longest_wait=3600.0))
     try:
         with quick_tokens(), in_a_thread(app) as port:
             yield Served(store, workers, port, token_of(store, store.person("ada")))
