@@ -33,6 +33,7 @@ from hedgerow.algorithms import (
     needed_steps,
 )
 from hedgerow.arrays import Floats, Ints
+from hedgerow.audit.composition import delta_of
 from hedgerow.data import ReadOptions, automatic_domain, read_labels
 from hedgerow.domain import Binned, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import HedgerowError
@@ -42,6 +43,7 @@ from hedgerow.privacy import (
     ApproxDP,
     Budget,
     Curator,
+    LedgerView,
     NoiseSource,
     PureDP,
     Regime,
@@ -611,7 +613,8 @@ def check(run: AnyRun, places: Places) -> int:
         for unit in {ledger.unit for _, ledger in ledgers}:
             events = [event for _, ledger in ledgers if ledger.unit == unit for event in ledger.events]
             spent = sum((Fraction(event.charge) for event in events if is_to_be_drawn(event)), Fraction(0))
-            assert spent <= Fraction(_limit(budget, unit)), "the ledgers spent more together than the budget"
+            limit = _limit(budget, [ledger for _, ledger in ledgers], unit)
+            assert spent <= Fraction(limit), "the ledgers spent more together than the budget"
         for _, ledger in ledgers:
             deltas_stay_within(ledger.events, ledger.thresholds)
         payers.append([part for calls, ledger in ledgers for part in settle(calls, ledger.events, ledger.limit)])
@@ -626,11 +629,16 @@ def check(run: AnyRun, places: Places) -> int:
     return sum(len(each.calls) for each in here)
 
 
-def _limit(budget: Budget, unit: str) -> float:
-    """What may be spent in a unit, which the algorithm chooses for an (epsilon, delta)."""
-    if isinstance(budget, Subsampled):
+def _limit(budget: Budget, ledgers: Sequence[LedgerView], unit: str) -> float:
+    """What may be spent in a unit, which the algorithm chooses for an (epsilon, delta), or fixes the steps of."""
+    if isinstance(budget, Subsampled) or not isinstance(budget, ApproxDP):
         return budget.limit
-    return replace(budget, regime=Regime.of_unit(unit)).limit if isinstance(budget, ApproxDP) else budget.limit
+    fixed = [ledger.composition for ledger in ledgers if ledger.composition is not None]
+    if not fixed:
+        return replace(budget, regime=Regime.of_unit(unit)).limit
+    assert len(ledgers) == 1, "fixed steps are all that a budget pays for"
+    assert delta_of(fixed[0].to_dict(), budget.epsilon) <= budget.delta, "fixed steps have a larger delta"
+    return fixed[0].limit
 
 
 def _taken(run: AnyRun, records: Any, places: Places, noise: Sequence[Witness]) -> list[Any]:

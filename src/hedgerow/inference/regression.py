@@ -226,7 +226,8 @@ def _by_moments(
     none = np.empty((0, len(value)))
     estimate = ReplicateEstimate(value, solved.raw, solved.bias, error, value - reach, value + reach, none)
     p_values = 2.0 * special.ndtr(-np.abs(value) / error)
-    notes = ("From measured sums of products of the columns: no fit and no records stand between.",)
+    rest = "the sampling error alone is that of synthetic records" if target == "population" else "no records are used"
+    notes = (f"From measured sums of products of the columns, without a fit; {rest}.",)
     return Regression(formula.text, "linear", design.names, estimate, p_values, confidence, target, None, found, notes)
 
 

@@ -241,6 +241,11 @@ class LedgerView:
         return self.__ledger.thresholds
 
     @property
+    def composition(self) -> Composition | None:
+        """The only steps that may be charged, where they were fixed beforehand."""
+        return self.__ledger.composition
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """All events, oldest first."""
         return self.__ledger.events
