@@ -19,7 +19,7 @@ from hedgerow.privacy import ZCDP, ApproxDP, PureDP, weaknesses
 SOURCE = Path(errors.__file__).parent
 INSIDE = {
     ("service/http/tokens.py", "WrongTokenError"),  # a kind of NotSignedInError that the gate counts
-    ("domain/arrow_cells.py", "UnsupportedTypeError"),  # becomes a ColumnError
+    ("domain/arrow.py", "UnsupportedTypeError"),  # becomes a ColumnError
 }
 """Exceptions that never leave the package, and where they are."""
 ROOTS = {"HedgerowError", "ServiceError", "_LearningTooLargeError"}

@@ -102,7 +102,7 @@ MISTAKES = [
     Mistake("gaussian", "beyond = epsilon.exp() * _tail(far)", "beyond = 2 * epsilon.exp() * _tail(far)"),
     Mistake("gaussian", "power *= -half / n", "power *= half / n"),
     Mistake("ledger_checks", 'exact(inner["mu"]) ** 2 / 2 if', 'exact(inner["mu"]) ** 2 if'),
-    Mistake("conversion", 'epsilon_of_half_square(amount, delta) if unit == "mu^2/2"', "amount if not unit"),
+    Mistake("gaussian", 'epsilon_of_half_square(amount, delta) if unit == "mu^2/2"', "amount if not unit"),
     Mistake("totals", "epsilon + epsilon_of_half_square(rest, left)", "epsilon_of_half_square(rest, left)"),
     Mistake("totals", 'all(share.unit != "rho" for share in added)', "added"),
     Mistake(
@@ -149,10 +149,10 @@ MISTAKES = [
     Mistake("exact", "(1 - power.high) / (1 + power.high)", "(1 - power.high) / 2"),
     Mistake("exact", "(1 - power.low) / (1 + power.low)", "(1 - power.high) / (1 + power.low)"),
     Mistake("exact", "if isinstance(value, bool) or not", "if not"),
-    Mistake("conversion", "-log_delta / excess", "-log_delta / order"),
-    Mistake("conversion", "-log_order / excess)", "-log_order / excess, -excess * rho)"),
-    Mistake("conversion", "-log_order, -log_delta", "-log_order, -log_order, -log_delta"),
-    Mistake("conversion", "(1 + _decimal(share) * growth)", "(1 + _decimal(share) ** 2 * growth)"),
+    Mistake("gaussian", "-log_delta / excess", "-log_delta / order"),
+    Mistake("gaussian", "-log_order / excess)", "-log_order / excess, -excess * rho)"),
+    Mistake("gaussian", "-log_order, -log_delta", "-log_order, -log_order, -log_delta"),
+    Mistake("gaussian", "(1 + _decimal(share) * growth)", "(1 + _decimal(share) ** 2 * growth)"),
     Mistake("ledger_checks", "if entry.charge < needed.high:", "if entry.charge < needed.high / 2:"),
     Mistake("ledger_checks", "if spent > limit:", "if spent > limit * 2:"),
     Mistake("ledger_checks", "if limit <= promised else", "if limit <= promised * 2 else"),
@@ -193,8 +193,8 @@ MISTAKES = [
     Mistake("measurement_checks", "(records_of_person(relation) + _GRID) ** 2", "(1 + _GRID) ** 2"),
     Mistake("measurement_checks", "while free[key] and free[key][0].number in backed:", "while False:"),
     Mistake("measurement_checks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
-    Mistake("origin", "if noise != SECURE_SOURCE:", "if not noise:"),
-    Mistake("origin", "if not secure:", "if secure is None:"),
+    Mistake("trace_checks", "if noise != SECURE_SOURCE:", "if not noise:"),
+    Mistake("trace_checks", "if not secure:", "if secure is None:"),
     Mistake("measurement_checks", "(records_of_person(relation) + _GRID) ** 2", "Fraction(0)"),
     Mistake("measurement_checks", "if entry.sensitivity**2 < least:", "if entry.sensitivity < least:"),
     Mistake("totals", "rho = sum((share.rho for share in added), Fraction(0))", "rho = rest"),
@@ -235,8 +235,8 @@ MISTAKES = [
     Mistake("measurement_checks", 'entry.asks("error")', 'entry.question.kind == "error"'),
     Mistake("measurement_checks", 'entry.asks("query") and entry.label != LEARN', 'entry.asks("query")'),
     Mistake("measurement_checks", 'words if form in ("explicit", "blocks") else ""', '""'),
-    Mistake("sizes", "high - low <= 1 for", "high - low <= 5 for"),
-    Mistake("sizes", "not (before or after)", "not (before and after)"),
+    Mistake("measurement_checks", "high - low <= 1 for", "high - low <= 5 for"),
+    Mistake("measurement_checks", "not (before or after)", "not (before and after)"),
     Mistake("questions", "if mechanism not in kind.mechanisms:", "if not mechanism:"),
     Mistake("questions", "if values > 1 and not kind.many:", "if not values:"),
     Mistake("questions", 'or "1") != values:', 'or "1") < values:'),
@@ -271,7 +271,7 @@ MISTAKES = [
     Mistake("trace_checks", 'entry.label == "answer" and', ""),
     Mistake("trace_checks", 'case "FourierMeasurement" | "IndependentNoise":', "case str():"),
     Mistake("measurement_checks", 'if exact(noise["step"]) != _GRID:', "if not noise:"),
-    Mistake("origin", "if stamp:", "if stamp is None:"),
+    Mistake("trace_checks", "if stamp:", "if stamp is None:"),
     Mistake("costs", "question.kind in kinds and not self.earlier", "question.kind in kinds"),
     Mistake("totals", "self.limit * tanh_of_half(self.limit).high", "self.limit * self.limit / 8"),
     Mistake(
@@ -415,7 +415,7 @@ def bounds_are_rigorous(load: Load) -> None:
 
 def the_conversion_is_right(load: Load) -> None:
     """The vector of docs/theory.md section 0, and amplification at a half."""
-    conversion = load("conversion")
+    conversion = load("gaussian")
     assert f"{float(conversion.epsilon_of_rho(Fraction(1, 32), Fraction(1, 1000))):.9f}" == "0.688002455"
     assert f"{float(conversion.amplified(Fraction(1), Fraction(1, 2))):.6f}" == "0.620115"
     found = conversion.epsilon_of(Fraction(1, 32), "mu^2/2", Fraction(1, 10**6))
@@ -659,7 +659,7 @@ def traces_are_right(load: Load) -> None:
 
 def origins_are_right(load: Load) -> None:
     """Only noise of the one source is secure."""
-    origin = load("origin")
+    origin = load("trace_checks")
     secure_source = origin.SECURE_SOURCE
     wanted = {(True, secure_source): "holds", (True, "mine.Noise"): "fails", (False, secure_source): "fails"}
     for (secure, noise), severity in wanted.items():

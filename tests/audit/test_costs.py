@@ -10,9 +10,9 @@ import mpmath
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from hedgerow.audit.conversion import amplified, epsilon_of_rho
 from hedgerow.audit.costs import Entry, cost
 from hedgerow.audit.exact import entropy_of_range, exp_of_minus, tanh_of_half
+from hedgerow.audit.gaussian import amplified, epsilon_of_rho
 from hedgerow.audit.sentences import of_a_sample
 from hedgerow.errors import BudgetError
 from hedgerow.privacy import (

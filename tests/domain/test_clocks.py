@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from hedgerow.audit.sizes import size_of
+from hedgerow.audit.measurement_checks import size_of
 from hedgerow.data import read_table
 from hedgerow.domain import (
     Attribute,

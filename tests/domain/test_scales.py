@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, PureDP, SeededNoise, Workload
-from hedgerow.audit.sizes import size_of
+from hedgerow.audit.measurement_checks import size_of
 from hedgerow.data import read_table
 from hedgerow.domain import (
     Attribute,

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import hedgerow.data.reading.labels as reading_module
+import hedgerow.data.reading.batches as reading_module
 import hedgerow.privacy.curator as curator_module
 from hedgerow import MWEM, OnlinePMW
 from hedgerow.algorithms import budget_with_thresholds, learn_domain, threshold_of, with_learnt

@@ -26,11 +26,10 @@ from hedgerow.audit.measurement_checks import (
     check_total,
     check_types,
 )
-from hedgerow.audit.origin import check_noise, check_signature, check_versions
 from hedgerow.audit.reading import LEDGER, Opened, read
 from hedgerow.audit.sentences import limited, relation_of, sentence_of, stamped
 from hedgerow.audit.totals import Share, Total, totals_of
-from hedgerow.audit.trace_checks import check_traces
+from hedgerow.audit.trace_checks import check_noise, check_signature, check_traces, check_versions
 
 if TYPE_CHECKING:
     from hedgerow.system.signing import VerifyingKey

@@ -12,10 +12,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from hedgerow.audit import composition
-from hedgerow.audit.conversion import epsilon_of, epsilon_of_rho
 from hedgerow.audit.costs import Entry, cost, delta_of
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
+from hedgerow.audit.gaussian import epsilon_of, epsilon_of_rho
 from hedgerow.audit.relations import is_public
 from hedgerow.audit.sentences import relation_of, unit_of
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.audit.conversion import amplified, epsilon_of
 from hedgerow.audit.exact import exact, exp_of_minus
+from hedgerow.audit.gaussian import amplified, epsilon_of
 from hedgerow.audit.relations import check_relation, in_words
 
 _SOURCES = ("hedgerow.privacy.noise.OpenDPNoise", "hedgerow.privacy.noise.SeededNoise")

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from hedgerow.audit.conversion import epsilon_of_rho
 from hedgerow.audit.exact import tanh_of_half
-from hedgerow.audit.gaussian import cost_of_pure, epsilon_of_half_square
+from hedgerow.audit.gaussian import cost_of_pure, epsilon_of_half_square, epsilon_of_rho
 from hedgerow.audit.relations import REPLACE_FILTERED, of_whole_tables
 from hedgerow.audit.sentences import upwards
 

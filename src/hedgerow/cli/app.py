@@ -7,12 +7,11 @@ from typer.core import TyperGroup
 
 from hedgerow.cli.commands.ask import ask
 from hedgerow.cli.commands.auditing import audit, show_register
-from hedgerow.cli.commands.bounding import bound
 from hedgerow.cli.commands.compare import compare
 from hedgerow.cli.commands.evaluate import evaluate
 from hedgerow.cli.commands.inference import regress, test
 from hedgerow.cli.commands.linked import synth_linked
-from hedgerow.cli.commands.playing import solve_game
+from hedgerow.cli.commands.playing import bound, solve_game
 from hedgerow.cli.commands.preparing import domain, key, mechanisms, plan, warm
 from hedgerow.cli.commands.released import answer, report, sample, show
 from hedgerow.cli.commands.serve import serve

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.domain import Calendar, Durations, Moments, Scale, TimesOfDay
-from hedgerow.domain.arrow_cells import texts_of_times
+from hedgerow.domain.arrow import texts_of_times
 from hedgerow.domain.scales import TICKS
 from hedgerow.errors import DomainError
 

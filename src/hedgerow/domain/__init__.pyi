@@ -1,4 +1,4 @@
-from .arrow_cells import (
+from .arrow import (
     UnsupportedTypeError as UnsupportedTypeError,
     distinct_texts as distinct_texts,
     plain as plain,
@@ -16,9 +16,8 @@ from .attribute import (
 )
 from .bin_cells import BinCells as BinCells, bin_cells as bin_cells, with_bin_cells as with_bin_cells
 from .calendar import calendar_level as calendar_level
-from .check import DomainCheck as DomainCheck, check_domain as check_domain
+from .check import DomainCheck as DomainCheck, check_domain as check_domain, domain_warnings as domain_warnings
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
-from .column_warnings import domain_warnings as domain_warnings
 from .conditions import (
     MAX_DEPTH as MAX_DEPTH,
     Condition as Condition,
@@ -76,10 +75,12 @@ from .file import (
     domain_to_mapping as domain_to_mapping,
     read_domain as read_domain,
 )
-from .file_format import USUAL_FILE as USUAL_FILE, FileFormat as FileFormat
 from .layout import (
     AS_DECLARED as AS_DECLARED,
+    USUAL_FILE as USUAL_FILE,
+    FileFormat as FileFormat,
     Layout as Layout,
+    NumberFormat as NumberFormat,
     Written as Written,
     is_numeric as is_numeric,
 )
@@ -88,7 +89,6 @@ from .learning import OpenDomain as OpenDomain, open_domain as open_domain
 from .levels import edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
-from .number_format import NumberFormat as NumberFormat
 from .rules import (
     determines as determines,
     determining as determining,

@@ -19,7 +19,7 @@ The type that a column is stored in decides nothing, as one cell can change it: 
 numbers, a long one wide ones of narrow ones. A cell of a number, a date or a time has one text, whatever its column is.
 
 Blanks around a text and capital letters belong to it, unless a categorical attribute has rules that say otherwise
-(``spelling.py``); then 1 to 3 are about normal forms. Nothing is clipped or guessed.
+(``attributes.py``); then 1 to 3 are about normal forms. Nothing is clipped or guessed.
 """
 
 from __future__ import annotations
@@ -36,14 +36,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.domain.arrow import arrow_flags, arrow_text, numpy_flags, numpy_of, of_each_kind
-from hedgerow.domain.arrow_cells import (
+from hedgerow.domain.arrow import (
     DAYS,
     EXACT,
     FAR,
+    arrow_flags,
+    arrow_text,
     beyond_python,
     durations_of_intervals,
     in_microseconds,
+    numpy_flags,
+    numpy_of,
+    of_each_kind,
     plain,
     texts_of_times,
 )

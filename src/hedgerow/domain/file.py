@@ -27,13 +27,13 @@ the private data, as a part of the budget (``learning.py``); the domain of a rel
 ``values: {learn: 500}`` has the values of a column learnt, at most so many; labels that few records have become the
 other value; ``values: {learn: 50, of: [...]}`` keeps the frequent ones of a list.
 
-Listed values may have rules by which texts that are written differently are one value (``spelling.py``): ``trim: true``
-leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or NFKC)
-brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or the
-other one.
+Listed values may have rules by which texts that are written differently are one value (``attributes.py``): ``trim:
+true`` leaves blanks around a text out, ``case: fold`` takes capital and small letters as the same, ``unicode: NFC`` (or
+NFKC) brings texts to a normal form, and ``synonyms: {m: male}`` names further texts of a value, or of the missing or
+the other one.
 
 A duration may lie between two columns: ``{from: admitted, to: discharged, min: 0, max: 90, unit: d}`` describes it and
-the later column, which is its sum with the earlier one (``spans.py``); ``column: true`` where the data have it too.
+the later column, which is its sum with the earlier one (``layout.py``); ``column: true`` where the data have it too.
 
 How records are written may be declared too (``layout.py``): ``type: int16``, the name of an Arrow type, which data
 frames, Parquet and databases get; ``null: NA``, the text of empty cells in text files; ``digits: 2``, after the point
@@ -63,7 +63,7 @@ Beside ``attributes`` there may be functions of several attributes, and rules th
 
     ignore: [id, remark]                               # columns that stay out
     order: [sex, stage, age]                           # order of columns in records; others follow
-    format: {separator: ";", decimal: ",", encoding: cp1252, skip: 2}    # of the text file (``file_format.py``)
+    format: {separator: ";", decimal: ",", encoding: cp1252, skip: 2}    # of the text file (``layout.py``)
     draft: true                                        # read off data: refused until the line is deleted
     trusted_types: true                                # those of a file or frame, which a cell may have decided
 

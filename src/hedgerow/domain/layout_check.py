@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.arrays import Ints
-from hedgerow.domain.arrow_cells import UnsupportedTypeError
+from hedgerow.domain.arrow import UnsupportedTypeError
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
 from hedgerow.domain.encoding import encoder
 from hedgerow.domain.layout import Written, is_numeric

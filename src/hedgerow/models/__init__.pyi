@@ -58,7 +58,7 @@ from .fit.residual_basis import ResidualBasis as ResidualBasis
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
 from .overlays import can_hold as can_hold
 from .overlays.estimate import overlaid as overlaid
-from .overlays.limits import (
+from .overlays.holding import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,
     can_hold_table as can_hold_table,
     table_cells as table_cells,

@@ -1,7 +1,11 @@
 from .classes.classes import Classes as Classes
 from .classes.coarsening import Coarsening as Coarsening
-from .conditions.canonical import canonical as canonical, query_key as query_key
-from .conditions.groups import MOST_GROUPS as MOST_GROUPS, Groups as Groups
+from .conditions.groups import (
+    MOST_GROUPS as MOST_GROUPS,
+    Groups as Groups,
+    canonical as canonical,
+    query_key as query_key,
+)
 from .conditions.json_predicate import parse_json_predicate as parse_json_predicate
 from .conditions.predicate import parse_predicate as parse_predicate
 from .conditions.select_statement import (

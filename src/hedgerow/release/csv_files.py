@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from hedgerow.domain.arrow import arrow_numbers
 from hedgerow.domain.attribute import Categorical
 from hedgerow.domain.domain import Domain
-from hedgerow.domain.file_format import FileFormat
+from hedgerow.domain.layout import FileFormat
 from hedgerow.domain.measures import written
 from hedgerow.domain.values import REPEATED, Drawn, texts_of
 from hedgerow.errors import RecordsError

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data import Table
 from hedgerow.data.counting import blocks, marginals as counting
-from hedgerow.data.counting.variables import over_variables
+from hedgerow.data.counting.rows import over_variables
 from hedgerow.domain import Categorical, Clique, Derived, Domain, IntegerRange
 from hedgerow.queries import Conjunction
 from tests.models.strategies import leveled_domains

@@ -10,7 +10,7 @@ import numpy as np
 from hedgerow.arrays import Ints
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.models import RowLayout
-from hedgerow.models.dense.places import Places, Slice
+from hedgerow.models.dense.layout import Places, Slice
 from hedgerow.queries import Conjunction
 
 DOMAIN = Domain(IntegerRange(name, 0, size - 1) for name, size in (("a", 7), ("b", 5), ("c", 11)))

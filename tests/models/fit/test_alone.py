@@ -8,7 +8,7 @@ import pytest
 from hedgerow.domain import Constraint, Domain, IntegerRange
 from hedgerow.models import Histogram, Proximal, refit
 from hedgerow.models.fit import refit as refit_module
-from hedgerow.models.fit.alone import fitted_alone
+from hedgerow.models.fit.grouping import fitted_alone
 from hedgerow.models.fit.rules import Onward
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of

@@ -10,7 +10,7 @@ import pytest
 from hedgerow.arrays import Floats
 from hedgerow.domain import Constraint, Domain, IntegerRange
 from hedgerow.models import Histogram, Markov, Model, Proximal, ValueClasses, refit
-from hedgerow.models.fit.discrepancy import held_back
+from hedgerow.models.fit.stopping import held_back
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
 
 TOTAL = 20_000.0

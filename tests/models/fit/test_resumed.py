@@ -10,7 +10,7 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.errors import ConfigError
 from hedgerow.models import Histogram, Markov, Proximal, ValueClasses, refit, resume
-from hedgerow.models.fit.resumed import CLOSE, FARTHEST, SHORTEST, can_resume
+from hedgerow.models.fit.rules import CLOSE, FARTHEST, SHORTEST, can_resume
 from hedgerow.queries import Conjunction, Marginal, Measurement, NoiseKind, answered
 
 DOMAIN = Domain((IntegerRange("a", 0, 3), IntegerRange("b", 0, 4), IntegerRange("c", 0, 2)))

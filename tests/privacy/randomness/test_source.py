@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hedgerow.audit import origin
+from hedgerow.audit import trace_checks
 from hedgerow.privacy import SECURE_SOURCE, NoiseSource, OpenDPNoise, SeededNoise, name_of_source
 from hedgerow.privacy.randomness import source as sources
 from tests.privacy.randomness.laws import (
@@ -222,7 +222,10 @@ def test_opendp_receives_the_scale_that_is_charged(scale: float) -> None:
 def test_files_know_the_sources_by_names_that_stay() -> None:
     """Releases, sessions and the auditor compare these texts, so they do not follow the classes to other modules."""
     assert (
-        name_of_source(OpenDPNoise()) == SECURE_SOURCE == origin.SECURE_SOURCE == "hedgerow.privacy.noise.OpenDPNoise"
+        name_of_source(OpenDPNoise())
+        == SECURE_SOURCE
+        == trace_checks.SECURE_SOURCE
+        == "hedgerow.privacy.noise.OpenDPNoise"
     )
     assert name_of_source(SeededNoise(0)) == "hedgerow.privacy.noise.SeededNoise"
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hedgerow.service import Charge, Hold, spending_of
-from hedgerow.service.sessions.spending import MOST_INTERVALS
+from hedgerow.service.sessions.summaries import MOST_INTERVALS
 from tests.service.api import Api, api, registration
 
 QUERIES = "/v1/datasets/survey/queries"

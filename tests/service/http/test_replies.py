@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hedgerow.service import Store
-from hedgerow.service.http.replies import Replies
+from hedgerow.service.http.admission import Replies
 from tests.service.api import Api, api
 
 QUERIES = "/v1/datasets/survey/queries"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hedgerow.service import spending_of, summary_of
-from hedgerow.service.sessions import spending, summaries
+from hedgerow.service.sessions import summaries
 from tests.privacy.mutants import Mutant, killed
 from tests.service.sessions.test_order_mutants import by, instead
 from tests.service.stack import AtWorker, at_worker
@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "analysts are told who else paid",
-        instead(spending, "_whose", with_names),
+        instead(summaries, "_whose", with_names),
         by(test_an_analyst_is_told_of_others_without_a_name),
     ),
 )

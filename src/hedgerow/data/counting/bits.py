@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hedgerow.arrays import Floats, Ints, Words
-from hedgerow.data.counting.variables import Column
+from hedgerow.data.counting.rows import Column
 from hedgerow.queries import hadamard
 from hedgerow.system import in_slices, usable_cores
 

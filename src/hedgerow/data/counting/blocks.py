@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Bools, Floats, Ints
-from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
-from hedgerow.data.counting.variables import Column
+from hedgerow.data.counting.rows import PASS_CELLS, Column, Records, over_rows, starts_of
 from hedgerow.domain import Clique, Domain
 from hedgerow.queries import shared_marginals
 

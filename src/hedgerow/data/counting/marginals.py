@@ -13,8 +13,7 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.data.counting.bits import LARGEST_TRANSFORMED, LONGEST, count_binary_marginals
 from hedgerow.data.counting.blocks import count_blockwise
-from hedgerow.data.counting.rows import PASS_CELLS, Records, over_rows, starts_of
-from hedgerow.data.counting.variables import Column, over_variables
+from hedgerow.data.counting.rows import PASS_CELLS, Column, Records, over_rows, over_variables, starts_of
 from hedgerow.domain import Clique, Codes, Domain, smallest_unsigned
 from hedgerow.errors import MarginalTooLargeError
 from hedgerow.queries import Classes, Coarsening, Conjunction, filled_axes

@@ -1,17 +1,86 @@
-"""Records in memory, piece by piece and over several cores."""
+"""Records in memory, piece by piece and over several cores.
+
+Codes of derived attributes are looked up piece by piece where they are counted, and none are kept. So levels cost no
+memory beside the records, and a level is counted over its own cells, however many those of its attribute are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.data.counting.variables import Column
+from hedgerow.domain import Clique, Codes, Derived, Domain, smallest_unsigned
 from hedgerow.system import in_slices, usable_cores
+
+Column: TypeAlias = "Codes | DerivedCodes"
+"""Codes of a variable of records."""
+
+
+class DerivedCodes:
+    """The codes of a derived attribute, as a column that can be cut.
+
+    Attributes:
+        dtype: Type of the codes.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> half = Derived(IntegerRange("half", 0, 1), ("age",), [0, 0, 1, 1])
+        >>> DerivedCodes(half, [np.array([3, 0, 2], dtype=np.uint8)])[1:]
+        array([0, 1], dtype=uint8)
+    """
+
+    def __init__(self, derived: Derived, sources: Sequence[Column]) -> None:
+        """Look nothing up yet.
+
+        Args:
+            derived: The function.
+            sources: The codes of the attributes that it is made from.
+        """
+        self._derived = derived
+        self._sources = sources
+        self.dtype = np.dtype(smallest_unsigned(derived.attribute.size))
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self._sources[0])
+
+    def __getitem__(self, rows: slice | Ints) -> Codes:
+        """The codes of some rows."""
+        return self._derived.at([source[rows] for source in self._sources]).astype(self.dtype)
+
+
+def over_variables(
+    domain: Domain, columns: Sequence[Column], cliques: Iterable[Clique]
+) -> tuple[Domain, Sequence[Column]]:
+    """Records with the derived attributes that are asked for as attributes of their own, after all others.
+
+    Args:
+        domain: The domain of the records.
+        columns: Codes of its attributes.
+        cliques: The cliques that are to be counted.
+
+    Returns:
+        A domain and its columns; those given where no derived attribute is asked for.
+
+    Example:
+        >>> from hedgerow import IntegerRange
+        >>> column = np.array([3, 17, 18], dtype=np.uint8)
+        >>> plain, columns = over_variables(Domain([IntegerRange("age", 0, 99)]), [column], [("age.10",)])
+        >>> plain.names, columns[1][:]
+        (('age', 'age.10'), array([0, 1, 1], dtype=uint8))
+    """
+    asked = set[str]().union(*cliques).difference(domain.names)
+    if not asked:
+        return domain, columns
+    functions = [each for name in domain.clique(asked) if (each := domain.function(name)) is not None]
+    derived = [DerivedCodes(f, [columns[axis] for axis in domain.axes(f.sources)]) for f in functions]
+    return Domain([*domain, *(function.attribute for function in functions)]), [*columns, *derived]
+
 
 PASS_CELLS = 1 << 22
 """Cells that are counted in one pass over the records; bounds the memory."""

@@ -1,4 +1,4 @@
-from .batches import CodedRows as CodedRows, Encoding as Encoding, encoded as encoded
+from .batches import CodedRows as CodedRows, Encoding as Encoding, encoded as encoded, labels_of as labels_of
 from .columns import (
     COUNT_NAMES as COUNT_NAMES,
     WEIGHT_NAMES as WEIGHT_NAMES,
@@ -6,7 +6,6 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
-from .labels import labels_of as labels_of
 from .persons import bounded as bounded
 from .places import files_of as files_of, open_place as open_place
 from .readers import Reader as Reader, open_table as open_table

@@ -1,8 +1,11 @@
-"""One pass over a table: the codes of every batch, and at its end an error if a cell fits none."""
+"""One pass over a table: the codes of every batch, and at its end an error if a cell fits none.
+
+A pass may also collect the labels that occur in columns of texts, whoever has them: these are private.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
@@ -24,6 +27,7 @@ from hedgerow.domain import (
     IntegerRange,
     Measure,
     UnsupportedTypeError,
+    distinct_texts,
     encoder,
     form_of,
     smallest_unsigned,
@@ -332,3 +336,36 @@ def spelled(file: str, name: str) -> Iterator[None]:
     except UnicodeDecodeError:
         remedy = "write the texts of the table as UTF-8"
         raise_alone(UnreadableTableError("text that is not UTF-8", file=file, column=name, remedy=remedy))
+
+
+def labels_of(reader: Reader, columns: Mapping[str, Callable[[str], str | None]]) -> dict[str, list[str]]:
+    """The labels of some columns, in one pass (private).
+
+    Args:
+        reader: The table.
+        columns: For each column the rule that reads the text of a cell as a label; None where it is none of its own.
+
+    Returns:
+        The labels of each column, each once, in order.
+
+    Raises:
+        ColumnError: A column is not there, or its type holds neither texts nor numbers.
+        UnreadableTableError: The table cannot be read to its end.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from hedgerow.data.reading.readers import open_table
+        >>> labels_of(open_table(pa.table({"job": ["nurse", "Nurse", "clerk"]})), {"job": str.casefold})
+        {'job': ['clerk', 'nurse']}
+    """
+    for name in columns:
+        if reader.names.count(name) != 1:
+            there = "is not there" if name not in reader.names else "is there more than once"
+            raise ColumnError(f"a column of the domain {there}", file=reader.file, column=name)
+    labels_seen: dict[str, set[str]] = {name: set() for name in columns}
+    for batch in reader.batches(list(columns), list(columns)):
+        for name, label_of in columns.items():
+            with spelled(reader.file, name):
+                texts = distinct_texts(batch.column(name))
+            labels_seen[name].update(label for text in texts if (label := label_of(text)) is not None)
+    return {name: sorted(labels) for name, labels in labels_seen.items()}

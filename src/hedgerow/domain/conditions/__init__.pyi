@@ -2,7 +2,6 @@ from .classes import as_condition as as_condition, over_classes as over_classes
 from .code_set import CodeSet as CodeSet
 from .comparison import Truth as Truth
 from .parser import parse_condition as parse_condition
-from .simple import Flat as Flat, leaves_in as leaves_in, simplified as simplified, true_where as true_where
 from .sql_tokens import Kind as Kind, tokens_of as tokens_of, unsupported as unsupported
 from .text import (
     condition as condition,
@@ -16,10 +15,14 @@ from .tree import (
     SIGNS as SIGNS,
     Condition as Condition,
     Constant as Constant,
+    Flat as Flat,
     Join as Join,
     Leaf as Leaf,
     Negation as Negation,
     Sign as Sign,
     condition_sql as condition_sql,
+    leaves_in as leaves_in,
     negation as negation,
+    simplified as simplified,
+    true_where as true_where,
 )

@@ -9,9 +9,8 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Places
 from hedgerow.domain.conditions.code_set import CodeSet
-from hedgerow.domain.conditions.simple import Flat, leaves_in, true_where
 from hedgerow.domain.conditions.text import condition
-from hedgerow.domain.conditions.tree import Leaf
+from hedgerow.domain.conditions.tree import Flat, Leaf, leaves_in, true_where
 from hedgerow.domain.constraint import check_cells
 from hedgerow.domain.derived import Clique, refined
 from hedgerow.domain.domain import Domain
@@ -50,7 +49,7 @@ def over_classes(domain: Domain, conditions: Sequence[Leaf | Flat], text: str) -
     Example:
         >>> from hedgerow.domain.attribute import IntegerRange
         >>> from hedgerow.domain.conditions.parser import parse_condition
-        >>> from hedgerow.domain.conditions.simple import simplified
+        >>> from hedgerow.domain.conditions.tree import simplified
         >>> domain = Domain((IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)))
         >>> adult = simplified(parse_condition('"age.10" >= 20 and sex = 1', domain))
         >>> over_classes(domain, [adult], "adult").masks[0]

@@ -8,7 +8,7 @@ from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRan
 from hedgerow.domain.calendar import CALENDAR, calendar_level
 from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.entries.bins import edges_entry, edges_of
-from hedgerow.domain.entries.tables import read_table
+from hedgerow.domain.entries.functions import read_table
 from hedgerow.domain.levels import (
     check_nested,
     edge_level,

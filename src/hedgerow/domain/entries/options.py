@@ -5,7 +5,7 @@ from typing import Any
 
 from hedgerow.domain.calendar import CALENDAR
 from hedgerow.domain.clocks import LENGTHS
-from hedgerow.domain.file_format import QUOTING
+from hedgerow.domain.layout import QUOTING
 from hedgerow.domain.scales import TICKS, UNITS
 from hedgerow.domain.spelling import FORMS
 

@@ -1,7 +1,11 @@
-from .completion import Completion as Completion, drawn as drawn
-from .conditional import Conditional as Conditional, runs_of as runs_of, strides_of as strides_of
-from .conditions import restricted as restricted, unmet as unmet
-from .fixed_columns import Columns as Columns
+from .completion import (
+    Completion as Completion,
+    Conditional as Conditional,
+    drawn as drawn,
+    runs_of as runs_of,
+    strides_of as strides_of,
+)
+from .conditions import Columns as Columns, restricted as restricted, unmet as unmet
 from .memory import (
     Room as Room,
     check_cells as check_cells,

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.errors import ConfigError, ImpossibleRowError
-from hedgerow.models.core.conditions import check_condition
-from hedgerow.models.core.fixed_columns import Columns, checked_columns, completed_rows
+from hedgerow.models.core.conditions import Columns, check_condition, checked_columns, completed_rows
 from hedgerow.models.core.records import Codes, SamplingMethod, check_number, code_type, collected
 from hedgerow.models.core.terms import Potentials, Terms, check_clique, check_step, checked_table
 from hedgerow.queries import Conjunction, LinearQuery

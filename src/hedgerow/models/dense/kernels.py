@@ -15,7 +15,7 @@ from hedgerow.models.core import EXPLICIT, JOINT
 from hedgerow.system import device_function, inlined, kernel
 
 Packed = tuple[Ints, Ints, Ints, Ints, Ints, Ints]
-"""The slices of ``places.py``, one after the other.
+"""The slices of ``layout.py``, one after the other.
 
 Outer offsets and their starts, strides, counts, gathered offsets and their starts.
 """

@@ -3,17 +3,26 @@
 All measurements whose scopes lie in a small set of attributes can be stepped on the marginal over this set: their
 factors move it exactly as they move the whole. One pass takes the marginal, any number of steps are made there, and
 one pass, which takes the marginal of the next group too, brings the factors back. The steps are the same.
+
+A fit to one table of a dense hypothesis takes all its steps on the table, and brings them back in one pass. The steps
+are those of ``steps.implicit``, compiled.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+import numpy as np
+
+from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models.core import Model
+from hedgerow.models.core.steps import Phase, can_be
 from hedgerow.models.dense import Histogram
-from hedgerow.queries import Conjunction, Measurement
+from hedgerow.queries import Conjunction, Marginal, Measurement
 
 LARGE_CELLS = 2**18
 """Smaller models are passed over so fast that groups do not pay."""
@@ -129,3 +138,36 @@ def _grown(model: Histogram, held: set[str], scopes: Sequence[set[str]]) -> set[
         if not wider:
             return held
         held = max(wider, key=worth)
+
+
+_ROOM = 6
+"""Rows of scratch that a compiled step needs."""
+
+
+def fitted_alone(model: Histogram, target: Marginal, phases: Sequence[Phase]) -> bool:
+    """Take implicit steps towards a table, in place.
+
+    Args:
+        model: The hypothesis.
+        target: The only measured table.
+        phases: Steps of the kinds "implicit" and "joint", which are the same where nothing else is measured.
+
+    Returns:
+        Whether no cell was lost to underflow; if one was, the hypothesis is as before.
+    """
+    from hedgerow.models.tree_fit.sweep_kernels import implicit_marginal
+
+    clique, cells = target.scope, can_be(target)
+    (table,) = model.marginals([clique])
+    some = slice(None) if cells is None else cells
+    p: Floats = table.reshape(-1)[some] / model.total
+    moved, room = np.zeros(p.size), np.empty((_ROOM, p.size))
+    for phase in phases:
+        values = phase.targets[some]
+        for share in phase.shares.tolist():
+            if not implicit_marginal(p, values, share * float(phase.rates[0]), moved, room):
+                return False
+    steps = np.zeros(table.size)
+    steps[some] = moved
+    model.reweigh(clique, steps.reshape(table.shape))
+    return True

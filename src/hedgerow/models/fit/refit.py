@@ -23,15 +23,12 @@ from hedgerow.models.core import Kind, Model, Potentials
 from hedgerow.models.core.steps import Run, can_be, explicit, implicit, is_known, joint, runs
 from hedgerow.models.core.terms import components
 from hedgerow.models.dense import Histogram
-from hedgerow.models.fit.alone import fitted_alone
 from hedgerow.models.fit.chains import nested
-from hedgerow.models.fit.discrepancy import held_back
-from hedgerow.models.fit.grouping import Group, grouped
+from hedgerow.models.fit.grouping import Group, fitted_alone, grouped
 from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.newton import Newton, solvable
-from hedgerow.models.fit.resumed import can_resume, go_on
-from hedgerow.models.fit.rules import Onward, Proximal, Resumed, Rule, Stretched, Sweeps
-from hedgerow.models.fit.stopping import stopped
+from hedgerow.models.fit.rules import Onward, Proximal, Resumed, Rule, Stretched, Sweeps, can_resume, go_on
+from hedgerow.models.fit.stopping import held_back, stopped
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
@@ -118,7 +115,7 @@ def resume(model: Model, measurements: Sequence[Measurement]) -> bool:
         measurements: Measurements over its domain.
 
     Returns:
-        Whether it was: all are counts, with noise, of different conditions (``resumed.py``). If not, nothing changed.
+        Whether it was: all are counts, with noise, of different conditions (``rules.py``). If not, nothing changed.
 
     Raises:
         ConfigError: A measured value is not finite, or its noise has a negative scale.

@@ -1,5 +1,5 @@
 from .estimate import LARGEST_BELOW as LARGEST_BELOW, overlaid as overlaid
-from .limits import (
+from .holding import (
     LARGEST_OVERLAY as LARGEST_OVERLAY,
     can_hold as can_hold,
     can_hold_table as can_hold_table,

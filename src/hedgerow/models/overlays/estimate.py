@@ -28,8 +28,7 @@ from hedgerow.models.core import check_cells
 from hedgerow.models.fit.refit import refit
 from hedgerow.models.fit.residual_basis import ResidualBasis, Stack
 from hedgerow.models.fit.rules import Proximal
-from hedgerow.models.overlays.holding import chosen_scopes
-from hedgerow.models.overlays.limits import can_hold, overlay_bytes
+from hedgerow.models.overlays.holding import can_hold, chosen_scopes, overlay_bytes
 from hedgerow.models.overlays.overlay import Overlay
 from hedgerow.models.overlays.projection import nearest
 from hedgerow.models.overlays.shared import common

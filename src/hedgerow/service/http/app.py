@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
-from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, routes_series, web
+from hedgerow.service.http import routes_custodians, routes_data_sets, routes_questions, web
 from hedgerow.service.http.admission import SECURITY, By, ForAnyone, ForTokens, Here, Operation, Service
 from hedgerow.service.http.middleware import METRICS_TYPE, BodyLimit, Counted, Forwarded, SecurityHeaders, Shield
 from hedgerow.service.http.problems import add_handlers
@@ -57,7 +57,6 @@ OPERATIONS = (
     Operation("GET", "/v1/me", me, ForTokens),
     *routes_data_sets.OPERATIONS,
     *routes_questions.OPERATIONS,
-    *routes_series.OPERATIONS,
     *routes_custodians.OPERATIONS,
     *web.OPERATIONS,
 )

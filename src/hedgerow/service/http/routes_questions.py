@@ -1,4 +1,4 @@
-"""Routes of questions and of the answers that were given."""
+"""Routes of questions and of the answers that were given, also of series: data sets that are asked together."""
 
 import csv
 import hashlib
@@ -20,6 +20,7 @@ from hedgerow.errors import (
     HedgerowError,
     InvalidRequestError,
     NotAllowedError,
+    NotThereError,
     QueryError,
     StoreBusyError,
     TooMuchError,
@@ -49,6 +50,7 @@ from hedgerow.service.http.requests import (
     OfPerson,
     QuestionRequest,
     QuestionsRequest,
+    SeriesQuestionsRequest,
     StatementRequest,
 )
 from hedgerow.service.http.responses import (
@@ -56,11 +58,22 @@ from hedgerow.service.http.responses import (
     EarlierAnswerResponse,
     EarlierAnswersResponse,
     MarginalResponse,
+    SeriesAnswersResponse,
+    SeriesListResponse,
+    SeriesResponse,
     SummaryResponse,
     TableResponse,
 )
 from hedgerow.service.http.tokens import Caller, person_in
-from hedgerow.service.sessions import answer_fields, answer_of, summary_of
+from hedgerow.service.sessions import (
+    Series,
+    answer_fields,
+    answer_of,
+    confidence_of_each,
+    joined,
+    open_series,
+    summary_of,
+)
 from hedgerow.service.store import DataSet
 
 _LONGEST_BATCH = 250_000
@@ -301,6 +314,48 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
+def list_series(here: Here, by: By) -> SeriesListResponse:
+    """The series that have partitions which the token opens, with these.
+
+    A series whose partitions are unlike has no guarantee, and is refused.
+    """
+    return SeriesListResponse(series=[_told(each) for each in _open_to(here, by)])
+
+
+def ask_series(name: Name, asked: SeriesQuestionsRequest, here: Here, by: By, key: Key = None) -> SeriesAnswersResponse:
+    """Ask counting questions about partitions together.
+
+    Each partition is asked; values and ends of intervals add up. A question counts, and is charged, in each. If one of
+    them cannot be read, none is asked.
+    """
+    series = next((each for each in _open_to(here, by) if each.name == name), None)
+    if series is None:
+        raise NotThereError(f"there is no series {name!r}", remedy="GET /v1/series lists those that this token opens")
+    chosen = series.of(asked.partitions)
+    queries = parsed_questions(asked.queries, here.workers.domain(chosen[0]), name)
+    each = confidence_of_each(asked.confidence, len(chosen))
+    answers = {}
+    for data_set in chosen:
+        request = request_number(here, data_set, by, key, asked)
+        with here.waiting():
+            given = here.workers.ask(data_set, queries, person=by.person, request=request, confidence=each)
+        answers[data_set.name] = [answer_of(data_set.name, answer) for answer in given]
+    return SeriesAnswersResponse(answers=joined(answers, asked.confidence), series=_told(series))
+
+
+def _open_to(here: Service, by: Caller) -> list[Series]:
+    return open_series(here.store.data_sets(), by.token.reaches)
+
+
+def _told(series: Series) -> SeriesResponse:
+    return SeriesResponse(
+        name=series.name,
+        at_most=series.at_most,
+        partitions=[each.name for each in series.partitions],
+        statement=series.statement,
+    )
+
+
 OPERATIONS = (
     Operation("POST", "/v1/datasets/{name}/queries", ask_questions, ForQuestions, problems=problems.OF_QUESTIONS),
     Operation("POST", "/v1/datasets/{name}/tables", select_table, ForQuestions, problems=problems.OF_QUESTIONS),
@@ -317,4 +372,6 @@ OPERATIONS = (
             "application/vnd.apache.parquet": {"schema": {"type": "string", "format": "binary"}},
         },
     ),
+    Operation("GET", "/v1/series", list_series, ForTokens, problems=(problems.CONFLICT,)),
+    Operation("POST", "/v1/series/{name}/queries", ask_series, ForQuestions, problems=problems.OF_QUESTIONS),
 )

@@ -5,12 +5,12 @@ from .series import (
     joined as joined,
     open_series as open_series,
 )
-from .spending import spending_of as spending_of
 from .summaries import (
     answer_fields as answer_fields,
     answer_of as answer_of,
     ledger_file_of as ledger_file_of,
     ledger_of as ledger_of,
+    spending_of as spending_of,
     summary_of as summary_of,
 )
 from .tables import domain_of as domain_of, made_up as made_up, persons_in as persons_in
