@@ -1,8 +1,9 @@
-"""Pages whose commands run, one after the other, on the files that they show: tutorials, recipes, worked cases."""
+"""Pages whose commands run, one after the other, on the files that they show, and print what the pages show."""
 
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 import shlex
@@ -25,11 +26,12 @@ from tests.cli.command_line import app
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+FIRST = ("../README.md", "index.md")
 RELEASES = ("first-release.md", "received-release.md")
 PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
 FOLLOWED = {
-    *(*RELEASES, "analyst.md", "researcher.md"),
+    *(*FIRST, *RELEASES, "analyst.md", "researcher.md"),
     *(f"cases/{name}.md" for name in ("acs", "hospital", "weeks")),
     *(f"howto/{name}.md" for name in ("budgets", "columns", "places", "records", "results", "server")),
 }
@@ -47,7 +49,12 @@ pip() {{ python -m pip "$@" --quiet --no-deps --no-build-isolation --no-index --
 """
 """Meaning of the words of a command here; packages that ``pip`` installs lie in the folder of the test alone."""
 Step = tuple[str, str]
-"""Name of a file and its content; or an empty name and a command."""
+"""Name of a file and its content; or an empty name and a command, with the lines that the page shows below it."""
+NUMBER = r"\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+REPEATED = ("hedgerow domain", "hedgerow plan", "hedgerow mechanisms", "cut", "head")
+"""Commands whose figures are the same on each run; those of others have fresh noise."""
+NOISY = 0.5
+"""Share of the larger by which a figure with fresh noise may differ from the one on the page."""
 
 
 def steps(page: str, *, only: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> Iterator[Step]:
@@ -64,14 +71,41 @@ def steps(page: str, *, only: tuple[str, ...] = (), without: tuple[str, ...] = (
 
 
 def commands_of(block: str) -> Iterator[str]:
-    """Commands of a block, which begin with a sign of the shell, and go on where a line ends with a backslash."""
-    lines = block.replace("\\\n", "").splitlines()
-    assert all(line.startswith("$ ") for line in lines)
-    yield from (line.removeprefix("$ ") for line in lines)
+    """Commands of a block, each with what it prints; they begin with a sign of the shell, and a backslash goes on."""
+    before, *found = re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)
+    assert not before
+    yield from (each.rstrip("\n") for each in found)
 
 
 def commands(page: str) -> list[str]:
-    return [text for name, text in steps(page) if not name]
+    return [text.partition("\n")[0] for name, text in steps(page) if not name]
+
+
+def as_shown(shown: str, printed: str, *, noisy: float = NOISY) -> bool:
+    """Whether a page shows what was printed: ``...`` stands for anything, and noise may move a figure by a share."""
+    parts = re.split(rf"(\.\.\.|{NUMBER}|\s+|─+)", shown.strip())
+    pattern = ""
+    for part in filter(None, parts):
+        if part.isspace():
+            pattern += r"\s*" if "\n" in part else r"\s+"  # a page breaks long lines
+        elif re.fullmatch(NUMBER, part):
+            pattern += f"({NUMBER})"
+        else:
+            pattern += {"...": ".*?", "─": "─+"}.get(part if part == "..." else part[0], re.escape(part))
+    found = re.fullmatch(pattern, printed.strip(), flags=re.DOTALL)
+    figures = [float(part.replace(",", "")) for part in parts if re.fullmatch(NUMBER, part)]
+    return found is not None and all(
+        math.isclose(float(text.replace(",", "")), figure, rel_tol=noisy, abs_tol=1e-12)
+        for text, figure in zip(found.groups(), figures, strict=True)
+    )
+
+
+def test_what_a_page_shows_is_held_against_what_is_printed() -> None:
+    assert as_shown("a  1,021 (from 9)\n...\n──", "a 1,030 (from 10)\nb\n────\n")
+    assert not as_shown("a  1,021", "a 1,030", noisy=0.0)
+    assert not as_shown("a  1,021", "a 4,021")
+    assert not as_shown("a  1,021", "b 1,021")
+    assert not as_shown("a  1,021", "a 1,021 and more")
 
 
 def follow(todo: Iterable[Step], folder: Path, more: dict[str, str] | None = None) -> dict[str, str]:
@@ -81,15 +115,20 @@ def follow(todo: Iterable[Step], folder: Path, more: dict[str, str] | None = Non
     path = [str(folder / "packages"), str(ROOT), str(ROOT / "src")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **(more or {})}
     printed: dict[str, str] = {}
-    for name, text in todo:
+    for name, content in todo:
         if name:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, encoding="utf-8")
-        elif not text.startswith(SERVE) or "--new-token" in text or text.endswith(REFUSED):
+            (folder / name).write_text(content, encoding="utf-8")
+            continue
+        text, _, shown = content.partition("\n")
+        if not text.startswith(SERVE) or "--new-token" in text or text.endswith(REFUSED):
             printed[text] = run(text, folder, environment)
         elif text != DEMO:
             with served(text, folder, environment) as said:
                 printed[text] = said
+        if shown:
+            noisy = 0.0 if text.startswith(REPEATED) else NOISY
+            assert as_shown(shown, printed[text], noisy=noisy), f"{text}\n{printed[text]}"
     return printed
 
 
@@ -119,6 +158,12 @@ def served(command: str, folder: Path, environment: Mapping[str, str], tokens: i
         server.send_signal(signal.SIGINT)
         assert server.wait() == 130
         server.stdout.close()
+
+
+@pytest.mark.parametrize("page", FIRST)
+def test_the_first_example_of_all_prints_what_its_page_shows(page: str, tmp_path: Path) -> None:
+    follow(steps(page), tmp_path)
+    assert "Questions that it answers" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -419,8 +464,9 @@ def test_the_case_of_weeks_ends_its_server_when_it_is_stopped(stop: signal.Signa
 
 
 def test_no_page_has_commands_or_snippets_that_no_test_runs() -> None:
+    followed = {(DOCS / page).resolve() for page in FOLLOWED}
     for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
-        is_followed = path.is_relative_to(DOCS) and path.relative_to(DOCS).as_posix() in FOLLOWED
+        is_followed = path in followed
         for language, title, content in BLOCK.findall(path.read_text(encoding="utf-8")):
             if language == "python" and not title and path.name != "server.md":  # tests/client runs its example
                 assert content.startswith(">>> "), f"{path.name}: no doctest, and no file that a test writes"

@@ -98,3 +98,13 @@ def human_seconds(seconds: float) -> str:
         return f"{seconds:.1f} s" if seconds < 10.0 else f"{seconds:.0f} s"
     minutes = seconds / 60.0
     return f"{minutes:.0f} minutes" if minutes < 120.0 else f"{minutes / 60.0:,.1f} hours"
+
+
+def count_text(value: float) -> str:
+    """A count with separators, and one decimal where it has a fraction.
+
+    Example:
+        >>> count_text(1012.25), count_text(48842.0)
+        ('1,012.2', '48,842')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
+from hedgerow.quantities import count_text
 from hedgerow.queries import Conjunction, Explicit, LinearQuery, Neighbours, Parity
 from hedgerow.release.evidence import Evidence
 from hedgerow.release.feasible import Together
@@ -59,8 +60,9 @@ class Answer:
         covers: Coverage and source of the interval, in words.
 
     Example:
-        >>> Answer(12.0, 8.0, 15.0, "the true count, with 95% confidence").low
-        8.0
+        >>> print(Answer(1012.25, 998.0, 1025.0, "the true count, with 95% confidence"))
+        1,012.2   (998 to 1,025)
+        covers the true count, with 95% confidence
     """
 
     value: float
@@ -68,10 +70,17 @@ class Answer:
     high: float | None
     covers: str
 
+    def __str__(self) -> str:
+        """The answer with its interval, and what that covers on a line below."""
+        return f"{count_text(self.value)}   ({self._between()})\ncovers {self.covers}"
+
     def _repr_html_(self) -> str:
         """The answer with its interval, for notebooks."""
-        between = "no interval" if self.low is None or self.high is None else f"{self.low:,.6g} to {self.high:,.6g}"
-        return card(f"{self.value:,.6g}", [("interval", between), ("covers", self.covers)])
+        return card(count_text(self.value), [("interval", self._between()), ("covers", self.covers)])
+
+    def _between(self) -> str:
+        has_ends = self.low is not None and self.high is not None
+        return f"{count_text(self.low or 0.0)} to {count_text(self.high or 0.0)}" if has_ends else "no interval"
 
     @property
     def has_interval(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from hedgerow.cli.options import Force, HeadingOptions
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_outputs, check_report
 from hedgerow.cli.statements import Questions, tell_selected
 from hedgerow.errors import ConfigError
-from hedgerow.quantities import at_most, spent_of
+from hedgerow.quantities import at_most, count_text, spent_of
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -314,10 +315,9 @@ def answer(*, release: ReleaseFile, asking: _Asked, simulating: SimulationOption
     for text, table in tables:
         tell_selected(shown, text, table)
     for number, (text, found) in enumerate(answers):
-        interval = "no interval" if found.low is None else f"{_count(found.low)} to {_count(found.high or 0.0)}"
-        shown.say(f"{text}\n  {_count(found.value)}   ({interval})\n  covers {found.covers}")
+        shown.say(f"{text}\n{indent(str(found), '  ')}")
         for estimate in estimates[number : number + 1]:
-            shown.say(f"  {_count(estimate.low)} to {_count(estimate.high)} ({estimate.says})")
+            shown.say(f"  {count_text(estimate.low)} to {count_text(estimate.high)} ({estimate.says})")
     if loaded.provenance.stamp:
         shown.warn(loaded.provenance.stamp)
     listed: list[dict[str, Any]] = [{"condition": text, **asdict(found)} for text, found in answers]
@@ -417,10 +417,6 @@ def report(
         write_report(loaded, output, heading=heading.of(release), simulated=simulated)
     shown.say(f"report in {output}")
     shown.result({"file": str(output)})
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def _shown(number: int | None) -> str:
