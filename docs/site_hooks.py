@@ -9,6 +9,7 @@ import inspect
 import re
 import runpy
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,18 @@ DRAWINGS = "experiments/"
 """Folder of the experiments' drawings, which stand outside of docs/."""
 PLAIN = {"__version__", "errors"}
 """Public names that are no object with a docstring of its own on a page."""
+DISPLAYED = re.compile(r'<div class="arithmatex">\\\[\s*(.*?)\s*\\\]</div>', flags=re.DOTALL)
+"""A formula of its own, in LaTeX, as pymdownx.arithmatex leaves it."""
+UNSET = re.compile(r"<(code|pre|math|script|style)\b.*?</\1>|<[^>]*>", flags=re.DOTALL)
+"""Tags, and what stands as it is."""
+RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([-\u2212]?[A-Za-z\u03b1-\u03c90-9]+|\*))")
+LOWERED = re.compile(
+    r"(?<=[\w)\]|\u0302\u0303'])_\{([^{}]*)\}"
+    r"|(?:(?<=[^A-Za-z0-9_][^\W_])|(?<=^[^\W_])|(?<=[\u0302\u0303'])|(?<=max|min|sup|inf))"
+    r"_([A-Za-z\u03b1-\u03c9]|[0-9]+)(?![A-Za-z0-9_])"
+    r"|(?<=[\u03a3\u2211])_(\w+)"
+)
+"""Powers and indices in formulas of a line, as ``e^{-ay}`` and ``D_a``."""
 
 
 def undocumented(module: ModuleType) -> Iterator[str]:
@@ -106,3 +119,34 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     for folder in ("experiments", "benchmarks/performance"):
         markdown = markdown.replace(f"](../{folder}/", f"]({DRAWINGS}")
     return markdown.replace("][", "]\\[")
+
+
+def typeset(html: str) -> str:
+    """The formulas of a page: those of their own as MathML, and raised and lowered text in those of a line.
+
+    Example:
+        >>> typeset("<p>e^{ay} ≤ D_β <code>a_b</code></p>")
+        '<p>e<sup>ay</sup> ≤ D<sub>β</sub> <code>a_b</code></p>'
+    """
+    from latex2mathml.converter import convert
+
+    html = DISPLAYED.sub(lambda found: convert(unescape(found[1]), display="block"), html)
+    done, place = [], 0
+    for kept in UNSET.finditer(html):
+        done += [_raised(html[place : kept.start()]), kept[0]]
+        place = kept.end()
+    return "".join([*done, _raised(html[place:])])
+
+
+def _raised(text: str) -> str:
+    before = ""
+    while before != text:  # from the innermost braces outward
+        before = text
+        text = LOWERED.sub(lambda found: f"<sub>{found[found.lastindex]}</sub>", text)
+        text = RAISED.sub(lambda found: f"<sup>{found[found.lastindex]}</sup>", text)
+    return text
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Typeset formulas, without a script that a reader's browser would have to fetch."""
+    return typeset(html)
