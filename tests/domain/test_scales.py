@@ -38,7 +38,7 @@ from hedgerow.domain import (
     encoder,
     parse_condition,
 )
-from hedgerow.domain.calendar import CALENDAR, Unit
+from hedgerow.domain.levels import CALENDAR, Unit
 from hedgerow.domain.scales import UNITS
 from hedgerow.errors import DomainError, OutOfRangeError, QueryError, UnknownValueError
 from hedgerow.release import Records

@@ -1,4 +1,7 @@
-"""A run from the command line: the curator before its table, and the release that is saved before anything else."""
+"""A run from the command line: the curator before its table, and the release that is saved before anything else.
+
+A plan has lines about bins or values that are to be learnt.
+"""
 
 from __future__ import annotations
 
@@ -105,3 +108,120 @@ def save_first(output: Output, release: Release, path: Path, key: SigningKey | N
         release.save(rescue, sign=key)
         output.warn(f"{path} could not be written; the release is saved in {rescue}")
         raise
+
+
+if TYPE_CHECKING:
+    from hedgerow.cli.console import Output
+    from hedgerow.domain import Domain, OpenDomain
+    from hedgerow.privacy import Budget
+    from hedgerow.runs import RunSpec
+
+
+def learning_of(spec: RunSpec) -> tuple[list[tuple[str, str]], Budget]:
+    """The lines of a plan about what is learnt and where in their bins records lie, and the budget that is left."""
+    from hedgerow.algorithms.learning import (
+        budget_after,
+        frequent_noise,
+        learning_charges,
+        learning_share,
+        threshold_of,
+    )
+    from hedgerow.domain import Domain
+
+    wanted, budget = spec.wanted, spec.budget
+    targets = spec.targets(spec.asked.domain)
+    positions = targets.share(spec.positions)
+    of = ", ".join(" * ".join(target.scope) for target in targets)
+    line = [("positions", f"{positions:.0%} of the budget: sums inside bins of {of}")] if positions else []
+    line += _needs_of(spec)
+    positions += sum(charge for _, charge in spec.needed_steps(spec.asked.domain, budget)) / budget.limit
+    if isinstance(wanted, Domain):
+        return line, budget_after(budget, positions) if positions else budget
+    share = learning_share(wanted)
+    charges = learning_charges(wanted, share * budget.limit)
+    told = [
+        f"{name} in {bins:,} bins, in {len(charges[name])} rounds at {charges[name][0]:.6g} {budget.unit}"
+        for name, bins in wanted.bins.items()
+    ]
+    for name, most in wanted.values.items():
+        noise = threshold_of(budget, wanted, name)
+        told.append(
+            f"{name} in up to {most:,} values, with noise of {noise.scale:.3g} counts: labels that fewer than about "
+            f"{noise.threshold:,} records have become {wanted.fine[name].other!r}"
+        )
+    for name, most in wanted.listed.items():
+        least = frequent_noise(budget, wanted, name)
+        told.append(
+            f"{name} in up to {most:,} of its listed values, those that more than about {least:,.0f} records have; the "
+            f"others become {wanted.fine[name].other!r}"
+        )
+    lines = [("learn", f"{share:.0%} of the budget: {'; '.join(told)}")]
+    return lines + line, budget_after(budget, share + positions)
+
+
+def _needs_of(spec: RunSpec) -> list[tuple[str, str]]:
+    """A line for each question that must have an interval: what is measured for it, and what that costs."""
+    if not spec.needs:
+        return []
+    from hedgerow.algorithms.learning import half_width
+    from hedgerow.queries import Marginal
+    from hedgerow.runs import workload_over
+
+    domain, budget, lines = spec.asked.domain, spec.budget, list[tuple[str, str]]()
+    charges = {target.text: charge for target, charge in spec.needed_steps(domain, budget)}
+    before = workload_over(domain, spec.workload)
+    for need in spec.needed(domain):
+        for target in need.targets or ():
+            charge = charges[target.text]
+            what = f"each cell of {target.text}" if isinstance(target, Marginal) else "the answer"
+            within = f"{what} within {half_width(target, budget, charge):,.0f} records"
+            known = "" if before.covers(target.scope) else "; no table of the workload tells it"
+            cost = f"{100.0 * charge / budget.limit:.2g}% of the budget"
+            lines.append(("" if lines else "needs", f"{need.text}: {within}, {cost}{known}"))
+        if not need.targets:
+            lines.append(("" if lines else "needs", f"{need.text}: the number of records, which every run knows"))
+    return lines
+
+
+def warn_of_learning(output: Output, wanted: Domain | OpenDomain, budget: Budget, total: float) -> None:
+    """Warn of columns of which next to nothing can be learnt: one label at most can be in enough records.
+
+    Args:
+        output: Prints the warnings.
+        wanted: The domain.
+        budget: Budget of the whole release.
+        total: Number of records that is known in public.
+    """
+    for name, (records, other) in _thresholds(wanted, budget).items():
+        if 2 * records > total:
+            output.warn(
+                f"{name}: a label is learnt if more than about {records:,.0f} of the {total:,.0f} records have it, so "
+                f"at most one is, and the others become {other!r}; list its values, or spend more"
+            )
+
+
+def tell_thresholds(output: Output, wanted: Domain | OpenDomain, budget: Budget) -> None:
+    """Say before a run how many records a label needs to be learnt.
+
+    Args:
+        output: Prints the remarks.
+        wanted: The domain.
+        budget: Budget of the whole release.
+    """
+    columns: dict[tuple[str, str], list[str]] = {}
+    for name, (records, other) in _thresholds(wanted, budget).items():
+        columns.setdefault((f"{records:,.0f}", other), []).append(name)
+    for (least, other), names in columns.items():
+        output.note(f"labels of {', '.join(names)} that fewer than about {least} records have become {other!r}")
+
+
+def _thresholds(wanted: Domain | OpenDomain, budget: Budget) -> dict[str, tuple[float, str]]:
+    """About how many records a label needs to be learnt, and what others become, by column."""
+    from hedgerow.algorithms.learning import frequent_noise, threshold_of
+    from hedgerow.domain import Domain
+
+    if isinstance(wanted, Domain):
+        return {}
+    least = {name: float(threshold_of(budget, wanted, name).threshold) for name in wanted.values}
+    least |= {name: frequent_noise(budget, wanted, name) for name in wanted.listed}
+    return {name: (records, str(wanted.fine[name].other)) for name, records in least.items()}

@@ -14,9 +14,9 @@ from .reading import (
     bounded as bounded,
 )
 from .reading.columns import check_apart as check_apart, select_columns as select_columns
+from .reading.faults import rules_of as rules_of
 from .reading.places import files_of as files_of, is_place as is_place, open_place as open_place
 from .reading.readers import TABLE_ENDINGS as TABLE_ENDINGS, open_table as open_table
-from .reading.rules import rules_of as rules_of
 from .scanning.chunks import scan_table as scan_table, scan_with as scan_with
 from .scanning.scan import Counts as Counts, ScannedTable as ScannedTable, Wanted as Wanted
 from .source import (

@@ -17,8 +17,8 @@ import numpy as np
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.options import ReadOptions, Violations
 from hedgerow.data.reading import CodedRows, Coding, Reader, Rule, bounded, encoded, keeping, open_table, select_columns
+from hedgerow.data.reading.faults import RuleLog
 from hedgerow.data.reading.persons import Keys
-from hedgerow.data.reading.rules import RuleLog
 from hedgerow.data.table import Table
 from hedgerow.domain import Codes, Domain, Linked
 from hedgerow.errors import KeyColumnError

@@ -14,9 +14,20 @@ from .attribute import (
     scale_noun as scale_noun,
     value_text as value_text,
 )
-from .bin_cells import BinCells as BinCells, bin_cells as bin_cells, with_bin_cells as with_bin_cells
-from .calendar import calendar_level as calendar_level
-from .check import DomainCheck as DomainCheck, check_domain as check_domain, domain_warnings as domain_warnings
+from .check import (
+    DRAFT_ACCEPTED as DRAFT_ACCEPTED,
+    TYPES_TRUSTED as TYPES_TRUSTED,
+    DomainCheck as DomainCheck,
+    attribute_in_words as attribute_in_words,
+    caveats_in_words as caveats_in_words,
+    cells_in_words as cells_in_words,
+    check_domain as check_domain,
+    columns_in_words as columns_in_words,
+    domain_warnings as domain_warnings,
+    ignored_in_words as ignored_in_words,
+    levels_in_words as levels_in_words,
+    spellings_in_words as spellings_in_words,
+)
 from .clocks import Durations as Durations, TimesOfDay as TimesOfDay
 from .conditions import (
     MAX_DEPTH as MAX_DEPTH,
@@ -37,17 +48,6 @@ from .derived import (
     Clique as Clique,
     Derived as Derived,
     width_level as width_level,
-)
-from .description import (
-    DRAFT_ACCEPTED as DRAFT_ACCEPTED,
-    TYPES_TRUSTED as TYPES_TRUSTED,
-    attribute_in_words as attribute_in_words,
-    caveats_in_words as caveats_in_words,
-    cells_in_words as cells_in_words,
-    columns_in_words as columns_in_words,
-    ignored_in_words as ignored_in_words,
-    levels_in_words as levels_in_words,
-    spellings_in_words as spellings_in_words,
 )
 from .domain import Domain as Domain
 from .encoding import (
@@ -86,7 +86,7 @@ from .layout import (
 )
 from .layout_check import check_written as check_written
 from .learning import OpenDomain as OpenDomain, open_domain as open_domain
-from .levels import edge_level as edge_level, group_level as group_level
+from .levels import calendar_level as calendar_level, edge_level as edge_level, group_level as group_level
 from .linked import Linked as Linked
 from .measures import Measure as Measure, measure_of as measure_of
 from .rules import (
@@ -111,4 +111,5 @@ from .tables import (
     spread_over as spread_over,
     summed as summed,
 )
+from .tilts import BinCells as BinCells, bin_cells as bin_cells, with_bin_cells as with_bin_cells
 from .values import arrow_schema as arrow_schema, form_of as form_of, type_name as type_name

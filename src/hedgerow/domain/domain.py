@@ -21,10 +21,10 @@ import numpy as np
 from hedgerow.arrays import Bools, Places
 from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain.attribute import Attribute
-from hedgerow.domain.calendar import calendar_levels
 from hedgerow.domain.constraint import Constraint
 from hedgerow.domain.derived import Clique, Derived, coarser, default_levels, hidden, is_nested, refined
 from hedgerow.domain.layout import AS_DECLARED, Layout
+from hedgerow.domain.levels import calendar_levels
 from hedgerow.domain.spans import Span
 from hedgerow.errors import DomainError
 

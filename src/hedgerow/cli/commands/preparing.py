@@ -18,11 +18,11 @@ from hedgerow.cli import options
 from hedgerow.cli.asking import with_answers
 from hedgerow.cli.console import Output
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.learning import learning_of, warn_of_learning
 from hedgerow.cli.lists import joined_names, split_bounds, split_names
 from hedgerow.cli.mechanisms import AnyMechanismOptions
 from hedgerow.cli.outputs import check_ending, check_outputs, check_public
 from hedgerow.cli.reading import Reading, inputs_of
+from hedgerow.cli.running import learning_of, warn_of_learning
 from hedgerow.cli.targets import TargetOptions
 from hedgerow.errors import ConfigError, DomainError, UnreadableTableError
 from hedgerow.queries import Neighbours

@@ -14,12 +14,11 @@ from hedgerow.cli import options
 from hedgerow.cli.commands.preparing import offer_draft
 from hedgerow.cli.console import Output, showing_records
 from hedgerow.cli.declaring import Options, option
-from hedgerow.cli.learning import tell_thresholds
 from hedgerow.cli.lists import split_names
 from hedgerow.cli.mechanisms import AnyMechanismOptions, PriorFile, prior_of
 from hedgerow.cli.outputs import RECORDS, RecordsPlace, check_public, check_report
 from hedgerow.cli.reading import DataPlace, Reading, inputs_of
-from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key
+from hedgerow.cli.running import prepare_run, run_accounted, save_first, signing_key, tell_thresholds
 from hedgerow.cli.spending import Registered, accounted, open_register
 from hedgerow.errors import ConfigError
 from hedgerow.quantities import spent_of

@@ -6,14 +6,14 @@ from .columns import (
     check_apart as check_apart,
     select_columns as select_columns,
 )
-from .persons import bounded as bounded
-from .places import files_of as files_of, open_place as open_place
-from .readers import Reader as Reader, open_table as open_table
-from .rules import (
+from .faults import (
     BROKEN_REMEDY as BROKEN_REMEDY,
     Rule as Rule,
     keeping as keeping,
 )
+from .persons import bounded as bounded
+from .places import files_of as files_of, open_place as open_place
+from .readers import Reader as Reader, open_table as open_table
 from .text_files import (
     TEXT_ENDINGS as TEXT_ENDINGS,
     bytes_of as bytes_of,

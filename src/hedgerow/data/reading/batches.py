@@ -16,10 +16,9 @@ import pyarrow as pa
 from hedgerow.arrays import Bools, Ints
 from hedgerow.data.options import ReadOptions
 from hedgerow.data.reading.columns import Coding
-from hedgerow.data.reading.faults import FaultLog
+from hedgerow.data.reading.faults import FaultLog, RuleLog, keeping, rules_of
 from hedgerow.data.reading.persons import Identities, Keys
 from hedgerow.data.reading.readers import Batches, Reader
-from hedgerow.data.reading.rules import RuleLog, keeping, rules_of
 from hedgerow.domain import (
     Codes,
     Encoder,

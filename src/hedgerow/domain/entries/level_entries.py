@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.domain.attribute import Attribute, Binned, Categorical, IntegerRange, attribute_error
-from hedgerow.domain.calendar import CALENDAR, calendar_level
 from hedgerow.domain.derived import Derived, width_level
 from hedgerow.domain.entries.bins import edges_entry, edges_of
 from hedgerow.domain.entries.functions import read_table
 from hedgerow.domain.levels import (
+    CALENDAR,
+    calendar_level,
     check_nested,
     edge_level,
     group_level,

@@ -3,9 +3,9 @@
 from copy import deepcopy
 from typing import Any
 
-from hedgerow.domain.calendar import CALENDAR
 from hedgerow.domain.clocks import LENGTHS
 from hedgerow.domain.layout import QUOTING
+from hedgerow.domain.levels import CALENDAR
 from hedgerow.domain.scales import TICKS, UNITS
 from hedgerow.domain.spelling import FORMS
 
