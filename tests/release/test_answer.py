@@ -13,7 +13,7 @@ from hedgerow.domain import Clique, Domain, IntegerRange
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.privacy import ZCDP, Budget, PureDP
 from hedgerow.queries import Explicit, Marginal, Measurement, NoiseKind
-from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, measured
+from hedgerow.release import FIRST_SHARE, TOTAL_SHARE, Answer, Noises, Release, Runs, measured
 from hedgerow.release.answer import shares
 from tests.release.made import BUDGETS, DOMAIN, TABLE, make_release, truth
 
@@ -160,7 +160,7 @@ def test_whole_valued_explicit_measurements_have_whole_noise(risk: float) -> Non
     query = Explicit.of(DOMAIN, ["sex"], [0.0, 1.0])
     for scale in (0.5, 1.0, 2.0, 4.0):
         measurement = Measurement(query, np.array([7.0]), NoiseKind.LAPLACE, scale)
-        (piece,) = measured(query, [[measurement]])
+        (piece,) = measured(query, Runs([[measurement]]))
         beyond = np.floor(piece.radius(risk)) + 1.0
         assert 2 * np.exp(-beyond / scale) / (1 + np.exp(-1 / scale)) <= risk
 

@@ -17,7 +17,7 @@ from hedgerow.queries import (
     Parity,
     Workload,
 )
-from hedgerow.release import Noises, from_workload_error, measured
+from hedgerow.release import Noises, Runs, from_workload_error, measured
 
 NOISE = LaplaceNoise(2.0)
 
@@ -51,8 +51,8 @@ def test_blocks_tell_what_is_even_in_them() -> None:
     blocks = Blocks(domain, ("age",), np.array([0, 0, 1, 1, 1, 2]))
     noisy = Measurement(blocks, np.array([10.0, 20.0, 40.0]), NoiseKind.LAPLACE, 2.0)
     whole, part = (Conjunction.where(domain, {"age": ages}) for ages in ([2, 3, 4, 5], [1, 2, 3, 4]))
-    (piece,) = measured(whole, [[noisy]])
+    (piece,) = measured(whole, Runs([[noisy]]))
     assert piece.centre == 60.0
     assert piece.radius(0.05) == Noises.of(NoiseKind.LAPLACE, 2.0, np.array([0.0, 1.0, 1.0])).bound(0.05)
-    assert not list(measured(part, [[noisy]]))
-    assert not list(measured(Conjunction.where(domain, {"sex": [0]}), [[noisy]]))
+    assert not list(measured(part, Runs([[noisy]])))
+    assert not list(measured(Conjunction.where(domain, {"sex": [0]}), Runs([[noisy]])))

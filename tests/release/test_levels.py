@@ -14,7 +14,7 @@ from hedgerow.domain import Derived, Domain, IntegerRange
 from hedgerow.models import Histogram
 from hedgerow.privacy import Curator, LaplaceNoise, PureDP, SeededNoise, WorkloadError
 from hedgerow.queries import Conjunction, Marginal, Measurement, Neighbours, NoiseKind, Workload
-from hedgerow.release import Release, from_workload_error, measured, measurements_from_list, measurements_to_list
+from hedgerow.release import Release, Runs, from_workload_error, measured, measurements_from_list, measurements_to_list
 from tests.reference import evaluator
 from tests.reference.dense_tables import DenseTables
 from tests.release.made import DOMAIN, TABLE, make_release
@@ -62,7 +62,7 @@ def test_measurements_of_levels_and_parts_are_stored() -> None:
 def test_a_finer_measurement_is_evidence_where_it_tells_the_answer(codes: dict[str, list[int]], by: list[int]) -> None:
     query = Conjunction.where(NESTED, codes)
     exact = [Measurement(part, evaluator.answer(part, TABLES), NoiseKind.LAPLACE, 3.0) for part in PARTS]
-    found = list(measured(query, [[each] for each in exact]))
+    found = list(measured(query, Runs([[each] for each in exact])))
     assert [each.source for each in found] == [f"the noise of the measurement of {PARTS[i].text}" for i in by]
     for each in found:
         assert each.centre == evaluator.answer(query, TABLES)[0]
@@ -74,7 +74,7 @@ def test_intervals_from_a_part_hold_as_often_as_they_say() -> None:
     query, held = Conjunction.where(NESTED, {"age.2": [0, 1]}), 0
     for seed in range(400):
         curator = Curator(TABLES, PureDP(1.0), noise=SeededNoise(seed))
-        (found,) = measured(query, [[curator.measure(PARTS[1], 0.5)]])
+        (found,) = measured(query, Runs([[curator.measure(PARTS[1], 0.5)]]))
         held += abs(found.centre - evaluator.answer(query, TABLES)[0]) <= found.radius(0.2)
     assert held >= 280
 
@@ -124,7 +124,7 @@ def test_a_condition_is_seen_over_a_level_if_it_holds_for_whole_classes_only() -
     classes = ({0, 1}, {2, 3}, {4, 5}, {6})
     for chosen in range(1, 2**7 - 1):
         ages = {age for age in range(7) if chosen >> age & 1}
-        pieces = list(measured(Conjunction.where(NESTED, {"age": ages}), [[noisy]]))
+        pieces = list(measured(Conjunction.where(NESTED, {"age": ages}), Runs([[noisy]])))
         if all(each <= ages or each.isdisjoint(ages) for each in classes):
             (piece,) = pieces
             assert piece.centre == sum(10.0**i for i, each in enumerate(classes) if each <= ages)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from hedgerow import MWEM, ZCDP, Domain, IntegerRange, SeededNoise, Table, Workload
 from hedgerow.queries import Blocks, Conjunction, Explicit, LinearQuery, Marginal, Measurement, NoiseKind
-from hedgerow.release import Release, estimated, measured, runs
+from hedgerow.release import Estimated, Release, Runs, Said, Split, estimated, measured, runs, variance_of
 
 DOMAIN = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 2), IntegerRange("c", 0, 3)))
 SCOPES = [("a",), ("b",), ("c",), ("a", "b"), ("a", "c"), ("b", "c"), ("a", "b", "c")]
@@ -28,6 +28,12 @@ def matrix(target: Any) -> np.ndarray:
 
 def of_histogram(target: Marginal, histogram: np.ndarray) -> np.ndarray:
     return np.asarray(matrix(target) @ histogram)
+
+
+def best(query: LinearQuery, noisy: Sequence[Measurement], total: float | None) -> Estimated | None:
+    question = Split.of(query)
+    assert question is not None
+    return estimated(question, Said.of(question.domain, question.scope, noisy), total)
 
 
 @st.composite
@@ -55,7 +61,8 @@ def test_it_is_generalised_least_squares(
         rows = np.vstack([rows, 1e7 * np.ones(DOMAIN.size)])
     told = np.linalg.lstsq(rows.T, wanted, rcond=None)[0]
     is_told = np.allclose(rows.T @ told, wanted, atol=1e-6)
-    found = estimated(query, noisy, total if public else None)
+    known = total if public else None
+    found = best(query, noisy, known)
     assert (found is not None) == is_told
     if found is None:
         return
@@ -63,25 +70,54 @@ def test_it_is_generalised_least_squares(
     assert found.value == pytest.approx(float(told @ values), abs=1e-4)
     weights = told[: len(told) - public]
     assert found.noises.std == pytest.approx(float(np.linalg.norm(weights)), abs=1e-5)
+    variance = variance_of(query, Runs([noisy]), known)
+    assert variance is not None
+    assert np.sqrt(variance) == pytest.approx(found.noises.std, abs=1e-9)
 
 
 def test_a_question_over_a_level_is_one_over_its_attribute() -> None:
     domain = Domain((IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)))
     ages = np.arange(100.0)
     noisy = [Measurement(Marginal(domain, ("age",)), ages, NoiseKind.GAUSSIAN, 2.0)]
-    found = estimated(Conjunction.where(domain, {"age.10": [1, 3]}), noisy, None)
+    found = best(Conjunction.where(domain, {"age.10": [1, 3]}), noisy, None)
     assert found is not None
     assert found.value == pytest.approx(ages[10:20].sum() + ages[30:40].sum())
     assert found.noises.std == pytest.approx(2.0 * np.sqrt(20.0))
+
+
+@given(st.sampled_from([("a",), ("b",), ("a", "b")]), st.integers(0, 2**32 - 1))
+def test_a_table_over_a_level_tells_what_its_sums_over_the_level_tell(scope: tuple[str, ...], seed: int) -> None:
+    draw, domain = np.random.default_rng(seed), Domain((*DOMAIN.attributes[:2], IntegerRange("c", 0, 19)))
+    query = Explicit.of(domain, scope, draw.integers(0, 3, domain.shape_of(scope)).reshape(-1) / 2.0)
+    fine = Measurement(Marginal(domain, ("a", "b")), draw.integers(0, 50, 6).astype(float), NoiseKind.GAUSSIAN, 2.0)
+    cells = draw.integers(0, 50, 24).astype(float)
+    level = Measurement(Marginal(domain, ("a", "b", "c.5")), cells, NoiseKind.GAUSSIAN, 3.0)
+    sums = cells.reshape(6, 4).sum(axis=1)
+    summed = Measurement(Marginal(domain, ("a", "b")), sums, NoiseKind.GAUSSIAN, 6.0)
+    found, wanted = best(query, [fine, level], None), best(query, [fine, summed], None)
+    assert found is not None
+    assert wanted is not None
+    assert found.value == pytest.approx(wanted.value)
+    assert found.noises.std == pytest.approx(wanted.noises.std)
+
+
+def test_what_a_question_does_not_depend_on_is_left_out() -> None:
+    query = Explicit.of(DOMAIN, ("a", "b"), [1, 1, 1, 0, 0, 0])
+    question = Split.of(query)
+    assert question is not None
+    assert question.scope == ("a",)
+    table = Measurement(Marginal(DOMAIN, ("a",)), np.array([7.0, 5.0]), NoiseKind.GAUSSIAN, 2.0)
+    (piece,) = measured(query, Runs([[table], []]))
+    assert piece.centre == 7.0
 
 
 def test_what_is_no_whole_table_over_attributes_is_left_out() -> None:
     domain = Domain((IntegerRange("age", 0, 99), IntegerRange("sex", 0, 1)))
     level = Measurement(Marginal(domain, ("age.10",)), np.arange(10.0), NoiseKind.GAUSSIAN, 2.0)
     blocks = Measurement(Blocks(domain, ("sex",), np.array([0, 1])), np.arange(2.0), NoiseKind.GAUSSIAN, 2.0)
-    assert estimated(Conjunction.where(domain, {"age.10": [1]}), [level], None) is None
-    assert estimated(Conjunction.where(domain, {"sex": [1]}), [blocks], None) is None
-    (piece,) = measured(Conjunction.where(domain, {"age.10": [1]}), [[level]])
+    assert best(Conjunction.where(domain, {"age.10": [1]}), [level], None) is None
+    assert best(Conjunction.where(domain, {"sex": [1]}), [blocks], None) is None
+    (piece,) = measured(Conjunction.where(domain, {"age.10": [1]}), Runs([[level]]))
     assert piece.centre == 1.0
 
 
@@ -152,7 +188,7 @@ def test_averages_are_narrower_than_any_table_alone() -> None:
     release = made(MWEM())
     query, _ = question({"a": [1]})
     (run,) = runs(release.events, release.measurements)
-    (together,) = measured(query, [run], release.total)
-    alone = [piece for each in run for piece in measured(query, [[each]], release.total)]
+    (together,) = measured(query, Runs([run]), release.total)
+    alone = [piece for each in run for piece in measured(query, Runs([[each]]), release.total)]
     assert len(alone) > 1
     assert together.radius(0.05) < 0.8 * min(piece.radius(0.05) for piece in alone)

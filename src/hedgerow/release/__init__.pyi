@@ -30,6 +30,7 @@ from .evidence import (
     Evidence as Evidence,
     from_workload_error as from_workload_error,
     measured as measured,
+    variance_of as variance_of,
 )
 from .feasible import Together as Together
 from .file import load_release as load_release, save_release as save_release
@@ -82,4 +83,11 @@ from .summary import (
     summary_of as summary_of,
     tables_sentence as tables_sentence,
 )
-from .unbiased import Estimated as Estimated, estimated as estimated, runs as runs
+from .unbiased import (
+    Estimated as Estimated,
+    Runs as Runs,
+    Said as Said,
+    Split as Split,
+    estimated as estimated,
+    runs as runs,
+)

@@ -135,20 +135,18 @@ class ColumnSums:
         Returns:
             None where no table tells what is needed of it.
         """
-        counted = self._counted(query)
-        share = self._best(query, counted)
-        weights, beside = self._mixed(share, counted)
+        weights, beside = self._mixed(self._best(query))
         if beside and not weights.any():
             return beside.ends(risk)
         return self.release.bound_with(query(weights), beside, risk)
 
-    def _mixed(self, share: float, counted: float) -> tuple[Floats, Evidence | None]:
+    def _mixed(self, share: float) -> tuple[Floats, Evidence | None]:
         """The weights that tables tell, and what is measured beside them, if anything is.
 
         Args:
             share: Share of the moments.
-            counted: Share of the noisy number of records, of what the number of records adds there.
         """
+        counted = 0.0 if self.records is None else self.release.share_of_count
         singly = np.zeros(len(self.apart)) if self.singly is None else self.singly
         of_count = share * self.rest * counted
         each = ((self.inside, 1.0 - share), (self.moments, share), (self.records, of_count))
@@ -156,20 +154,13 @@ class ColumnSums:
         beside = reduce(Evidence.plus, parts) if parts else None
         return (1.0 - share) * singly + share * self.rest * (1.0 - counted), beside
 
-    def _counted(self, query: Callable[[Floats], LinearQuery]) -> float:
-        """The share of the noisy number of records that makes the variance of the number of records least."""
-        if self.records is None or not self.records.variance:
-            return 0.0
-        variance = self.release.variance_of(query(np.ones(len(self.apart))))
-        return 1.0 if variance is None else variance / (variance + self.records.variance)
-
-    def _best(self, query: Callable[[Floats], LinearQuery], counted: float) -> float:
+    def _best(self, query: Callable[[Floats], LinearQuery]) -> float:
         """The share of the moments that makes the variance least."""
         if self.moments is None or self.singly is None:
             return float(self.moments is not None)
         found = []
         for share in _SHARES:
-            weights, beside = self._mixed(share, counted)
+            weights, beside = self._mixed(share)
             variance = self.release.variance_of(query(weights)) if weights.any() else 0.0
             if variance is None:
                 return 1.0

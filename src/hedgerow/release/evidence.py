@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from hedgerow.queries import (
     Workload,
 )
 from hedgerow.release.noise_sums import Noises
-from hedgerow.release.unbiased import estimated
+from hedgerow.release.unbiased import Runs, Split, estimated, least_variance
 
 _COMPARED_CELLS = 1 << 20
 _LARGEST_SEARCH = 20_000
@@ -102,14 +102,12 @@ class Evidence:
         return Evidence(self.centre + other.centre, noises.bound, f"{self.source} and {other.source}", noises)
 
 
-def measured(
-    query: LinearQuery, measurements: Iterable[Sequence[Measurement]], total: float | None = None
-) -> Iterator[Evidence]:
+def measured(query: LinearQuery, found: Runs, total: float | None = None) -> Iterator[Evidence]:
     """Evidence from the measurements that determine the query, in the order in which they were made.
 
     Args:
         query: The query.
-        measurements: In runs, of which no table was chosen by the noise of another one.
+        found: The measurements.
         total: The number of records, if it is public.
 
     Example:
@@ -117,19 +115,39 @@ def measured(
         >>> from hedgerow.queries import NoiseKind
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = Measurement(Marginal(domain, ("a", "b")), np.array([1.0, 2, 30, 40]), NoiseKind.LAPLACE, 5.0)
-        >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), [[noisy]])]
+        >>> [piece.centre for piece in measured(Conjunction.where(domain, {"a": [1]}), Runs([[noisy]]))]
         [70.0]
     """
-    levels = _levels(query)
-    for run in measurements:
-        average = estimated(query, run, total)
+    question = Split.of(query)
+    if question is None:
+        levels = _levels(query)
+        yield from (piece for run in found.each for each in run for piece in _alone(query, levels, each))
+        return
+    told = found.saying(question.domain, question.scope)
+    levels = _levels(query) if any(said.more for said in told) else {}
+    for said in told:
+        average = estimated(question, said, total)
         if average is not None:
             number = len(average.tables)
             those = f"measurement of {average.tables[0]}" if number == 1 else f"{number} measurements that bear on it"
             yield Evidence.of_noises(average.value, average.noises, those)
-        for measurement in run:
-            if average is None or measurement.target.text not in average.tables:
-                yield from _alone(query, levels, measurement)
+        for measurement in said.more:
+            yield from _alone(query, levels, measurement)
+
+
+def variance_of(query: LinearQuery, found: Runs, total: float | None = None) -> float | None:
+    """The least variance of the estimates that runs of measurements give of a query; None where they tell nothing.
+
+    Args:
+        query: The query.
+        found: The measurements.
+        total: The number of records, if it is public.
+    """
+    question = Split.of(query)
+    told = None if question is None else found.saying(question.domain, question.scope)
+    if question is not None and told is not None and not any(said.more for said in told):
+        return least_variance(question, told, total)
+    return min((float(piece.variance) for piece in measured(query, found, total)), default=None)
 
 
 def _alone(
@@ -166,11 +184,13 @@ def _levels(query: LinearQuery) -> dict[str, dict[str, CodeSet]]:
 
 def _seen_over(query: LinearQuery, levels: Mapping[str, Mapping[str, CodeSet]], scope: Clique) -> LinearQuery | None:
     """The query over variables that those of a scope determine: itself, or the same over levels; else None."""
+    if set(query.scope).issubset(scope):
+        return query
     domain = query.domain
     missing = [name for name in query.scope if not domain.determines(scope, name)]
     if not missing:
         return query
-    if not isinstance(query, Conjunction):
+    if not all(levels.get(name) for name in missing) or not isinstance(query, Conjunction):
         return None
     codes = dict(zip(query.scope, query.codes, strict=True))
     for name in missing:
@@ -278,7 +298,8 @@ def _reaches(
     """Pairs (factor, offset): the answer is off by at most ``factor * maximum + offset``."""
     low, high = query.bounds
     shift = 0.5 * abs(low + high) * total_slack if low + high else 0.0
-    levels = _levels(query)
+    levels, names = _levels(query), set(query.scope)
+    alone = not any(levels.values()) and query.scope == query.domain.base(query.scope)
     for family in workload.families:
         single = float(family.sensitivities(neighbours.single).max())
         unit = (single + GRID) * _UNIT_ROUNDING
@@ -286,7 +307,8 @@ def _reaches(
             if _is_candidate(query, family):
                 yield unit, 1.5 * GRID
             continue
-        over = ((_seen_over(query, levels, scope), scope) for scope in family.scopes)
+        scopes = [each for each in family.scopes if names.issubset(each)] if alone else family.scopes
+        over = ((_seen_over(query, levels, scope), scope) for scope in scopes)
         containing = [(seen, scope) for seen, scope in over if seen is not None]
         if family.whole and containing:
             least = min(math.prod(workload.domain.shape_of(scope)) for _, scope in containing)

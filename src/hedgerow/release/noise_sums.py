@@ -18,7 +18,7 @@ Whitt, "The Fourier-series method for inverting transforms of probability distri
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,15 +80,42 @@ class Noises:
 
     def with_all(self, others: Iterable[Noises]) -> Noises:
         """The sum with further noises, which are independent of it."""
-        every = [self, *others]
-        sizes = np.concatenate([each.sizes for each in every])
-        copies = np.concatenate([each.copies for each in every])
-        return Noises(sum(each.variance for each in every), sizes, copies, max(each.slack for each in every))
+        return Noises.all_of([self, *others])
+
+    @classmethod
+    def all_of(cls, every: Sequence[Noises]) -> Noises:
+        """The sum of independent noises.
+
+        Args:
+            every: The noises; none for no noise.
+        """
+        if len(every) == 1:
+            return every[0]
+        variance, slack = sum(each.variance for each in every), max((each.slack for each in every), default=0.0)
+        laplace = [each for each in every if each.sizes.size]
+        if not laplace:
+            return cls(variance, slack=slack)
+        sizes, copies = (np.concatenate(each) for each in zip(*((n.sizes, n.copies) for n in laplace), strict=True))
+        return cls(variance, sizes, copies, slack)
 
     def times(self, factor: float) -> Noises:
         """The sum times a number that is not negative."""
         size = float(factor)
         return Noises(self.variance * size**2, self.sizes * size, self.copies, self.slack * size)
+
+    def over(self, weights: Floats) -> Noises:
+        """The weighted sum of independent copies of it.
+
+        Args:
+            weights: Factors of the copies, any shape; zeros do not matter.
+        """
+        factors = np.abs(weights[weights != 0.0])
+        variance, most = self.variance * float(factors @ factors), float(factors.max(initial=0.0))
+        if not self.sizes.size:
+            return Noises(variance, slack=self.slack * most)
+        distinct, numbers = np.unique(factors, return_counts=True)
+        sizes, copies = np.multiply.outer(self.sizes, distinct), np.multiply.outer(self.copies, numbers)
+        return Noises(variance, sizes.reshape(-1), copies.reshape(-1), self.slack * most)
 
     @property
     def std(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, Self, final
@@ -15,14 +15,14 @@ import numpy as np
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.quantities import spent_of
-from hedgerow.queries import LinearQuery, Marginal, Measurable, Positions, parse_predicate
+from hedgerow.queries import Conjunction, LinearQuery, Marginal, Measurable, Positions, parse_predicate
 from hedgerow.release.answer import TOTAL_SHARE, Answer, Total, check_confidence, intersect, left_uncounted, shares
 from hedgerow.release.content import StoredModel
-from hedgerow.release.evidence import Evidence, from_workload_error, measured
+from hedgerow.release.evidence import Evidence, from_workload_error, measured, variance_of
 from hedgerow.release.feasible import Together
 from hedgerow.release.noise_sums import Noises
 from hedgerow.release.provenance import Provenance
-from hedgerow.release.unbiased import runs
+from hedgerow.release.unbiased import Runs, runs
 from hedgerow.system import Seed, generator
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from hedgerow.arrays import Floats, Ints
-    from hedgerow.domain import Binned, Domain
+    from hedgerow.domain import Binned, Clique, Domain
     from hedgerow.models import Model
     from hedgerow.privacy import AdditiveNoise, Budget, Event, WorkloadError
     from hedgerow.queries import Measurement, Workload
@@ -51,6 +51,10 @@ _GUESSED = 0.1
 """How far the mean position of a bin is from what the bins beside it say, in widths of the bin."""
 _FAR = 9.0
 """Variances of a number, as a multiple of the least one, from which on it bounds nothing that others leave open."""
+
+_KEPT_CELLS = 1 << 12
+_KEPT_TABLES = 256
+"""Tables of the hypothesis that are kept for further questions, and cells of the largest."""
 
 Method = Literal["systematic", "independent"]
 
@@ -585,6 +589,15 @@ class Release:
         noises = Noises.of(noise.kind, noise.scale, np.ones(1))
         return Evidence.of_noises(self.total if self.counted is None else self.counted, noises, "number of records")
 
+    @cached_property
+    def share_of_count(self) -> float:
+        """The share of `record_count` in the best estimate of the number of records; tables have the rest."""
+        count = self.record_count
+        if count is None or not count.variance:
+            return 0.0
+        variance = self.variance_of(Conjunction.where(self.domain, {}))
+        return 1.0 if variance is None else variance / (variance + count.variance)
+
     def variance_of(self, query: LinearQuery) -> float | None:
         """The least variance of the estimates that measured tables give of a query; None where they tell nothing.
 
@@ -592,7 +605,7 @@ class Release:
             query: A linear query over the domain, of some attributes.
         """
         total = self.total if self.budget.neighbours.public_total else None
-        return min((float(piece.variance) for piece in measured(query, self._runs, total)), default=None)
+        return variance_of(query, self._runs, total)
 
     def half_width(self, query: LinearQuery, confidence: float = 0.95) -> float | None:
         """Half the width of a linear query's interval, at most, in counts: noise decides it, and no data.
@@ -626,12 +639,23 @@ class Release:
         """The model's answer of a linear query, in counts, without an interval."""
         if not query.scope:
             return float(query.of_table(np.array(self.total))[0])
-        return float(query.on(self.model)[0])
+        if query.scope not in self._tables:
+            if math.prod(self.domain.shape_of(query.scope)) > _KEPT_CELLS:
+                return float(query.on(self.model)[0])
+            if len(self._tables) >= _KEPT_TABLES:
+                self._tables.clear()
+            self._tables[query.scope] = self.model.marginals([query.scope])[0]
+        return float(query.of_table(self._tables[query.scope])[0])
 
     @cached_property
-    def _runs(self) -> list[Sequence[Measurement]]:
+    def _tables(self) -> dict[Clique, Floats]:
+        """Tables of the hypothesis that questions were about."""
+        return {}
+
+    @cached_property
+    def _runs(self) -> Runs:
         """The measurements, those together of which none was chosen by the noise of another one."""
-        return list(runs(self.events, self.measurements))
+        return Runs(runs(self.events, self.measurements))
 
     def _total_evidence(self) -> Total:
         if self.budget.neighbours.public_total:

@@ -33,7 +33,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -393,7 +393,7 @@ class _Column:
         records, least, most = self._parts(self.first, 0.5)
 
         def told() -> Estimate:
-            value = self._value() * self._all()
+            value = self._value * self._all
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
             lows, highs = ([end * count for count in (records.low, records.high)] for end in (self.first, self.last))
@@ -405,11 +405,11 @@ class _Column:
 
     def mean(self) -> Later:
         free = self.of.release is not None
-        centre = self._value() if free else self.first
+        centre = self._value if free else self.first
         records, least, most = self._parts(centre, _SHARE_OF_COUNT if free else 0.5)
 
         def told() -> Estimate:
-            value = self._value()
+            value = self._value
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
             low = centre + self.span * _ratio(least, records.low if least < 0.0 else max(records.high, 1.0))
@@ -435,7 +435,7 @@ class _Column:
 
     def _place(self, share: float) -> tuple[float, int]:
         """The hypothesis' number of records that the quantile reaches, and its code."""
-        wanted = share * self._all() * (1.0 - _ROUNDING)
+        wanted = share * self._all * (1.0 - _ROUNDING)
         last = self.attribute.ordinary - 1
         return wanted, _first(0, last, lambda code: self.of.asked.guess(self._at_most(code)) >= wanted)
 
@@ -449,10 +449,14 @@ class _Column:
             weights = np.zeros(self.attribute.size)
             weights[:ordinary] = np.where(np.arange(ordinary) <= cut, 1.0 - share, -share)
             text = f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}"
-            bound = self.of.weighted(self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk)
-            if bound.low is None or bound.high is None:
+            query, risk = self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk
+            ends = release.bound_with(query, None, risk)
+            if ends is None:
+                bound = self.of.weighted(query, risk)
+                ends = None if bound.low is None or bound.high is None else (bound.low, bound.high)
+            if ends is None:
                 return None
-            lows, highs = [*lows, bound.low - slack], [*highs, bound.high + slack]
+            lows, highs = [*lows, ends[0] - slack], [*highs, ends[1] + slack]
         possible = np.flatnonzero((np.array([*highs, math.inf]) >= 0.0) & (np.array(lows) < 0.0)).tolist()
         first, last = (possible[0], possible[-1]) if possible else [self._place(share)[1] // size] * 2
         return cuts[first - 1] + 1 if first else 0, cuts[last]
@@ -535,15 +539,15 @@ class _Column:
     def variance(self, *, root: bool) -> Later:
         """The variance of the records, or its root; see the head of this module."""
         free = self.of.release is not None
-        centre, share, of_mean = (self._value(), _SHARE_OF_COUNT, _SHARE_OF_COUNT) if free else (self.first, 0.5, 0.25)
-        offset = self._spread() / self._scale**2 if free else 0.0
+        centre, share, of_mean = (self._value, _SHARE_OF_COUNT, _SHARE_OF_COUNT) if free else (self.first, 0.5, 0.25)
+        offset = self._spread / self._scale**2 if free else 0.0
         records = self.of.holding(self.row, self.name, self.attribute, share)
         risk = (1.0 - share) * self.of.risk
         least, most = self._ends(1, centre, records, of_mean * risk)
         smallest, largest = self._ends(2, centre, records, (1.0 - of_mean) * risk, offset)
 
         def told() -> Estimate:
-            value = self._spread()
+            value = self._spread
             found = Estimate(value, None, None)
             ends = (records.low, records.high, least, most, smallest, largest)
             if None not in ends:
@@ -559,20 +563,23 @@ class _Column:
 
         return told
 
+    @cached_property
     def _spread(self) -> float:
         """The hypothesis' own variance."""
         away = (self.numbers.at - self.first) / self._scale
         inside = np.square((self.numbers.high - self.numbers.low) / self._scale) / 12.0
         squares = self.of.asked.guess(self._sum_of(np.square(away) + inside, "", self.first, 2))
-        mean = (self._value() - self.first) / self._scale
-        return self.span**2 * max(0.0, squares / max(self._all(), 1e-300) - mean**2)
+        mean = (self._value - self.first) / self._scale
+        return self.span**2 * max(0.0, squares / max(self._all, 1e-300) - mean**2)
 
+    @cached_property
     def _value(self) -> float:
         """The hypothesis' own mean."""
         away = (self.numbers.at - self.first) / self._scale
         moved = self.of.asked.guess(self._sum_of(away, "", self.first))
-        return self.first + self.span * min(max(moved / max(self._all(), 1e-300), 0.0), 1.0)
+        return self.first + self.span * min(max(moved / max(self._all, 1e-300), 0.0), 1.0)
 
+    @cached_property
     def _all(self) -> float:
         """The hypothesis' number of records of the group that hold a number."""
         text = f"{self.name} is a number"

@@ -19,8 +19,9 @@ selection, as none of them was chosen by the noise of another one (`runs`).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,95 @@ _WIDEST = 6
 """Questions over more attributes have too many parts."""
 _LARGEST = 1 << 16
 """Cells of the largest table of a question that is split."""
+_MOST_SCOPES = 64
+"""Sets of attributes whose sums are kept."""
 _NOTHING = 1e-12
 """Part of a question, as a share of its largest value, that is rounding."""
+
+
+class Runs:
+    """The measurements of a release, in runs of which no table was chosen by the noise of another one.
+
+    What many questions need of them is worked out once.
+
+    Attributes:
+        each: The runs, in the order in which they were made.
+
+    Example:
+        >>> Runs([]).each
+        ()
+    """
+
+    def __init__(self, each: Iterable[Sequence[Measurement]]) -> None:
+        """Take the runs as they are."""
+        self.each = tuple(tuple(run) for run in each)
+        self._said = dict[Clique, tuple[Said, ...]]()
+
+    def saying(self, domain: Domain, scope: Clique) -> Sequence[Said]:
+        """What each run says of some attributes, without the runs that say nothing of them.
+
+        Args:
+            domain: The domain.
+            scope: The attributes; none for the number of records.
+        """
+        if scope not in self._said:
+            if len(self._said) >= _MOST_SCOPES:
+                self._said.clear()
+            said = [Said.of(domain, scope, run) for run in self.each]
+            self._said[scope] = tuple(each for each in said if each.more or not scope or any(each.sums))
+        return self._said[scope]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What measurements of one run say of some attributes.
+
+    Attributes:
+        sums: The whole tables, summed to the attributes among these that they are about.
+        more: The measurements that may say more: those over functions of the attributes, and those that are no whole
+            tables.
+    """
+
+    sums: Mapping[Clique, _Sums]
+    more: tuple[Measurement, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, scope: Clique, run: Sequence[Measurement]) -> Said:
+        """Look at a run.
+
+        Args:
+            domain: The domain.
+            scope: The attributes.
+            run: The measurements.
+        """
+        whole = [each for each in run if isinstance(each.target, Marginal) and each.target.within is None]
+        functions = {each: set(each.target.scope) - set(domain.base(each.target.scope)) for each in whole}
+        beyond = {each for each, names in functions.items() if set(scope) & set(domain.base(names))}
+        more = tuple(each for each in run if each in beyond or each not in functions)
+        return cls(_sums(domain, scope, whole), more)
+
+    @cached_property
+    def _telling(self) -> dict[Clique, dict[Clique, float]]:
+        return {}
+
+    def telling(self, names: Clique) -> Mapping[Clique, float]:
+        """The precisions of the sums that tell a part of a question; none where nothing tells it.
+
+        Args:
+            names: The attributes of the part.
+        """
+        if names not in self._telling:
+            over = {shared: of.precision for shared, of in self.sums.items() if set(names) <= set(shared)}
+            self._telling[names] = over
+        return self._telling[names]
+
+    def precision(self, names: Clique) -> float:
+        """The precision of all of these together.
+
+        Args:
+            names: The attributes of the part.
+        """
+        return sum(self.telling(names).values())
 
 
 def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterator[Sequence[Measurement]]:
@@ -74,6 +162,74 @@ def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterat
 
 
 @dataclass(frozen=True)
+class Split:
+    """A question by the subsets of its attributes.
+
+    Attributes:
+        domain: The domain.
+        scope: The attributes that matter.
+        parts: For each subset whose part is not 0 the mean over the other attributes, centred along its own, with an
+            axis for each attribute of the scope.
+    """
+
+    domain: Domain
+    scope: Clique
+    parts: tuple[tuple[Clique, Floats], ...]
+
+    @classmethod
+    def of(cls, query: LinearQuery) -> Split | None:
+        """Split a question; None where it has too many parts.
+
+        Args:
+            query: The question.
+
+        Example:
+            >>> from hedgerow.domain import IntegerRange
+            >>> from hedgerow.queries import Conjunction
+            >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
+            >>> [(names, part.tolist()) for names, part in Split.of(Conjunction.where(domain, {"a": [1]})).parts]
+            [((), [0.5]), (('a',), [-0.5, 0.5])]
+        """
+        domain = query.domain
+        scope = domain.base(query.scope)
+        shape = domain.shape_of(scope)
+        if len(scope) > _WIDEST or math.prod(shape) > _LARGEST:
+            return None
+        values = spread_over(domain, query.values(), query.scope, scope)
+        parts = tuple(_parts(scope, np.broadcast_to(values, shape)))
+        bearing = domain.clique({name for names, _ in parts for name in names})
+        if bearing != scope:
+            without = tuple(axis for axis, name in enumerate(scope) if name not in bearing)
+            parts = tuple((names, part.squeeze(without)) for names, part in parts)
+        return cls(domain, bearing, parts)
+
+
+def least_variance(question: Split, told: Iterable[Said], total: float | None) -> float | None:
+    """The least variance of the estimates of a question from runs; None where none of them tells it.
+
+    The parts of a question are orthogonal, so that it is the sum of their mean squares over their precisions.
+
+    Args:
+        question: The question.
+        told: What each run says of its attributes.
+        total: The number of records, if it is public.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> from hedgerow.queries import Conjunction, NoiseKind
+        >>> domain = Domain((IntegerRange("a", 0, 1),))
+        >>> noisy = Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0)
+        >>> said = Said.of(domain, ("a",), [noisy])
+        >>> round(least_variance(Split.of(Conjunction.where(domain, {"a": [1]})), [said], None), 9)
+        25.0
+    """
+    parts = [(names, float(np.square(part).mean())) for names, part in question.parts if names or total is None]
+    each = ([(square, said.precision(names)) for names, square in parts] for said in told)
+    found = (sum(square / precision for square, precision in own) for own in each if all(p for _, p in own))
+    return min(found, default=None)
+
+
+@dataclass(frozen=True)
 class Estimated:
     """An unbiased estimate.
 
@@ -88,12 +244,12 @@ class Estimated:
     tables: tuple[str, ...]
 
 
-def estimated(query: LinearQuery, measurements: Sequence[Measurement], total: float | None) -> Estimated | None:
-    """The best linear unbiased estimate of a question from whole tables over attributes.
+def estimated(question: Split, said: Said, total: float | None) -> Estimated | None:
+    """The best linear unbiased estimate of a question from whole tables, through the attributes in them.
 
     Args:
-        query: The question.
-        measurements: Measurements of one of `runs`; others than whole tables over attributes are left out.
+        question: The question.
+        said: What the tables of a run say of its attributes.
         total: The number of records, if it is public.
 
     Returns:
@@ -105,100 +261,80 @@ def estimated(query: LinearQuery, measurements: Sequence[Measurement], total: fl
         >>> domain = Domain((IntegerRange("a", 0, 1), IntegerRange("b", 0, 1)))
         >>> noisy = [Measurement(Marginal(domain, "a"), np.array([70.0, 30.0]), NoiseKind.GAUSSIAN, 5.0),
         ...          Measurement(Marginal(domain, "ab"), np.array([40.0, 40.0, 10.0, 10.0]), NoiseKind.GAUSSIAN, 5.0)]
-        >>> found = estimated(Conjunction.where(domain, {"a": [1]}), noisy, None)
+        >>> found = estimated(Split.of(Conjunction.where(domain, {"a": [1]})), Said.of(domain, ("a",), noisy), None)
         >>> round(found.value, 2), round(found.noises.std, 2)
         (26.67, 4.08)
     """
-    domain = query.domain
-    scope = domain.base(query.scope)
-    shape = domain.shape_of(scope)
-    if not scope or len(scope) > _WIDEST or math.prod(shape) > _LARGEST:
+    if not all(said.telling(names) for names, _ in question.parts if names or total is None):
         return None
-    values = np.broadcast_to(spread_over(domain, query.values(), query.scope, scope), shape)
-    sums = _sums(domain, scope, measurements)
-    weights = {shared: np.zeros(domain.shape_of(shared)) for shared in sums}
-    value = 0.0
-    for names, part in _parts(scope, values):
+    value, weights = 0.0, dict[Clique, Floats]()
+    for names, part in question.parts:
         if not names and total is not None:
-            value += float(part) * total
+            value += float(part.reshape(())) * total
             continue
-        over = [shared for shared in sums if set(names) <= set(shared)]
-        if not over:
-            return None
-        precisions = [sums[shared].precision / weights[shared].size for shared in over]
-        for shared, precision in zip(over, precisions, strict=True):
-            weights[shared] += precision / sum(precisions) * _spread(part, names, shared, weights[shared].shape)
-    noises, tables = Noises(), list[str]()
+        whole = said.precision(names)
+        for shared, precision in said.telling(names).items():
+            kept = tuple(size for name, size in zip(question.scope, part.shape, strict=True) if name in shared)
+            weights[shared] = weights.get(shared, 0.0) + precision / whole * part.reshape(kept)
+    noises, tables = list[Noises](), list[str]()
     for shared, weight in weights.items():
+        of = said.sums[shared]
         if weight.any():
-            value += float((weight * sums[shared].mean).sum())
-            noises = noises.with_all(_noises(sums[shared], weight))
-            tables += [each.target.text for each in sums[shared].measurements]
-    return Estimated(value, noises, tuple(tables))
+            spread = weight if weight.shape == of.mean.shape else np.broadcast_to(weight, of.mean.shape)
+            value += float(np.vdot(spread, of.mean))
+            noises.append(of.noise.over(spread))
+            tables += of.tables
+    return Estimated(value, Noises.all_of(noises), tuple(tables))
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Sums:
-    """Tables that share the same attributes with a question, each summed over its others.
+    """Tables that share the same attributes with a question, each summed over its others, and averaged.
 
     Attributes:
-        measurements: The tables.
-        variances: Variance of one cell of each sum.
-        weighted: Sum of the sums, each divided by its variance.
+        mean: The average of the sums, with inverse variances as weights.
+        precision: 1 over the variance of the number of records by it.
+        noise: The noise of each of its cells.
+        tables: Texts of the tables.
     """
 
-    measurements: list[Measurement]
-    variances: list[float]
-    weighted: Floats
-
-    @property
-    def precision(self) -> float:
-        """1 over the variance of one cell of the mean."""
-        return sum(1.0 / variance for variance in self.variances)
-
-    @property
-    def mean(self) -> Floats:
-        """The sums, averaged with inverse variances as weights."""
-        return self.weighted / self.precision
+    mean: Floats
+    precision: float
+    noise: Noises
+    tables: tuple[str, ...]
 
 
-def _sums(domain: Domain, scope: Clique, measurements: Sequence[Measurement]) -> dict[Clique, _Sums]:
-    found: dict[Clique, _Sums] = {}
+def _sums(domain: Domain, scope: Clique, measurements: Iterable[Measurement]) -> dict[Clique, _Sums]:
+    grouped = dict[Clique, list[tuple[Measurement, Floats, int]]]()
     for each in measurements:
-        target = each.target
-        if not isinstance(target, Marginal) or target.within is not None or target.scope != domain.base(target.scope):
-            continue
-        shared = tuple(name for name in target.scope if name in scope)
-        beside = tuple(axis for axis, name in enumerate(target.scope) if name not in scope)
-        table = each.values.reshape(domain.shape_of(target.scope)).sum(axis=beside)
-        variance = each.std**2 * target.size / table.size
-        sums = found.setdefault(shared, _Sums([], [], np.zeros(table.shape)))
-        sums.measurements.append(each)
-        sums.variances.append(variance)
-        sums.weighted += table / variance
-    return found
+        names = each.target.scope
+        shared = tuple(name for name in names if name in scope)
+        beside = tuple(axis for axis, name in enumerate(names) if name not in scope)
+        table = each.values.reshape(domain.shape_of(names)).sum(axis=beside)
+        grouped.setdefault(shared, []).append((each, table, each.target.size // table.size))
+    return {shared: _averaged(tables) for shared, tables in grouped.items()}
 
 
-def _noises(sums: _Sums, weight: Floats) -> Iterable[Noises]:
-    """The noise of a weighted sum of the cells of a mean, table by table."""
-    for each, variance in zip(sums.measurements, sums.variances, strict=True):
-        share = 1.0 / (variance * sums.precision)
-        copies = each.target.size // weight.size
-        yield Noises.of(each.noise, each.scale, share * weight, copies=copies, step=step_of(each.target))
+def _averaged(tables: Sequence[tuple[Measurement, Floats, int]]) -> _Sums:
+    """The average of sums of tables, each with the number of cells of the table in each sum."""
+    precisions = [1.0 / (each.std**2 * copies) for each, _, copies in tables]
+    mean, noises = np.zeros(tables[0][1].shape), list[Noises]()
+    for (each, table, copies), precision in zip(tables, precisions, strict=True):
+        share = precision / sum(precisions)
+        mean += share * table
+        one = np.array([share])
+        noises.append(Noises.of(each.noise, each.scale, one, copies=copies, step=step_of(each.target)))
+    return _Sums(
+        mean, sum(precisions) / mean.size, Noises.all_of(noises), tuple(each.target.text for each, _, _ in tables)
+    )
 
 
 def _parts(scope: Clique, values: Floats) -> Iterator[tuple[Clique, Floats]]:
     """The parts of a question that are not 0: for each subset of attributes the mean over the others, centred."""
     least = _NOTHING * float(np.abs(values).max(initial=0.0))
     for kept in (subset for size in range(len(scope) + 1) for subset in combinations(range(len(scope)), size)):
-        part = values.mean(axis=tuple(axis for axis in range(len(scope)) if axis not in kept))
-        for axis in range(len(kept)):
+        part = values.mean(axis=tuple(axis for axis in range(len(scope)) if axis not in kept), keepdims=True)
+        for axis in kept:
             part = part - part.mean(axis=axis, keepdims=True)
         if float(np.abs(part).max(initial=0.0)) > least:
             yield tuple(scope[axis] for axis in kept), part
-
-
-def _spread(part: Floats, names: Clique, shared: Clique, shape: tuple[int, ...]) -> Floats:
-    """A part as a table over more attributes."""
-    sizes = (size if name in names else 1 for name, size in zip(shared, shape, strict=True))
-    return np.broadcast_to(part.reshape(tuple(sizes)), shape)
