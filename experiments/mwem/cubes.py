@@ -32,10 +32,9 @@ from experiments.mwem.cuboids import Cuboids
 from experiments.results import Results
 from hedgerow.algorithms.independent import IndependentNoise, noisy_answers
 from hedgerow.algorithms.mwem import MWEM
-from hedgerow.algorithms.shared import noise_of
 from hedgerow.arrays import Floats
 from hedgerow.models import Sweeps, hypothesis
-from hedgerow.privacy import PureDP, SeededNoise, exact_errors, exact_total
+from hedgerow.privacy import PureDP, SeededNoise, exact_errors, exact_total, noise_of
 from hedgerow.queries import Neighbours, of_marginal
 from hedgerow.release import Release
 

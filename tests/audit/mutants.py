@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from itertools import combinations, product
 from types import ModuleType
 from typing import Any
 
@@ -136,6 +138,20 @@ MISTAKES = [
     Mistake("exact", "low - 1 + x - max", "low - 2 + x - max"),
     Mistake("exact", "x * power.low / (1 - power.low), x", "x * power.low / (2 - power.low), x"),
     Mistake("relations", "change != ADD_REMOVE and records_of_person(relation) == 1", "change != ADD_REMOVE"),
+    Mistake("costs", "most = min(Fraction(2), entry.sensitivity)", "most = Fraction(2)"),
+    Mistake("costs", "Bounds.of(entry.sensitivity / most).times(each)", "each"),
+    Mistake("costs", 'records_of_person(mapping["neighbours"]) == 1):', "True):"),
+    Mistake("questions", "not in (0, parities):", "not in (0, 1, parities):"),
+    Mistake("questions", "1.0 <= unit < math.inf", "0.0 <= unit < math.inf"),
+    Mistake("questions", 'values != len(question.fields["scopes"])', 'values < len(question.fields["scopes"])'),
+    Mistake("relations", "(signed[0] - min(signed)) // 2", "(signed[0] - min(signed)) // 3"),
+    Mistake("relations", "unit**2 if gaussian else unit", "unit"),
+    Mistake("relations", "moved if gaussian else moved**2", "moved"),
+    Mistake("relations", "range(1, min(size, changed) + 1, 2)", "range(1, min(size, changed), 2)"),
+    Mistake("relations", "dearest[len(each)] = max(dearest[len(each)], price)", "dearest[len(each)] = 1"),
+    Mistake("relations", "each = 2 if replaced else 1", "each = 2"),
+    Mistake("measurement_checks", "exact(float(entry.scale) * unit)", "entry.scale"),
+    Mistake("measurement_checks", "used.add((entry.number, place))", "used.add((entry.number, -1))"),
     Mistake("composition", 'made["pure"] += 2 if in_halves else 1', 'made["pure"] += 1'),
     Mistake("composition", "entry.bound == HALVES and loss > most", "loss > most"),
     Mistake("costs", "loss * loss / 8", "loss * loss / 16"),
@@ -191,7 +207,9 @@ MISTAKES = [
         "measurement_checks", 'squared_of_marginal(relation, gaussian="Gaussian" in entry.mechanism)', "Fraction(1)"
     ),
     Mistake("measurement_checks", "(records_of_person(relation) + _GRID) ** 2", "(1 + _GRID) ** 2"),
-    Mistake("measurement_checks", "while free[key] and free[key][0].number in backed:", "while False:"),
+    Mistake(
+        "measurement_checks", "while free[key] and (free[key][0][0].number, free[key][0][1]) in used:", "while False:"
+    ),
     Mistake("measurement_checks", 'exact(measured["scale"]), _values_of', "exact(0), _values_of"),
     Mistake("trace_checks", "if noise != SECURE_SOURCE:", "if not noise:"),
     Mistake("trace_checks", "if not secure:", "if secure is None:"),
@@ -233,7 +251,9 @@ MISTAKES = [
     Mistake("measurement_checks", "cuts = sum(entry.values for", "cuts = sum(9 for"),
     Mistake("measurement_checks", "entry.question.fields == asked", 'entry.question.fields["figure"] == figure'),
     Mistake("measurement_checks", 'entry.asks("error")', 'entry.question.kind == "error"'),
-    Mistake("measurement_checks", 'entry.asks("query") and entry.label != LEARN', 'entry.asks("query")'),
+    Mistake(
+        "measurement_checks", 'entry.asks("query", PARITIES) and entry.label != LEARN', 'entry.asks("query", PARITIES)'
+    ),
     Mistake("measurement_checks", 'words if form in ("explicit", "blocks") else ""', '""'),
     Mistake("measurement_checks", "high - low <= 1 for", "high - low <= 5 for"),
     Mistake("measurement_checks", "not (before or after)", "not (before and after)"),
@@ -307,11 +327,36 @@ QUESTIONS = {
 }
 
 
+def parities(ratios: list[float]) -> dict[str, Any]:
+    """Of one column and of two."""
+    return asked("parities", scopes=[["sex"], ["sex", "age"]], ratios=ratios)
+
+
+def of_parities() -> Iterator[tuple[float, dict[str, object]]]:
+    """Sensitivities of parities together, worked out by hand, and their events."""
+    pairs = [["a"], ["b"], ["c"], ["a", "b"], ["a", "c"], ["b", "c"]]  # of which two changed columns move four
+    units = [1.0, 1.0, 1.0, 1.25, 1.25, 1.25]  # in which they move 2 + 2 / 1.25, and 2 + 2 / 1.25^2
+    noises = {"discrete Laplace": "epsilon", "discrete Gaussian": "rho"}
+    for (mechanism, unit), (ratios, moved) in product(
+        noises.items(), (([], (8.0, 4.0)), (units, (7.2, math.nextafter(13.12**0.5, 4.0))))
+    ):
+        told = {"mechanism": mechanism, "unit": unit, "values": 6}
+        least = moved[0] if unit == "epsilon" else moved[1]
+        yield least, {**told, "question": asked("parities", scopes=pairs, ratios=ratios)}
+        of_two = "replace of persons (id), at most 2 records"
+        yield 2.0 * least, {**told, "question": asked("parities", scopes=pairs, ratios=ratios), "neighbours": of_two}
+    columns = [f"x{number}" for number in range(20)]
+    many = [list(each) for size in (1, 2) for each in combinations(columns, size)]
+    question = asked("parities", scopes=many, ratios=[])
+    yield 220.0, {"values": 210, "question": question}  # ten changed columns move 110
+    yield 210.0, {"values": 210, "question": question, "neighbours": "add-remove"}
+
+
 def event(**changes: object) -> dict[str, Any]:
     """One of a ledger, as a file holds it: by default a marginal, or what else its mechanism answers."""
     question = QUESTIONS.get(str(changes.get("mechanism")), marginal_of("sex"))
     told = changes.get("question", question)
-    many = isinstance(told, dict) and told["kind"] in ("query", "draws", "tests", "quantiles")
+    many = isinstance(told, dict) and told["kind"] in ("query", "draws", "tests", "quantiles", "parities")
     return {
         "label": "measure",
         "mechanism": "discrete Laplace",
@@ -363,6 +408,9 @@ def costs_are_right(load: Load) -> None:
     assert cost(**renyi, scale=80.0, threshold_scale=5.125) == near(Fraction(3, 4) * Fraction(25, 128) ** 2)
     halves = {"bound": "halves", "unit": "rho", "sensitivity": 2.0, "scale": 1.0}
     assert cost(**halves) == near(2 * root)
+    several = {"bound": "parities", "unit": "rho", "scale": 2.0, "values": 2, "question": parities([])}
+    assert cost(**several, sensitivity=8.0) == near(4 * root)
+    assert cost(**several, sensitivity=1.0) == near(0.5 * math.tanh(0.25))
     exact = {"bound": "exact", "unit": "rho", "mechanism": "exponential mechanism"}
     assert cost(**exact) == near(0.12330156148224454)  # by mpmath
     assert cost(**exact | {"mechanism": draws, "values": 1, "scale": 2000.0})[0] < 1.25e-7 * (1 + 1e-8)
@@ -380,6 +428,7 @@ def what_has_no_cost_is_refused(load: Load) -> None:
     """A mechanism in a unit that it has no cost in, no noise at all, or a public number with noise."""
     costs = load("costs")
     free = {"sensitivity": 0.0, "scale": 0.0, "charge": 0.0}
+    of_two = "replace of persons (id), at most 2 records"
     for changes in (
         {"mechanism": "discrete Gaussian"},
         {"sensitivity": 0.0},
@@ -393,6 +442,13 @@ def what_has_no_cost_is_refused(load: Load) -> None:
         {"bound": "halves", "unit": "rho", "neighbours": "add-remove"},
         {"bound": "halves", "unit": "rho", "neighbours": "replace of persons (id), at most 2 records"},
         {"bound": "halves", "unit": "rho", "question": {**marginal_of("sex"), "form": "parity"}},
+        {"bound": "parities", "unit": "rho"},
+        {"bound": "parities", "unit": "rho", "question": parities([]), "neighbours": of_two},
+        {"question": parities([]), "values": 3},
+        {"question": parities([1.0])},
+        {"question": parities([1.0, 0.5])},
+        {"question": asked("parities", scopes=[[], ["sex"]], ratios=[])},
+        {"question": asked("parities", scopes=[], ratios=[])},
         {"bound": "exact", "unit": "rho"},
         {"bound": "exact", "unit": "mu^2/2", "mechanism": "exponential mechanism"},
     ):
@@ -533,6 +589,11 @@ def measurements_are_right(load: Load) -> None:
     parity = {"values": 1, "question": asked("query", form="parity", scope=["sex"], words="")}
     says([single], [parity], "holds")
     says([single, condition], [parity], "fails")
+    other = {**single, "target": {"kind": "parity", "scope": ["sex", "age"]}, "scale": 3.0}
+    both = {"question": parities([1.0, 1.5]), "values": 2}
+    says([single, other], [both], "holds")
+    says([single, other, other], [both], "fails")
+    says([single, {**other, "scale": 2.0}], [both], "fails")
     own, named = ({**marginal, "target": {"kind": "explicit", "scope": ["sex"], "name": name}} for name in ("q", "r"))
     query = {"values": 1, "question": asked("query", form="explicit", scope=["sex"], words="q")}
     says([own], [query], "holds")
@@ -692,6 +753,8 @@ def sensitivities_are_right(load: Load) -> None:
         ({"sensitivity": 40.0, **weighted, **cut}, counts, "holds"),
         ({"sensitivity": 39.0, **weighted, **cut}, counts, "fails"),
         ({"sensitivity": 1.0, "neighbours": "replace", **cut}, counts, "fails"),
+        *(({"sensitivity": least, **of_all}, [], "holds") for least, of_all in of_parities()),
+        *(({"sensitivity": least * 0.999, **of_all}, [], "fails") for least, of_all in of_parities()),
     ):
         read = [costs.Entry.of(1, event(**changes))]
         content = {"workload": {"families": families}}

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -266,8 +267,10 @@ def _is_for(each: _Open, call: Call) -> bool:
         return False
     if call.sampler == "secret":
         return not each.is_watching and _pays_for_threshold(each.event, call.scale * GRID)
-    steps = STEPS if call.sampler in ("laplace", "gaussian") else (1.0,)
-    return any(call.scale * step == each.event.scale for step in steps)
+    if call.sampler not in ("laplace", "gaussian"):
+        return call.scale == each.event.scale
+    units = each.event.question.ratios or (1.0,)  # of parities that were measured together
+    return any(call.scale * step == each.event.scale * unit for step in STEPS for unit in units)
 
 
 def _pays_for_threshold(event: Event, threshold_scale: float) -> bool:
@@ -300,34 +303,34 @@ def moved_within(here: Sequence[Call], there: Sequence[Call], payers: Sequence[S
         AssertionError: One record moves what a sampler is handed by more than was paid for, or there is another draw.
     """
     assert len(here) == len(there), "one run asks for more draws than the other"
+    costs = defaultdict[int, Fraction](Fraction)
     for one, other, parts in zip(here, there, payers, strict=True):
         assert (one.sampler, one.scale) == (other.sampler, other.scale)
         assert np.shape(one.handed) == np.shape(other.handed)
         if one.sampler != "secret":
             moves = [Fraction(x) - Fraction(y) for x, y in zip(_numbers(one), _numbers(other), strict=True)]
             for part in parts:
-                _moved(one, moves, part)
+                costs[id(part.event)] += _moved(one, moves, part)  # noises of values are independent: prices add up
+                found = costs[id(part.event)]
+                assert found <= Fraction(part.event.charge), f"{part.event}: one record costs {float(found)}"
 
 
 def _numbers(call: Call) -> list[Any]:
     return list(np.atleast_1d(np.asarray(call.handed)).tolist())
 
 
-def _moved(call: Call, moves: list[Fraction], part: Part) -> None:
+def _moved(call: Call, moves: list[Fraction], part: Part) -> Fraction:
     """The exact cost of one draw between two tables, by the distance of what was handed in."""
     event, scale = part.event, Fraction(call.scale)
     if call.sampler == "exceeds":
         assert abs(moves[0]) * Fraction(GRID) <= Fraction(event.sensitivity), f"a tested value moves by {moves[0]}"
-        return
+        return Fraction(0)
     if call.sampler == "gaussian":
         squared = Fraction(sum(move**2 for move in moves[part.values]))
-        found = of_gaussian(squared, scale, event.unit)
-        assert found.covered_by(event.charge), f"{event}: one record costs {float(found.high)}"
-        return
-    if call.sampler == "laplace" and event.unit == "rho":  # noises of values are independent: their prices add up
-        found = [of_pure(abs(Fraction(move)) / scale, "rho") for move in moves[part.values] if move]
-        assert sum(each.high for each in found) <= Fraction(event.charge), f"{event}: one record costs more"
-        return
+        return of_gaussian(squared, scale, event.unit).high
+    if call.sampler == "laplace" and event.unit == "rho":
+        found = [of_pure(abs(Fraction(move)) / scale, "rho").high for move in moves[part.values] if move]
+        return sum(found, Fraction(0))
     if call.sampler == "laplace":
         reach = Fraction(sum(map(abs, moves[part.values])))
     else:
@@ -335,11 +338,11 @@ def _moved(call: Call, moves: list[Fraction], part: Part) -> None:
         assert reach <= Fraction(event.sensitivity), f"{event}: a score moves by {float(reach)}"
         if call.sampler != "permute_and_flip":
             reach = (max(moves) - min(moves)) / 2  # a common shift of all scores changes nothing
-    if reach:
-        found = cost(
-            event.mechanism, event.unit, sensitivity=reach, scale=scale, values=event.values, bound=event.bound
-        )
-        assert found.covered_by(event.charge), f"{event}: one record costs {float(found.high)}"
+    if not reach:
+        return Fraction(0)
+    return cost(
+        event.mechanism, event.unit, sensitivity=reach, scale=scale, values=event.values, bound=event.bound
+    ).high
 
 
 def check_run(run: Callable[[Any, NoiseSource], object], source: DenseCounts, relation: Neighbours, seed: int) -> None:

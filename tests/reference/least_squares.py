@@ -10,7 +10,7 @@ from scipy.linalg import null_space
 from hedgerow.algorithms.strategies import Step
 from hedgerow.arrays import Floats
 from hedgerow.domain import Domain, places_in
-from hedgerow.privacy import Budget, additive_noise, step_of
+from hedgerow.privacy import Budget, additive_noise, noises_of, step_of
 from hedgerow.queries import LinearQuery, Measurable
 
 
@@ -43,9 +43,12 @@ def estimated_variances(steps: Sequence[Step], asked: Floats, domain: Domain, bu
         budget: The budget, whose relation says whether the number of records is known.
     """
     known = np.zeros((domain.size, domain.size))
+    targets = [(step.target, step.charge) for step in steps if step.target is not None]
+    noises = iter(noises_of(targets, budget, None))  # parities share noise under "replace"
     for step in steps:
         rows = rows_of(step.target, domain)
-        known += rows.T @ rows / variance_of(step.target, step.charge, budget)
+        counted = step.target is None
+        known += rows.T @ rows / (variance_of(None, step.charge, budget) if counted else next(noises).std ** 2)
     free = null_space(np.ones((1, domain.size))) if budget.neighbours.public_total else np.eye(domain.size)
     seen = free.T @ known @ free
     inverse = np.linalg.pinv(seen, rcond=1e-11, hermitian=True)

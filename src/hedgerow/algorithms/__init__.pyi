@@ -91,7 +91,6 @@ from .shared import (
     exponent_of as exponent_of,
     hypothesis_error as hypothesis_error,
     memory_line as memory_line,
-    noise_of as noise_of,
     step_size as step_size,
 )
 from .small_db import answers_of as answers_of

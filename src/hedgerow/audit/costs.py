@@ -9,6 +9,7 @@ With sensitivity s, scale b and n values, draws or fires:
 | discrete Laplace | s / b | x | x tanh(x / 2) | g(x) |
 | discrete Gaussian | | none | s^2 / (2 b^2) | s^2 / b^2 / (1 + sqrt(1 - 1 / (3 b^2))), below b = 0.58 2 s^2 / b^2 |
 | the same, bound "halves" | s / b | | x tanh(x / 4) | |
+| the same, bound "parities" | s / b | | x tanh(1 / b) | |
 | exponential mechanism | 2 s / b | x | x^2 / 8 | g(x / 2) |
 | the same, bound "exact" | 2 s / b | | r(x) | |
 | permute-and-flip | 2 s / b | x | x tanh(x / 2) | g(x) |
@@ -21,7 +22,8 @@ With sensitivity s, scale b and n values, draws or fires:
 s' is s in whole steps of 2^-10 counts, rounded up, and one step more (docs/theory.md section 4.1).
 
 r(x) is ``u - 1 - ln u``, u = x / (e^x - 1): the largest relative entropy of two laws whose log-ratio lies in an
-interval of length x. Bound "halves" is for whole tables, where one record that is replaced moves two cells by one.
+interval of length x. Bound "halves" is for whole tables, where one record that is replaced moves two cells by one;
+"parities" for several of these, of which one record moves each by 2 at most.
 
 Counts above a threshold T cost a delta beside that: ``max(Pr(Z >= T - m), m Pr(Z >= T - 1))``, where one person has m
 records at most.
@@ -39,7 +41,7 @@ from typing import Any
 
 from hedgerow.audit.exact import Bounds, entropy_of_range, exact, tanh_of_half
 from hedgerow.audit.gaussian import cost_of_noise, cost_of_pure
-from hedgerow.audit.questions import EXACT, HALVES, RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
+from hedgerow.audit.questions import EXACT, HALVES, PARITIES, RENYI, SPARSE_VECTOR, THRESHOLDED, Question, question_of
 from hedgerow.audit.relations import check_relation, moves_two, records_of_person
 
 _TEXTS = ("label", "mechanism", "unit", "neighbours")
@@ -65,6 +67,7 @@ _BOUNDS = {
         "exponential mechanism, independent draws",
     ),
     HALVES: ("discrete Laplace",),
+    PARITIES: ("discrete Laplace",),
 }
 _TABLES = ("marginal", "blocks")
 _STEPS = 1024
@@ -88,8 +91,8 @@ class Entry:
         values: Number of values, draws or fires.
         threshold_scale: Scale of a sparse vector's threshold noise, or the threshold of counts.
         earlier: Whether it was charged for an earlier release, whose answers are not in the file.
-        bound: ``"renyi"`` for a sparse vector that was charged by its tests, ``"exact"`` and ``"halves"`` as in the
-            table; else empty.
+        bound: ``"renyi"`` for a sparse vector that was charged by its tests, ``"exact"``, ``"halves"`` and
+            ``"parities"`` as in the table; else empty.
 
     Example:
         >>> event = {"label": "measure", "mechanism": "discrete Laplace", "target": "sex", "sensitivity": 1.0,
@@ -150,6 +153,8 @@ class Entry:
             raise ValueError(f"event {number}: {error}") from error
         if bound == HALVES and not (question.fields.get("form") in _TABLES and moves_two(mapping["neighbours"])):
             raise ValueError(f"event {number} is not about a table in which two cells move by one")
+        if bound == PARITIES and not (question.kind == PARITIES and records_of_person(mapping["neighbours"]) == 1):
+            raise ValueError(f"event {number} is not about parities of which each moves by 2 at most")
         return cls(
             number=number,
             label=label,
@@ -201,6 +206,10 @@ def cost(entry: Entry) -> Bounds:  # noqa: PLR0911, PLR0912
         case "discrete Laplace" if entry.bound == HALVES:
             half = _of_any_pure(_ratio(entry.sensitivity, entry.scale) / 2, entry.unit)
             return Bounds.of(Fraction(2)).times(half)
+        case "discrete Laplace" if entry.bound == PARITIES:
+            most = min(Fraction(2), entry.sensitivity)
+            each = _of_any_pure(_ratio(most, entry.scale), entry.unit)
+            return Bounds.of(entry.sensitivity / most).times(each)
         case "discrete Laplace" | "discrete Laplace above a threshold":
             return _of_any_pure(_ratio(entry.sensitivity, entry.scale), entry.unit)
         case "discrete Gaussian" | "discrete Gaussian above a threshold":

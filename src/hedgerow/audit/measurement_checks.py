@@ -23,10 +23,12 @@ from typing import Any
 from hedgerow.audit.costs import Entry
 from hedgerow.audit.exact import exact
 from hedgerow.audit.findings import Finding, Severity, gathered
+from hedgerow.audit.questions import PARITIES
 from hedgerow.audit.relations import (
     is_public,
     records_of_person,
     squared_of_marginal,
+    squared_of_parities,
     squared_of_persons,
     squared_of_values,
     squared_of_width,
@@ -67,19 +69,23 @@ def check_measurements(
     Returns:
         The measurement that each event paid for, and the finding.
     """
-    free: dict[tuple[Any, ...], deque[Entry]] = defaultdict(deque)
-    asked = [entry for entry in entries if entry.asks("query") and entry.label != LEARN]
+    free: dict[tuple[Any, ...], deque[tuple[Entry, int]]] = defaultdict(deque)
+    asked = [entry for entry in entries if entry.asks("query", PARITIES) and entry.label != LEARN]
     for entry in asked:
-        for key in _keys_of_entry(entry):
-            free[key].append(entry)
+        for place, key in _keys_of_entry(entry):
+            free[key].append((entry, place))
     backed: Backed = {}
+    used = set[tuple[int, int]]()
     wrong = []
     for measurement in sorted(measured, key=lambda entry: _is_conditional(entry["target"])):
         for key in _keys_of(measurement, domain):
-            while free[key] and free[key][0].number in backed:
+            while free[key] and (free[key][0][0].number, free[key][0][1]) in used:
                 free[key].popleft()
             if free[key]:
-                backed[free[key][0].number] = measurement
+                entry, place = free[key][0]
+                used.add((entry.number, place))
+                if entry.question.kind != PARITIES:  # which tells all that its sensitivity follows from
+                    backed[entry.number] = measurement
                 break
         else:
             noise = f"{measurement['noise']} noise of scale {measurement['scale']:.6g}"
@@ -87,19 +93,23 @@ def check_measurements(
     text = (
         f"each of {len(measured):,} is paid for by an event with the same noise" if measured else "none are in the file"
     )
-    unused = len(asked) - len(backed)
+    unused = sum(entry.values if entry.question.kind == PARITIES else 1 for entry in asked) - len(used)
     text += f"; the ledger pays for {unused:,} more, which the file does not hold" if unused else ""
     return backed, gathered("measurements", wrong, [], text)
 
 
-def _keys_of_entry(entry: Entry) -> Iterable[tuple[Any, ...]]:
-    """The keys of measurements that an event can have paid for."""
+def _keys_of_entry(entry: Entry) -> Iterable[tuple[int, tuple[Any, ...]]]:
+    """The keys of measurements that an event can have paid for, each with the place of the one it would be."""
     noise, fields = (entry.mechanism, entry.scale, entry.values), entry.question.fields
-    if fields:
-        yield *noise, fields["form"], tuple(fields["scope"]), _name(fields["form"], fields["words"])
+    if entry.question.kind == PARITIES:
+        units = fields["ratios"] or [1.0] * entry.values
+        for place, (scope, unit) in enumerate(zip(fields["scopes"], units, strict=True)):
+            yield place, (entry.mechanism, exact(float(entry.scale) * unit), 1, "parity", tuple(scope), "")
+    elif fields:
+        yield 0, (*noise, fields["form"], tuple(fields["scope"]), _name(fields["form"], fields["words"]))
     else:
-        yield *noise, entry.question.text
-        yield *noise, None
+        yield 0, (*noise, entry.question.text)
+        yield 0, (*noise, None)
 
 
 def _keys_of(measured: Mapping[str, Any], domain: Mapping[str, Any]) -> Iterable[tuple[Any, ...]]:
@@ -302,6 +312,10 @@ def _of_target(entry: Entry, families: Sequence[Mapping[str, Any]], bounds: Sequ
         needed = (records_of_person(relation) + _GRID) ** 2
     elif kind in ("labels", "quantiles"):  # quantiles: times a number of bins, at least 1
         needed = squared_of_marginal(relation, gaussian="Gaussian" in entry.mechanism)
+    elif kind == PARITIES:
+        fields = entry.question.fields
+        gaussian = "Gaussian" in entry.mechanism
+        needed = squared_of_parities(relation, fields["scopes"], fields["ratios"], gaussian=gaussian)
     elif kind == "tests" and bounds is not None:
         needed = squared_of_values(relation, *map(exact, bounds))
     elif kind == "draws":

@@ -4,6 +4,7 @@ In events of format 3 a question stands with its fields. In those of format 2 it
 stands in the event once more: the two must agree.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ EXACT = "exact"
 """Least bound on the rho of log-probabilities that move within an interval."""
 HALVES = "halves"
 """Bound on the rho of Laplace noise on a table in which a record leaves a cell for another."""
+PARITIES = "parities"
+"""Bound on the rho of Laplace noise on parities of which each moves by 2 at most, and the kind of their question."""
 THRESHOLDED = ("discrete Laplace above a threshold", "discrete Gaussian above a threshold")
 """Mechanisms that tell labels which many records have."""
 _CHOICES = ("exponential mechanism", "permute-and-flip", "exponential mechanism, one draw")
@@ -34,6 +37,7 @@ class _Kind(NamedTuple):
 _KINDS: Mapping[str, _Kind] = {
     "records": _Kind("number of records", {}, ("public", *NOISES)),
     "query": _Kind("", {"form": str, "scope": list, "words": str}, many=True),
+    PARITIES: _Kind("parities", {"scopes": list, "ratios": list}, many=True),
     "error": _Kind("{figure} error of {candidates:,} candidates", {"figure": str, "candidates": int}),
     "candidate": _Kind("worst of {candidates:,} candidates", {"candidates": int}, _CHOICES),
     "database": _Kind("best of {databases:,} databases", {"databases": int}, _CHOICES),
@@ -89,6 +93,8 @@ def question_of(event: Mapping[str, Any]) -> Question:
     kind, mechanism, values = _KINDS[question.kind], event["mechanism"], event["values"]
     if mechanism not in kind.mechanisms:
         raise ValueError(f"{mechanism!r} does not answer {question.text!r}")
+    if question.kind == PARITIES and values != len(question.fields["scopes"]):
+        raise ValueError(f"it tells {question.text}, and is about {values:,} values")
     if values > 1 and not kind.many:
         raise ValueError(f"{question.text!r} is one value, not {values}")
     return question
@@ -100,13 +106,18 @@ def _of_fields(mapping: Any) -> Question:
     fields = {name: value for name, value in mapping.items() if name != "kind"}
     wanted = _KINDS[mapping["kind"]].fields
     for name, value in fields.items():
-        named = all(isinstance(attribute, str) for attribute in value) if isinstance(value, list) else True
+        named = _is_listed(name, value) if isinstance(value, list) else True
         if type(value) is not wanted.get(name) or not named:
             raise ValueError(f"a question of the kind {mapping['kind']!r} has no {name} {value!r}")
         if value not in _TEXTS.get(name, (value,)) or (isinstance(value, int) and value < 1):
             raise ValueError(f"the {name} of a question cannot be {value!r}")
     if set(fields) != set(wanted):
         raise ValueError(f"a question of the kind {mapping['kind']!r} has the fields {sorted(fields)}")
+    if mapping["kind"] == PARITIES:
+        parities = len(fields["scopes"])
+        if len(fields["ratios"]) not in (0, parities):
+            raise ValueError(f"an event tells {parities:,} parities in {len(fields['ratios']):,} units")
+        return Question(PARITIES, fields, f"{parities:,} parities")
     if mapping["kind"] != "query":
         return Question(mapping["kind"], fields, _KINDS[mapping["kind"]].words.format(**fields))
     names = (", " if fields["form"] == "parity" else " * ").join(fields["scope"])
@@ -119,6 +130,15 @@ def _of_fields(mapping: Any) -> Question:
         "products": f"products of {names}",
     }
     return Question("query", fields, texts.get(fields["form"], fields["words"]))
+
+
+def _is_listed(name: str, value: list[Any]) -> bool:
+    """Whether a list holds what it should: names; sets of them, or units from 1 on, of parities."""
+    if name == "scopes":
+        return all(isinstance(scope, list) and scope and _is_listed("scope", scope) for scope in value)
+    if name == "ratios":
+        return all(isinstance(unit, float) and 1.0 <= unit < math.inf for unit in value)
+    return all(isinstance(attribute, str) for attribute in value)
 
 
 _FORMAT_2 = {

@@ -6,7 +6,11 @@
 | count of those who meet a condition | 1 | 1 | 1 |
 | marginal, all cells, L1 / L2 | 1 / 1 | 2 / sqrt 2 | 2 / sqrt 2 |
 | parity | 1 | 2 | 2 |
+| several parities, L1 / L2 | all / root of all | 2 moved / 2 root of moved | the same |
 | values from low to high | max(-low, high) | high - low | the larger of the two |
+
+A record that is replaced moves those parities which have an odd number of attributes in common with the attributes that
+it changes in: "moved" are the most that any change moves (docs/theory.md section 13).
 
 One that is replaced before a filter is replaced, added or removed after it: the largest of each counts.
 
@@ -15,7 +19,10 @@ where persons are replaced: they have different numbers of records, unless m is 
 weight says, up to W times, they are W times as large again, and persons never have a public number of records.
 """
 
+import math
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -35,6 +42,10 @@ _OF_PERSONS_IN_WORDS = {
     REPLACE_FILTERED: "all records of one person in the whole table are replaced by any others, before the filter "
     "chooses rows (the number of persons in the whole table is public, how many records pass the filter is not)",
 }
+_LISTED = 16
+"""Attributes of parities of which all changes are looked at."""
+_UNIT = 2**52
+"""Whole parts of a price, rounded down."""
 _PERSONS = re.compile(r"([a-z-]+) of persons \((.+)\), at most ([1-9][0-9]*) records?", re.DOTALL)
 _WEIGHT = re.compile(r"(.+?)(, each| of records) of weight \(([^()]+)\) up to ([1-9][0-9]*)", re.DOTALL)
 
@@ -185,3 +196,62 @@ def squared_of_values(relation: str, low: Fraction, high: Fraction) -> Fraction:
     if _fields_of(relation).change != ADD_REMOVE:
         one = other if is_public(relation) else max(one, other)
     return one * one * squared_of_persons(relation)
+
+
+def squared_of_parities(
+    relation: str, scopes: Sequence[Sequence[str]], ratios: Sequence[float], *, gaussian: bool
+) -> Fraction:
+    """The square of how far one record moves several parities, each in its own unit: in L2 for Gaussian noise, or L1.
+
+    Args:
+        relation: The neighbouring relation.
+        scopes: Attributes of each.
+        ratios: Unit of each; all are 1 if empty.
+        gaussian: Whether the distance is L2.
+
+    Example:
+        >>> pairs = [["a"], ["b"], ["c"], ["a", "b"], ["a", "c"], ["b", "c"]]
+        >>> [squared_of_parities(each, pairs, [], gaussian=True) for each in ("add-remove", "replace")]
+        [Fraction(6, 1), Fraction(16, 1)]
+    """
+    prices = defaultdict[frozenset[str], int](int)
+    for place, scope in enumerate(scopes):
+        unit = Fraction(ratios[place]) if ratios else Fraction(1)
+        prices[frozenset(scope)] += math.floor(_UNIT / (unit**2 if gaussian else unit))
+    replaced = _fields_of(relation).change != ADD_REMOVE
+    moved = Fraction(_most_moved(prices) if replaced else sum(prices.values()), _UNIT)
+    each = 2 if replaced else 1
+    return each**2 * (moved if gaussian else moved**2) * squared_of_persons(relation)
+
+
+def _most_moved(prices: dict[frozenset[str], int]) -> int:
+    """The largest sum of prices of sets that a change moves; of many attributes as if all of a size were there."""
+    names = sorted(frozenset().union(*prices))
+    if len(names) > _LISTED:
+        dearest = defaultdict[int, int](int)
+        for each, price in prices.items():
+            dearest[len(each)] = max(dearest[len(each)], price)
+        return min(
+            sum(prices.values()), max(_of_all(len(names), changed, dearest) for changed in range(1, len(names) + 1))
+        )
+    signed = [0] * 2 ** len(names)  # prices, and from then on their sums with the sign that a change gives
+    for each, price in prices.items():
+        signed[sum(1 << names.index(name) for name in each)] += price
+    for bit in range(len(names)):
+        for start in range(0, len(signed), 2 << bit):
+            low, high = signed[start : start + (1 << bit)], signed[start + (1 << bit) : start + (2 << bit)]
+            signed[start : start + (1 << bit)] = [a + b for a, b in zip(low, high, strict=True)]
+            signed[start + (1 << bit) : start + (2 << bit)] = [a - b for a, b in zip(low, high, strict=True)]
+    return (signed[0] - min(signed)) // 2
+
+
+def _of_all(attributes: int, changed: int, dearest: dict[int, int]) -> int:
+    """What a change in so many attributes moves of all sets."""
+    return sum(
+        price
+        * sum(
+            math.comb(changed, odd) * math.comb(attributes - changed, size - odd)
+            for odd in range(1, min(size, changed) + 1, 2)
+        )
+        for size, price in dearest.items()
+    )

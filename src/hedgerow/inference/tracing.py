@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hedgerow.algorithms.shared import noise_of
 from hedgerow.domain import Clique
+from hedgerow.privacy import noise_of
 from hedgerow.queries import Marginal, Measurement, in_workload
 from hedgerow.release import Knowledge, Release, fitted_to, pair_knowledge
 

@@ -62,6 +62,7 @@ from .ledger.questions import (
     ErrorFigure as ErrorFigure,
     FrequentLabels as FrequentLabels,
     InterruptedDraw as InterruptedDraw,
+    MeasuredParities as MeasuredParities,
     MeasuredQuery as MeasuredQuery,
     Purpose as Purpose,
     QuantileCuts as QuantileCuts,
@@ -109,5 +110,6 @@ from .register.earlier_runs import (
 )
 from .register.entries import DATA_SET as DATA_SET, Contents as Contents, Entry as Entry, charge_of as charge_of
 from .register.register import Register as Register
+from .shared_noise import Batch as Batch, batches as batches, noise_of as noise_of, noises_of as noises_of
 from .watch import Watch as Watch, WatchState as WatchState
 from .workload_error import WorkloadError as WorkloadError

@@ -38,7 +38,7 @@ from hedgerow.privacy.exact import (
     quantile_scores,
     quantile_sensitivity,
 )
-from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units, step_of
+from hedgerow.privacy.exact.lattice import LARGEST_MASS, check_exact, check_mass, exact_answers, exact_units
 from hedgerow.privacy.exact.scores import database_scores, grid_differences, grid_errors, public_answers, public_offsets
 from hedgerow.privacy.ledger import (
     PUBLIC,
@@ -48,7 +48,6 @@ from hedgerow.privacy.ledger import (
     FrequentLabels,
     Ledger,
     LedgerView,
-    MeasuredQuery,
     PaidNoise,
     QuantileCuts,
     QueryDraws,
@@ -68,6 +67,7 @@ from hedgerow.privacy.mechanisms import (
 )
 from hedgerow.privacy.mechanisms.additive_noise import GaussianNoise, LaplaceNoise, additive_noise
 from hedgerow.privacy.randomness import NoiseSource, OpenDPNoise
+from hedgerow.privacy.shared_noise import batches, noise_of
 from hedgerow.privacy.watch import Watch, WatchState
 from hedgerow.privacy.workload_error import WorkloadError
 from hedgerow.quantities import spent_of
@@ -184,7 +184,7 @@ class Curator:
             self.__ledger.charge(Event("total", PUBLIC, RecordCount(), 0.0, 0.0, 0.0, unit, relation))
             return float(max(1, self.__source.total()))
         most = float(self.neighbours.records)
-        noise = self._noise(most, most, 1.0, charge, None)
+        noise = self._noise(most, 1.0, charge)
         event = self._event("total", RecordCount(), noise)
         self.__noise.pay(event)
         noisy = self._perturb(np.array([self.__source.total()], dtype=np.int64), event, noise.step)
@@ -204,12 +204,8 @@ class Curator:
             ConfigError: The charge is not positive, or the kind of noise does not fit the budget.
             QueryError: The target is over another domain or its sensitivity is 0.
         """
-        self._check_domain(target.counted if isinstance(target, Positions) else target.domain)
-        self._check_scopes([target.scope])
-        sensitivity = target.sensitivity(self.neighbours)
-        if not sensitivity.l1 > 0:
-            raise QueryError(f"{target.text!r} does not depend on any record; its answer is public")
-        return self._noise(sensitivity.l1, sensitivity.l2, step_of(target), charge, kind, halves=sensitivity.halves)
+        self._check_measured(target)
+        return noise_of(target, self.__budget, charge, kind)
 
     def measure(
         self, target: Measurable, charge: float, *, kind: NoiseKind | None = None, label: str = "measure"
@@ -235,7 +231,7 @@ class Curator:
     def measure_all(
         self, steps: Sequence[tuple[Measurable, float]], *, kind: NoiseKind | None = None, label: str = "measure"
     ) -> list[Measurement]:
-        """Noisy answers of queries and marginals chosen beforehand, each with a charge and an event of its own.
+        """Noisy answers of queries and marginals chosen beforehand; parities under "replace" share noise and an event.
 
         Args:
             steps: Queries or marginals with the amounts to be spent on them, as the budget counts.
@@ -243,7 +239,7 @@ class Curator:
             label: See `measure`.
 
         Returns:
-            The results of `measure` in turn, from the same noise; but all are charged before any is read.
+            The results of `measure` in turn, all charged before any is read; parities with the noise of `batches`.
 
         Raises:
             BudgetExceededError: The budget does not cover them all; nothing was touched.
@@ -252,17 +248,22 @@ class Curator:
         """
         self._check_whole()
         targets = [target for target, _ in steps]
-        noises = [self.noise_for(target, charge, kind) for target, charge in steps]
+        for target in targets:
+            self._check_measured(target)
+        made = batches(steps, self.__budget, kind)
+        sizes = [[targets[place].size for place in batch.places] for batch in made]
         events = [
-            self._event(label, MeasuredQuery.of(target), noise, target.size)
-            for target, noise in zip(targets, noises, strict=True)
+            self._event(label, batch.question, batch.noise, sum(each)) for batch, each in zip(made, sizes, strict=True)
         ]
         exact = self._charged(lambda: exact_units(targets, self.__source), *events)
-        noisy = self.__noise.added_to_all(exact, events, [noise.step for noise in noises])
-        return [
-            Measurement(target, units.astype(np.float64) * noise.step, noise.kind, noise.scale)
-            for target, units, noise in zip(targets, noisy, noises, strict=True)
-        ]
+        units = [np.concatenate([exact[place] for place in batch.places]) for batch in made]
+        noisy = self.__noise.added_to_all(units, events, [batch.noise.step for batch in made])
+        found = dict[int, Measurement]()
+        for batch, each, values in zip(made, sizes, noisy, strict=True):
+            counts = np.split(values.astype(np.float64) * batch.noise.step, np.cumsum(each)[:-1])
+            for place, noise, answer in zip(batch.places, batch.noises, counts, strict=True):
+                found[place] = Measurement(targets[place], answer, noise.kind, noise.scale)
+        return [found[place] for place in range(len(targets))]
 
     def select(
         self,
@@ -539,7 +540,7 @@ class Curator:
         units = EqualUnits.of(workload, self.neighbours, weighted=False)
         public = public_answers(workload, answers)
         most = self.neighbours.records + GRID
-        noise = self._noise(most, most, GRID, charge / 2.0, None)
+        noise = self._noise(most, GRID, charge / 2.0)
         figures = ErrorFigure("mean", workload.n_candidates), ErrorFigure("largest", workload.n_candidates)
         events = [self._event(label, figure, noise) for figure in figures]
         answers_there = self._charged(lambda: self._exact_answers(workload), *events)
@@ -559,10 +560,9 @@ class Curator:
         """Exact answers of the whole workload, computed once. Private."""
         return _once(self.__exact, workload, lambda: exact_answers(workload, self.__source))
 
-    def _noise(
-        self, l1: float, l2: float, step: float, charge: float, kind: NoiseKind | None, *, halves: bool = False
-    ) -> LaplaceNoise | GaussianNoise:
-        return additive_noise(self.regime, charge, l1=l1, l2=l2, step=step, kind=kind, halves=halves)
+    def _noise(self, most: float, step: float, charge: float) -> LaplaceNoise | GaussianNoise:
+        """The noise of one number that a record or person moves by so much at most."""
+        return additive_noise(self.regime, charge, l1=most, l2=most, step=step, kind=None)
 
     def _event(self, label: str, question: Question, mechanism: Mechanism, values: int = 1) -> Event:
         """The event for one use of a mechanism."""
@@ -590,6 +590,13 @@ class Curator:
                 "noisy answers and choices of a sample are not those of the table",
                 remedy="use a budget for a sample with DualQuery alone",
             )
+
+    def _check_measured(self, target: Measurable) -> None:
+        """Refuse what is over another domain, over variables for models, or the same in all tables."""
+        self._check_domain(target.counted if isinstance(target, Positions) else target.domain)
+        self._check_scopes([target.scope])
+        if not target.sensitivity(self.neighbours).l1 > 0:
+            raise QueryError(f"{target.text!r} does not depend on any record; its answer is public")
 
     def _check_domain(self, domain: Domain | None) -> None:
         if domain != self.domain:

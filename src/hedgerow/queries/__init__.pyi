@@ -56,6 +56,9 @@ from .families.marginal import Cells as Cells, Marginals as Marginals, cliques_o
 from .families.parity import (
     Parities as Parities,
     hadamard as hadamard,
+    most_moved as most_moved,
+    numbered as numbered,
+    of_parities as of_parities,
     parity_scopes as parity_scopes,
     walsh_hadamard as walsh_hadamard,
 )

@@ -145,14 +145,19 @@ def runs(events: Sequence[Event], measurements: Sequence[Measurement]) -> Iterat
         >>> list(runs([], []))
         []
     """
-    own = (place for place, event in enumerate(events) if not event.earlier and event.question.kind == "query")
+    own = (
+        place
+        for place, event in enumerate(events)
+        if not event.earlier and event.question.kind in ("query", "parities")
+        for _ in range(1 if event.question.kind == "query" else event.values)
+    )
     places = list(own)[-len(measurements) :]  # what the domain was learnt by, and positions in bins, come before
     if len(places) != len(measurements):
         yield from ([each] for each in measurements)
         return
     run = list[Measurement]()
     for number, each in enumerate(measurements):
-        follows = number > 0 and places[number] == places[number - 1] + 1
+        follows = number > 0 and places[number] <= places[number - 1] + 1
         if run and not (follows and isinstance(each.target, Marginal) and isinstance(run[-1].target, Marginal)):
             yield run
             run = []

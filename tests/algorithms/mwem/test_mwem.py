@@ -18,7 +18,6 @@ from hedgerow.algorithms import (
     automatic_rounds,
     candidates_of,
     expected_noise,
-    noise_of,
     planned_rounds,
 )
 from hedgerow.algorithms.mwem.mwem import LARGEST_START
@@ -29,7 +28,7 @@ from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange, impossible
 from hedgerow.errors import CandidatesTooLargeError, ConfigError, ModelTooLargeError
 from hedgerow.models import LARGEST_TREE, Proximal, Sweeps
-from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.privacy import ZCDP, ApproxDP, Budget, Curator, PureDP, SeededNoise, noise_of
 from hedgerow.queries import Neighbours, NoiseKind, Workload
 from tests.reference.dense_tables import DenseTables
 

@@ -12,7 +12,7 @@ import pytest
 from scipy.linalg import null_space
 
 from hedgerow import MWEM
-from hedgerow.algorithms import grid_steps, has_levels, noise_of, table_steps, tree_levels
+from hedgerow.algorithms import grid_steps, has_levels, table_steps, tree_levels
 from hedgerow.algorithms.mwem.settings import in_grids
 from hedgerow.algorithms.mwem.strategy_choice import schedule_of
 from hedgerow.algorithms.strategies import Step, grids
@@ -20,7 +20,7 @@ from hedgerow.algorithms.strategies.grids import Grids
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange, places_in, width_level
-from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise
+from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise, noise_of
 from hedgerow.queries import Marginal, Neighbours, Workload
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.least_squares import estimated_variances, rows_of

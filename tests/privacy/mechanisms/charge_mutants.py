@@ -56,6 +56,7 @@ def every_charge_covers_its_cost() -> None:
             for mechanism in (
                 LaplaceNoise(scale, sensitivity),
                 LaplaceNoise(scale, sensitivity, bound="halves"),
+                LaplaceNoise(scale, 7.0 * sensitivity, bound="parities"),
                 ExponentialMechanism(scale, sensitivity),
                 ExponentialMechanism(scale, sensitivity, "exact"),
                 IndependentDraws(scale, sensitivity, 1),

@@ -58,7 +58,8 @@ def cost(
         values: Draws of independent draws, fires of a sparse vector; of no account otherwise.
         threshold_scale: Of a sparse vector.
         bound: As in the event: ``"renyi"`` for a sparse vector in rho that is charged by its tests, ``"exact"`` for a
-            bounded range, ``"halves"`` for Laplace noise on two values that move.
+            bounded range, ``"halves"`` for Laplace noise on two values that move, ``"parities"`` on values that move by
+            2 each at most.
     """
     moved, wide = Fraction(sensitivity), Fraction(scale)
     mechanism = mechanism.removesuffix(" above a threshold")  # which costs a delta beside
@@ -66,8 +67,9 @@ def cost(
         assert unit != "epsilon", "Gaussian noise has no pure epsilon"
         return of_gaussian(moved**2, wide, unit)
     if mechanism == "discrete Laplace":
-        half = of_pure(moved / wide / 2, unit)
-        return of_pure(moved / wide, unit) if bound is None else Cost(2 * half.low, 2 * half.high)
+        parts = {None: Fraction(1), "halves": Fraction(2), "parities": max(Fraction(1), moved / 2)}[bound]
+        each = of_pure(moved / wide / parts, unit)
+        return Cost(parts * each.low, parts * each.high)
     if mechanism == "sparse vector":
         return _of_sparse_vector(moved, Fraction(threshold_scale), wide, values, unit if bound is None else bound)
     if mechanism == "permute-and-flip":

@@ -54,6 +54,7 @@ def test_charges_at_any_scale(scale: float, sensitivity: float, step: float, reg
         ExponentialMechanism(scale, sensitivity),
         PermuteAndFlip(scale, sensitivity),
         LaplaceNoise(scale, sensitivity, step, "halves"),
+        LaplaceNoise(scale, sensitivity, step, "parities"),
         ExponentialMechanism(scale, sensitivity, "exact"),
         IndependentDraws(scale, sensitivity, many, "exact"),
         IndependentDraws(scale, sensitivity, 1),
@@ -73,7 +74,8 @@ def test_charges_of_what_an_amount_buys(
     assume(sensitivity / amount < 2.0**39)
     made: list[Mechanism] = [
         LaplaceNoise.for_charge(regime, amount, sensitivity, step),
-        LaplaceNoise.for_charge(regime, amount, sensitivity, step, halves=True),
+        LaplaceNoise.for_charge(regime, amount, sensitivity, step, "halves"),
+        LaplaceNoise.for_charge(regime, amount, 5.0 * sensitivity, step, "parities"),
         ExponentialMechanism.for_charge(regime, amount, sensitivity),
         SparseVector.for_charge(regime, amount, sensitivity, fires),
     ]

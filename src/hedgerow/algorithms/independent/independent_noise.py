@@ -24,7 +24,6 @@ from hedgerow.algorithms.shared.plans import (
     Charges,
     Outline,
     charges_line,
-    noise_of,
     noise_of_total,
     process_bytes,
     says_nothing,
@@ -34,8 +33,8 @@ from hedgerow.arrays import Floats
 from hedgerow.domain import Domain
 from hedgerow.errors import ConfigError
 from hedgerow.models import Footprint, Model, Proximal, Refit, hypothesis, hypothesis_for
-from hedgerow.privacy import Budget, Curator, Regime
-from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Workload
+from hedgerow.privacy import Budget, Curator, Regime, noises_of
+from hedgerow.queries import Measurable, Measurement, Neighbours, NoiseKind, Parities, Relation, Workload
 from hedgerow.release import Release
 
 _REFIT = Proximal(adapted=True)
@@ -301,7 +300,7 @@ def plan_equal_shares(
     """
     charges = config.charges(budget.limit, budget.neighbours)
     each, values = charges.rounds / measured.n_candidates, measured.n_queries
-    noises = [noise_of(target, budget, each, config.noise) for target in _different(measured, budget)]
+    noises = noises_of([(target, each) for target in _different(measured, budget)], budget, config.noise)
     of_total = noise_of_total(budget, each) if cells else None
     bounded = noises if of_total is None else [*noises, of_total]
     bound = max(noise.quantile(1.0 - BETA, values + cells) for noise in bounded)
@@ -356,8 +355,13 @@ def _plan_best(best: Strategy, charges: Charges, held: Footprint, total: float) 
 
 
 def _different(measured: Workload, budget: Budget) -> list[Measurable]:
-    """One candidate of each family and sensitivity: all others have the same noise."""
+    """One candidate of each family and sensitivity: all others have the same noise; all parities that share it."""
     families = [measured.family_of(index) for index in range(measured.n_candidates)]
-    keys = zip(families, measured.sensitivities(budget.neighbours).tolist(), strict=True)
+    shared = budget.neighbours.step is not Relation.ADD_REMOVE
+    parities = [
+        index if shared and isinstance(measured.families[family], Parities) else -1
+        for index, family in enumerate(families)
+    ]
+    keys = zip(families, parities, measured.sensitivities(budget.neighbours).tolist(), strict=True)
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
     return [measured.candidate(index) for index in sorted(first.values())]

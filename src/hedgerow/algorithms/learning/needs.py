@@ -9,10 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from hedgerow.algorithms.shared import noise_of
 from hedgerow.domain import Attribute, Domain, IntegerRange, OpenDomain
 from hedgerow.errors import ConfigError, QueryError
-from hedgerow.privacy import Budget, Regime, step_of
+from hedgerow.privacy import Budget, Regime, noise_of, step_of
 from hedgerow.queries import (
     Conjunction,
     LinearQuery,

@@ -35,7 +35,6 @@ from hedgerow.algorithms.shared import (
     Task,
     bound_of,
     expected_noise,
-    noise_of,
     noise_of_total,
 )
 from hedgerow.algorithms.shared.bounds import task_of
@@ -51,7 +50,7 @@ from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain import Categorical, Clique
 from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, usable_bytes
-from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise
+from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise, noise_of, noises_of
 from hedgerow.quantities import human_bytes, human_seconds
 from hedgerow.queries import Measurable, Parities, Parity, Workload
 from hedgerow.system import slowness
@@ -354,9 +353,10 @@ def _noise_of(
     config: MWEMSettings, steps: Sequence[tuple[Measurable, float]], budget: Budget
 ) -> Iterator[tuple[str, float]]:
     """Measurements chosen beforehand; of more than a few those with the least and with the most noise."""
-    ordered = sorted(steps, key=itemgetter(1), reverse=True)
-    for target, charge in steps if len(steps) <= _SHOWN else (ordered[0], ordered[-1]):
-        yield target.text, float(noise_of(target, budget, charge, config.noise).expected_abs)
+    noises = (noise.expected_abs for noise in noises_of(steps, budget, config.noise))
+    told = [(target.text, float(noise)) for (target, _), noise in zip(steps, noises, strict=True)]
+    ordered = sorted(told, key=itemgetter(1))
+    yield from told if len(steps) <= _SHOWN else (ordered[0], ordered[-1])
 
 
 _START = 1.5

@@ -34,7 +34,7 @@ from hedgerow.algorithms.mwem.settings import (
     planned_rounds,
     round_charge,
 )
-from hedgerow.algorithms.shared import Line, RoundCharge, expected_noise, noise_of
+from hedgerow.algorithms.shared import Line, RoundCharge, expected_noise
 from hedgerow.algorithms.shared.fixed_steps import composition_of, dearest_noise, laplace_steps, with_fixed_steps
 from hedgerow.algorithms.strategies import (
     Step,
@@ -52,7 +52,7 @@ from hedgerow.algorithms.strategies.candidates import Limit, QueryWeights, attri
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique, Domain
 from hedgerow.models import Footprint, Proximal, can_move, over_tables, scopes_over_tree
-from hedgerow.privacy import ApproxDP, Budget, Composition, Regime
+from hedgerow.privacy import ApproxDP, Budget, Composition, Regime, noise_of
 from hedgerow.queries import Marginal, Measurable, Neighbours, NoiseKind, Workload
 
 _FEW_TOLD = 3.0

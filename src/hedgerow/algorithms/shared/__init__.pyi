@@ -57,7 +57,6 @@ from .plans import (
     charges_line as charges_line,
     expected_noise as expected_noise,
     memory_line as memory_line,
-    noise_of as noise_of,
     noise_of_total as noise_of_total,
     process_bytes as process_bytes,
     says_nothing as says_nothing,

@@ -26,7 +26,7 @@ from hedgerow.privacy import (
     prepare,
 )
 from hedgerow.privacy.register.earlier_runs import before_a_run, note_release, warn_of_weakness
-from hedgerow.queries import Measurable, Measurement, NoiseKind, PublicData, Workload, answered
+from hedgerow.queries import Measurable, Measurement, NoiseKind, Parity, PublicData, Workload, answered
 from hedgerow.release import Provenance, Release
 
 
@@ -116,7 +116,8 @@ def measured_together(
         progress: Called with a report for each, unless None.
     """
     measurements = list[Measurement]()
-    for run in runs_within([max(target.size, _LEAST_CELLS) for target, _ in steps], _TOGETHER):
+    sizes = [1 if isinstance(target, Parity) else max(target.size, _LEAST_CELLS) for target, _ in steps]
+    for run in runs_within(sizes, _TOGETHER):  # parities share noise
         measured = curator.measure_all(steps[run], kind=kind)
         answers = [] if progress is None else answered([target for target, _ in steps[run]], model)
         for number, (each, before) in enumerate(zip(measured, answers, strict=False), len(measurements) + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from hedgerow.algorithms.shared.plans import Charges, noise_of, noise_of_total
+from hedgerow.algorithms.shared.plans import Charges, noise_of_total
 from hedgerow.errors import ConfigError
 from hedgerow.privacy import (
     GRID,
@@ -19,6 +19,7 @@ from hedgerow.privacy import (
     Regime,
     additive_noise,
     largest_composition,
+    noise_of,
 )
 from hedgerow.queries import Measurable, NoiseKind, Workload
 

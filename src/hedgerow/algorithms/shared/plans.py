@@ -17,9 +17,9 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Categorical, Clique, Domain, possible_cells
 from hedgerow.models import usable_bytes
-from hedgerow.privacy import AdditiveNoise, Budget, additive_noise, step_of
+from hedgerow.privacy import AdditiveNoise, Budget, additive_noise, noise_of
 from hedgerow.quantities import human_bytes
-from hedgerow.queries import Family, Measurable, Neighbours, NoiseKind, Workload
+from hedgerow.queries import Family, Neighbours, NoiseKind, Workload
 
 Line = tuple[str, str]
 """A word ("rounds", "noise", "bound", ...) and a sentence; the word is empty where a sentence goes on."""
@@ -87,28 +87,6 @@ class RoundCharge:
     def split(cls, amount: float, share: float) -> RoundCharge:
         """Give ``share`` of the amount to the selection."""
         return cls(share * amount, (1.0 - share) * amount)
-
-
-def noise_of(target: Measurable, budget: Budget, charge: float, kind: NoiseKind | None) -> AdditiveNoise:
-    """The noise that a curator with this budget adds when it measures; public.
-
-    Example:
-        >>> from hedgerow import Domain, IntegerRange, PureDP
-        >>> from hedgerow.queries import Marginal
-        >>> target = Marginal(Domain((IntegerRange("a", 0, 1),)), ("a",))
-        >>> round(noise_of(target, PureDP(1.0), 0.5, None).scale, 6)
-        2.0
-    """
-    sensitivity = target.sensitivity(budget.neighbours)
-    return additive_noise(
-        budget.regime,
-        charge,
-        l1=sensitivity.l1,
-        l2=sensitivity.l2,
-        step=step_of(target),
-        kind=kind,
-        halves=sensitivity.halves,
-    )
 
 
 def noise_of_total(budget: Budget, charge: float) -> AdditiveNoise | None:

@@ -14,7 +14,7 @@ from hedgerow.algorithms.strategies.division import Estimate, Variances, divided
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
 from hedgerow.privacy import Budget, Regime, additive_noise
-from hedgerow.queries import Marginal, Measurable, Workload, of_marginal
+from hedgerow.queries import Marginal, Measurable, Relation, Workload, most_moved, numbered, of_marginal
 
 Aim = Literal["mean", "squares", "largest"]
 """Error that a division lowers: the mean error of the candidates, the sum of squares, or the largest."""
@@ -76,6 +76,7 @@ class Measurements:
         scopes: The scope of each, where all are whole marginals or parities: there may be millions, and a query or
             marginal is an object. That of the number of records is empty.
         stretched: Length of the fit to each, for that of a marginal with the same noise.
+        parities: Whether all are parities, and the number of records: which share noise under "replace".
     """
 
     target: Callable[[int], Measurable | None]
@@ -84,6 +85,7 @@ class Measurements:
     step: float = 1.0
     scopes: Sequence[Clique] | None = None
     stretched: Floats | float = 1.0
+    parities: bool = False
 
     @classmethod
     def of_marginals(cls, domain: Domain, scopes: Sequence[Clique], budget: Budget) -> Measurements:
@@ -104,6 +106,18 @@ class Measurements:
             return np.asarray(0.5 * (goal.charge / self.l1) ** 2)
         return np.asarray(2.0 * goal.charge / self.l2**2)
 
+    def shared(self, budget: Budget, charges: Floats) -> Floats:
+        """The charges that would buy each by itself the noise that it has: more for parities that share noise."""
+        if not self.parities or self.scopes is None or budget.neighbours.step is Relation.ADD_REMOVE:
+            return charges
+        places = [place for place in np.flatnonzero(charges).tolist() if self.scopes[place]]
+        if len(places) < 2:
+            return charges
+        prices = charges[places]
+        more = np.ones(len(charges))
+        more[places] = prices.sum() / most_moved(numbered([self.scopes[place] for place in places]), prices)
+        return charges * np.maximum(more, 1.0)
+
     def noises(self, budget: Budget, charges: Floats) -> tuple[Floats, Floats]:
         """Standard deviation and mean absolute value of the noise; infinite where nothing is measured.
 
@@ -111,6 +125,7 @@ class Measurements:
             budget: Budget of the run.
             charges: Charge of each measurement, 0 for those that are left out.
         """
+        charges = self.shared(budget, charges)
         order = np.lexsort((self.l2, self.l1, charges))
         ordered = np.stack([charges, self.l1, self.l2], axis=1)[order]
         new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]

@@ -75,7 +75,7 @@ def _from_parities(goal: Goal, closure: Closure, queries: AnsweredQueries, energ
     every = (*closure.scopes, ())
     scopes = [every[number] for number in needed.tolist()]
     stretched = parity_lengths([max(1, len(scope)) for scope in scopes])
-    measured = Measurements(target, sensitive, sensitive, scopes=scopes, stretched=stretched)
+    measured = Measurements(target, sensitive, sensitive, scopes=scopes, stretched=stretched, parities=True)
     return SubStrategy.divided("parities", goal, queries, measured, estimate, single=noise)
 
 

@@ -7,6 +7,7 @@ from .questions import (
     ErrorFigure as ErrorFigure,
     FrequentLabels as FrequentLabels,
     InterruptedDraw as InterruptedDraw,
+    MeasuredParities as MeasuredParities,
     MeasuredQuery as MeasuredQuery,
     Purpose as Purpose,
     QuantileCuts as QuantileCuts,

@@ -12,13 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
+from hedgerow.arrays import Ints
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.ledger.format_2 import fields_of
-from hedgerow.privacy.ledger.questions import PUBLIC, MeasuredQuery, Question
+from hedgerow.privacy.ledger.questions import PUBLIC, MeasuredParities, MeasuredQuery, Question
 from hedgerow.privacy.mechanisms import (
     BOUNDS,
     HALVES,
+    PARITIES,
     THRESHOLDED,
     AdditiveNoise,
     Bound,
@@ -58,8 +62,9 @@ class Event:
         earlier: Whether it was charged for an earlier release, which a session starts from: of its answers nothing
             stands beside this ledger.
         bound: Bound that the charge in rho follows from: ``"renyi"`` of sparse vectors (theory.md section 4.1),
-            ``"exact"`` of selections and ``"halves"`` of Laplace noise in tables under "replace" (section 0); None for
-            those by which all were charged before.
+            ``"exact"`` of selections and ``"halves"`` of Laplace noise in tables under "replace" (section 0),
+            ``"parities"`` of Laplace noise on several of these (section 13); None for those by which all were charged
+            before.
         format: Format in which the event is written; those of an older file or store stay as they are, for the hash
             chain that they stand in.
 
@@ -123,8 +128,8 @@ class Event:
             raise BudgetError(f"{self.mechanism!r} has no bound {self.bound!r} in {self.unit}")
         if self.mechanism not in question.mechanisms:
             raise BudgetError(f"{self.mechanism!r} does not answer {self.target!r}")
-        if self.values > 1 and not question.many:
-            raise BudgetError(f"{self.target!r} is one value, not {self.values}")
+        if not question.takes(self.values):
+            raise BudgetError(f"{self.target!r} is not about {self.values} values")
 
     def _has_bound(self, bound: Bound) -> bool:
         """Whether there is such a bound on its rho: that of halves where one record leaves a cell for another."""
@@ -132,6 +137,8 @@ class Event:
         known = any(bound == name and self.mechanism in mechanisms for name, mechanisms in BOUNDS.items())
         if not known or self.unit != Regime.ZCDP.unit:
             return False
+        if bound == PARITIES:
+            return isinstance(question, MeasuredParities) and relation.records == 1
         moved = relation.step is not Relation.ADD_REMOVE and relation.records == 1
         return bound != HALVES or (moved and isinstance(question, MeasuredQuery) and question.form in _TABLES)
 
@@ -188,6 +195,14 @@ class Event:
         """
         mechanism = None if self.mechanism == PUBLIC else self.of_mechanism
         return mechanism if isinstance(mechanism, AdditiveNoise) else None
+
+    @property
+    def scales(self) -> list[tuple[float, Ints | slice]]:
+        """The scales of its noise, each with the places of the values that have it."""
+        ratios = np.array(self.question.ratios)
+        if not ratios.size:
+            return [(self.scale, slice(None))]
+        return [(self.scale * unit, np.flatnonzero(ratios == unit)) for unit in np.unique(ratios).tolist()]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, in the format of the event."""

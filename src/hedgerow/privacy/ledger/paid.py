@@ -19,6 +19,7 @@ from hedgerow.privacy.budgets import TOLERANCE, Budget
 from hedgerow.privacy.exact import GRID
 from hedgerow.privacy.ledger.events import Event
 from hedgerow.privacy.ledger.ledger import Ledger
+from hedgerow.privacy.ledger.questions import MeasuredParities
 from hedgerow.privacy.mechanisms import (
     DRAWS,
     EXPONENTIAL,
@@ -32,7 +33,7 @@ from hedgerow.privacy.mechanisms import (
 )
 from hedgerow.privacy.randomness import NoiseSource, is_secure, name_of_source
 from hedgerow.privacy.workload_error import WorkloadError
-from hedgerow.queries import Measurement, Neighbours, NoiseKind
+from hedgerow.queries import Measurement, Neighbours, NoiseKind, of_parities, of_query
 
 _Noise = tuple[str, float, int]
 """Mechanism, scale and number of values."""
@@ -121,20 +122,22 @@ class PaidNoise:
         Raises:
             UnpaidNoiseError: One of the events is not for this noise, or was used.
         """
-        alike = defaultdict[object, list[int]](list)
+        alike = defaultdict[tuple[str, float, int], list[tuple[int, Ints | slice]]](list)
         for place, (units, event, step) in enumerate(zip(values, events, steps, strict=True)):
             self._use(event, LAPLACE, GAUSSIAN)
             if len(units) != event.values or not (0.0 < step <= 1.0 and math.frexp(step)[0] == 0.5):
                 raise UnpaidNoiseError(f"{event.values} values in steps of a power of two, at most 1, were paid for")
-            # seeded noise is the same, however many answers are asked for at once
-            alike[(event.mechanism, event.scale / step) if self.secure else place].append(place)
-        answers = dict[int, Ints]()
-        for places in alike.values():
-            first, each = places[0], [values[place] for place in places]
-            draw = self.__source.laplace if events[first].mechanism == LAPLACE else self.__source.gaussian
-            noisy = draw(np.concatenate(each), events[first].scale / steps[first])
-            answers.update(zip(places, np.split(noisy, np.cumsum([len(units) for units in each])[:-1]), strict=True))
-        return [answers[place] for place in range(len(values))]
+            for scale, inside in event.scales:
+                # seeded noise is the same, however many answers are asked for at once
+                alike[event.mechanism, scale / step, 0 if self.secure else place].append((place, inside))
+        answers = [np.empty_like(units) for units in values]
+        for (mechanism, scale, _), parts in alike.items():
+            each = [values[place][inside] for place, inside in parts]
+            draw = self.__source.laplace if mechanism == LAPLACE else self.__source.gaussian
+            noisy = np.split(draw(np.concatenate(each), scale), np.cumsum([len(units) for units in each])[:-1])
+            for (place, inside), found in zip(parts, noisy, strict=True):
+                answers[place][inside] = found
+        return answers
 
     def told(self, counts: Ints, event: Event) -> tuple[Ints, Ints]:
         """Counts that pass a threshold with their noise.
@@ -317,7 +320,15 @@ def check_answers_paid(
     """
     paid, needed = defaultdict[_Noise, list[float]](list), defaultdict[_Noise, list[float]](list)
     for event in events:
-        if event.neighbours == neighbours.value:
+        if event.neighbours != neighbours.value:
+            continue
+        if isinstance(asked := event.question, MeasuredParities):  # of which each measurement holds one
+            moved = of_parities(asked.scopes, asked.ratios, neighbours)
+            alone = of_query(-1.0, 1.0, neighbours).l1
+            enough = event.sensitivity >= (moved.l1 if event.mechanism == LAPLACE else moved.l2) * (1.0 - TOLERANCE)
+            for ratio in asked.ratios or [1.0] * event.values:
+                paid[event.mechanism, event.scale * ratio, 1].append(alone if enough else 0.0)
+        else:
             paid[event.mechanism, event.scale, event.values].append(event.sensitivity)
     for measured in measurements:
         kind, sensitivity = measured.noise, measured.target.sensitivity(neighbours)

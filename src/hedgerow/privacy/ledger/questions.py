@@ -6,11 +6,13 @@ released, and at which scale, stands in the event alone.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self, get_args
 
+from hedgerow.domain import Clique
 from hedgerow.errors import BudgetError
 from hedgerow.privacy.mechanisms import (
     DRAWS,
@@ -60,6 +62,15 @@ class Question(ABC):
             if not (texts or whole) or value not in _CHOICES.get(name, (value,)):
                 raise BudgetError(f"the {name} of a question cannot be {value!r}")
 
+    @property
+    def ratios(self) -> tuple[float, ...]:
+        """Scale of the noise of each value, in units of that of the event; all are 1 if empty."""
+        return ()
+
+    def takes(self, values: int) -> bool:
+        """Whether one event can be about so many values of it."""
+        return values == 1 or self.many
+
     @abstractmethod
     def text(self, values: int, threshold_scale: float) -> str:
         """The question in words, for people.
@@ -71,8 +82,7 @@ class Question(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        fields_told = ((name, list(part) if isinstance(part, tuple) else part) for name, part in self._parts())
-        return {"kind": self.kind, **dict(fields_told)}
+        return {"kind": self.kind, **{name: _listed(part) for name, part in self._parts()}}
 
     def _parts(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, getattr(self, field.name)) for field in fields(self))
@@ -88,7 +98,7 @@ class Question(ABC):
             >>> Question.from_dict({"kind": "draws", "queries": 36})
             QueryDraws(queries=36)
         """
-        parts = {name: tuple(part) if isinstance(part, list) else part for name, part in mapping.items()}
+        parts = {name: _frozen(part) for name, part in mapping.items()}
         of_kind = _QUESTIONS.get(str(parts.pop("kind", "")))
         if of_kind is None or {field.name for field in fields(of_kind)} != set(parts):
             raise BudgetError(f"a ledger has no question {dict(mapping)!r}")
@@ -166,6 +176,48 @@ class MeasuredQuery(Question):
             case "parity":
                 return f"parity({', '.join(self.scope)})"
         return self.words
+
+
+@dataclass(frozen=True)
+class MeasuredParities(Question):
+    """Parities that are measured together, each with noise of its own scale; one record does not move all of them.
+
+    Attributes:
+        scopes: Names of the attributes of each.
+        ratios: Scale of the noise of each, in units of that of the event, at least 1; all are 1 if empty.
+
+    Example:
+        >>> asked = MeasuredParities((("a",), ("a", "b")), (1.0, 1.5))
+        >>> asked.text(2, 0.0), Question.from_dict(asked.to_dict()) == asked
+        ('2 parities of a, b', True)
+    """
+
+    kind = "parities"
+    many = True
+    scopes: tuple[Clique, ...]
+    ratios: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check the fields.
+
+        Raises:
+            BudgetError: A scope is no set of names, or a ratio is below 1, or there is not one for each.
+        """
+        named = bool(self.scopes) and all(
+            isinstance(scope, tuple) and scope and all(isinstance(name, str) for name in scope) for scope in self.scopes
+        )
+        known = all(isinstance(ratio, float) and 1.0 <= ratio < math.inf for ratio in self.ratios)
+        if not (named and known and len(self.ratios) in (0, len(self.scopes))):
+            raise BudgetError("parities of an event have attributes, and units from 1 on")
+
+    def takes(self, values: int) -> bool:
+        """One for each scope."""
+        return values == len(self.scopes)
+
+    def text(self, values: int, threshold_scale: float) -> str:
+        """``3 parities of a, b``."""
+        names = dict.fromkeys(name for scope in self.scopes for name in scope)
+        return f"{values:,} parit{'y' if values == 1 else 'ies'} of {', '.join(names)}"
 
 
 @dataclass(frozen=True)
@@ -309,6 +361,7 @@ _QUESTIONS: Mapping[str, type[Question]] = {
     for each in (
         RecordCount,
         MeasuredQuery,
+        MeasuredParities,
         ErrorFigure,
         WorstCandidate,
         BestDatabase,
@@ -319,3 +372,13 @@ _QUESTIONS: Mapping[str, type[Question]] = {
         InterruptedDraw,
     )
 }
+
+
+def _frozen(part: Any) -> Any:
+    """Lists of JSON as tuples, inside others too."""
+    return tuple(map(_frozen, part)) if isinstance(part, list) else part
+
+
+def _listed(part: Any) -> Any:
+    """The other way round."""
+    return list(map(_listed, part)) if isinstance(part, tuple) else part

@@ -1,6 +1,8 @@
 from .additive_noise import (
     HALVES as HALVES,
+    PARITIES as PARITIES,
     AdditiveNoise as AdditiveNoise,
+    Apart as Apart,
     GaussianNoise as GaussianNoise,
     LaplaceNoise as LaplaceNoise,
 )

@@ -3,7 +3,7 @@
 | mechanism | pure epsilon | zCDP rho | GDP mu^2 / 2 |
 |---|---|---|---|
 | discrete Laplace, epsilon0 = l1 / scale | epsilon0 | epsilon0 tanh(epsilon0 / 2) | as any epsilon0-DP mechanism |
-| the same, one unit move in each of two values | epsilon0 | epsilon0 tanh(epsilon0 / 4) | as any |
+| the same, of which each value moves by m at most | epsilon0 | epsilon0 tanh(m / (2 scale)) | as any |
 | discrete Gaussian | refused | l2^2 / (2 sigma^2) | the same and a little for the lattice |
 
 (theory.md sections 0 and 12; ``charging.py`` and ``gaussian.py`` say how charges are rounded.)
@@ -18,7 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 from scipy.special import ndtri
@@ -30,6 +30,10 @@ from hedgerow.queries import NoiseKind
 
 HALVES: Literal["halves"] = "halves"
 """Name of the bound on the rho of Laplace noise on values of which two move, by half of the sensitivity each."""
+PARITIES: Literal["parities"] = "parities"
+"""That on values of which many move, each by 2 at most (theory.md section 13)."""
+Apart = Literal["halves", "parities"]
+"""Bounds on the rho of Laplace noise on values that each move by less than all of them together."""
 
 
 class AdditiveNoise(ABC):
@@ -94,8 +98,8 @@ class LaplaceNoise(AdditiveNoise):
         l1: L1 sensitivity, in counts.
         step: Counts per lattice unit.
         bound: Bound on its rho: ``"halves"`` where one record moves two values at most, each by half of ``l1``, so
-            that it is that of two mechanisms of half the epsilon (theory.md section 0); None for that of any mechanism
-            of its epsilon. In other budgets it makes no difference.
+            that it is that of two mechanisms of half the epsilon (theory.md section 0); ``"parities"`` where it moves
+            each by 2 at most; None for that of any mechanism of its epsilon. In other budgets it makes no difference.
 
     Example:
         >>> noise = LaplaceNoise.for_charge(Regime.PURE, 0.5, l1=1.0)
@@ -109,13 +113,14 @@ class LaplaceNoise(AdditiveNoise):
     scale: float
     l1: float = 1.0
     step: float = 1.0
-    bound: Literal["halves"] | None = None
+    bound: Apart | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
         check_scale(self.scale, self.l1, self.step)
-        if self.bound not in (HALVES, None):
-            raise ConfigError(f"there is no bound {self.bound!r} on Laplace noise", remedy="give 'halves' or None")
+        if self.bound not in (*get_args(Apart), None):
+            remedy = f"give {HALVES!r}, {PARITIES!r} or None"
+            raise ConfigError(f"there is no bound {self.bound!r} on Laplace noise", remedy=remedy)
 
     @property
     def sensitivity(self) -> float:
@@ -127,15 +132,20 @@ class LaplaceNoise(AdditiveNoise):
         """Pure epsilon of one measurement: ``l1 / scale``, rounded up."""
         return self.l1 / self.scale * ABOVE
 
+    @property
+    def moved(self) -> float:
+        """Number of values that move as far as one of them may, if that makes up all of ``l1``."""
+        return self.l1 / _most(self.l1, self.bound)
+
     def charge(self, regime: Regime) -> float:
-        """The cost of any mechanism of this epsilon; in zCDP of two of half of it, if that is the bound."""
-        if regime is Regime.ZCDP and self.bound == HALVES:
-            return 2.0 * regime.of_pure(self.epsilon / 2.0)
+        """The cost of any mechanism of this epsilon; in zCDP of as many smaller ones as values move, by the bound."""
+        if regime is Regime.ZCDP and self.bound is not None:
+            return self.moved * regime.of_pure(self.epsilon / self.moved)
         return regime.of_pure(self.epsilon)
 
     @classmethod
     def for_charge(
-        cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0, *, halves: bool = False
+        cls, regime: Regime, amount: float, l1: float = 1.0, step: float = 1.0, bound: Apart | None = None
     ) -> Self:
         """The least noise that costs at most the amount.
 
@@ -144,15 +154,15 @@ class LaplaceNoise(AdditiveNoise):
             amount: The charge.
             l1: L1 sensitivity, in counts.
             step: Counts per lattice unit.
-            halves: Whether one record moves two values at most, each by half of ``l1``.
+            bound: See the class; of zCDP alone.
 
         Raises:
             ConfigError: The amount is not positive, or so small that the noise cannot be drawn.
         """
         target = check_amount(amount) * BELOW
-        if halves and regime is Regime.ZCDP:
-            return cls(l1 / (2.0 * regime.pure_epsilon(target / 2.0)), l1, step, HALVES)
-        return cls(l1 / regime.pure_epsilon(target), l1, step)
+        kept = bound if regime is Regime.ZCDP else None
+        most = _most(l1, kept)
+        return cls(most / regime.pure_epsilon(target * most / l1), l1, step, kept)
 
     @property
     def expected_abs(self) -> float:
@@ -248,6 +258,11 @@ class GaussianNoise(AdditiveNoise):
         return self.step * _gaussian_quantile(self.units, tail)
 
 
+def _most(l1: float, bound: Apart | None) -> float:
+    """How far one value may move: half of ``l1`` or 2, by the bound, and never more than ``l1``."""
+    return {HALVES: l1 / 2.0, PARITIES: min(2.0, l1), None: l1}[bound]
+
+
 def laplace_reach(scale: float, risk: float) -> float:
     """A t that discrete Laplace noise passes with probability ``risk`` at most, in steps of any size up to 1 count.
 
@@ -280,7 +295,14 @@ def laplace_scale(reach: float, risk: float) -> float:
 
 
 def additive_noise(
-    regime: Regime, charge: float, *, l1: float, l2: float, step: float, kind: NoiseKind | None, halves: bool = False
+    regime: Regime,
+    charge: float,
+    *,
+    l1: float,
+    l2: float,
+    step: float,
+    kind: NoiseKind | None,
+    bound: Apart | None = None,
 ) -> LaplaceNoise | GaussianNoise:
     """The least noise that a charge pays for.
 
@@ -291,7 +313,7 @@ def additive_noise(
         l2: L2 sensitivity, in counts.
         step: Counts per lattice unit.
         kind: Laplace unless given in pure budgets, Gaussian in others.
-        halves: Whether one record moves two values at most, each by half of ``l1``.
+        bound: See `LaplaceNoise`.
 
     Raises:
         ConfigError: The charge is not positive, or the kind does not fit the regime.
@@ -302,7 +324,7 @@ def additive_noise(
     """
     default = NoiseKind.LAPLACE if regime is Regime.PURE else NoiseKind.GAUSSIAN
     if (kind or default) is NoiseKind.LAPLACE:
-        return LaplaceNoise.for_charge(regime, charge, l1, step, halves=halves)
+        return LaplaceNoise.for_charge(regime, charge, l1, step, bound)
     return GaussianNoise.for_charge(regime, charge, l2, step)
 
 

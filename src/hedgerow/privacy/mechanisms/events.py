@@ -9,11 +9,18 @@ from typing import Literal, cast
 from hedgerow.errors import BudgetError, ConfigError
 from hedgerow.privacy.budgets import Regime
 from hedgerow.privacy.mechanisms import selection
-from hedgerow.privacy.mechanisms.additive_noise import HALVES, AdditiveNoise, GaussianNoise, LaplaceNoise
+from hedgerow.privacy.mechanisms.additive_noise import (
+    HALVES,
+    PARITIES,
+    AdditiveNoise,
+    Apart,
+    GaussianNoise,
+    LaplaceNoise,
+)
 from hedgerow.privacy.mechanisms.sparse_vector import RENYI, SPARSE_VECTOR, SparseVector
 from hedgerow.privacy.mechanisms.thresholds import THRESHOLDED, ThresholdedCounts
 
-Bound = Literal["renyi", "exact", "halves"]
+Bound = Literal["renyi", "exact", "halves", "parities"]
 Mechanism = AdditiveNoise | selection.Selection | SparseVector | ThresholdedCounts
 
 LAPLACE, GAUSSIAN = LaplaceNoise(1.0).name, GaussianNoise(1.0).name
@@ -24,6 +31,7 @@ BOUNDS: dict[Bound, tuple[str, ...]] = {
     RENYI: (SPARSE_VECTOR,),
     selection.EXACT: (selection.EXPONENTIAL, selection.ONE_DRAW, selection.DRAWS),
     HALVES: (LAPLACE,),
+    PARITIES: (LAPLACE,),
 }
 """Mechanisms that each bound on rho is one of."""
 
@@ -63,7 +71,7 @@ def mechanism_of(
         match name:
             case _ if name in _ADDITIVE:
                 noise = _ADDITIVE[name](scale, sensitivity)
-                return noise if bound is None else LaplaceNoise(scale, sensitivity, bound=HALVES)
+                return noise if bound is None else LaplaceNoise(scale, sensitivity, bound=cast("Apart", bound))
             case selection.EXPONENTIAL:
                 return selection.ExponentialMechanism(scale, sensitivity, cast("selection.Exact | None", bound))
             case selection.PERMUTE_AND_FLIP:

@@ -15,7 +15,7 @@ import math
 import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from hedgerow.errors import ConfigError
 from hedgerow.queries.core.persons import Persons, Weight
@@ -192,12 +192,13 @@ class Sensitivity:
     Attributes:
         l1: Largest L1 distance between the answers on neighbouring tables.
         l2: Largest L2 distance.
-        halves: Whether two answers move at most, each by half of ``l1``.
+        bound: ``"halves"`` where two answers move at most, each by half of ``l1``; ``"parities"`` where each moves by 2
+            at most; else None.
     """
 
     l1: float
     l2: float
-    halves: bool = field(default=False, repr=False)
+    bound: Literal["halves", "parities"] | None = field(default=None, repr=False)
 
 
 def of_query(low: float, high: float, neighbours: Neighbours) -> Sensitivity:
@@ -242,5 +243,5 @@ def of_marginal(neighbours: Neighbours) -> Sensitivity:
     if neighbours.step is Relation.ADD_REMOVE:
         return Sensitivity(m, m)
     if m == 1.0:
-        return Sensitivity(2.0, 2.0**0.5, halves=True)
+        return Sensitivity(2.0, 2.0**0.5, "halves")
     return Sensitivity(2.0 * m, math.nextafter(2.0**0.5 * m, math.inf))  # not rounded down
