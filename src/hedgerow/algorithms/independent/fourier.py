@@ -11,6 +11,8 @@ same charge; marginals made of them agree with each other. Departures:
 - Gaussian noise in zCDP, with scale ``sqrt(K / (2 rho))`` where Laplace noise has ``K / epsilon``;
 - the parity of no attribute is the number of records: measured like the others under "add-remove", public under
   "replace";
+- under "replace" one record moves only some of the parities, so that all of them together have less noise (theory.md
+  section 13): for all pairs of 16 attributes .73 of it in zCDP and .53 in pure budgets;
 - a parity in the workload needs itself alone, not those of its subsets.
 """
 
