@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,8 +54,8 @@ class Place:
         return sorted(os.listdir(self.folder))
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Place:
+def made_place(folder: Path) -> Place:
+    """A place with a table of 400 people and its domain file."""
     generator = np.random.default_rng(0)
     sexes, jobs = np.array(["F", "M"]), np.array(["clerk", "nurse", "teacher", ""])
     rows = zip(
@@ -63,7 +64,7 @@ def place(tmp_path: Path) -> Place:
         jobs[generator.integers(4, size=400)],
         strict=True,
     )
-    (tmp_path / "people.csv").write_text("\n".join([HEADER, *(f"{s},{a},{j}" for s, a, j in rows)]) + "\n")
+    (folder / "people.csv").write_text("\n".join([HEADER, *(f"{s},{a},{j}" for s, a, j in rows)]) + "\n")
     domain = {
         "attributes": {
             "sex": ["F", "M"],
@@ -71,8 +72,29 @@ def place(tmp_path: Path) -> Place:
             "job": {"values": ["clerk", "nurse", "teacher"], "missing": True},
         }
     }
-    (tmp_path / "people.yaml").write_text(json.dumps(domain))
-    return Place(tmp_path)
+    (folder / "people.yaml").write_text(json.dumps(domain))
+    return Place(folder)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return made_place(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of these people, made once for all tests that only need one."""
+    place = made_place(tmp_path_factory.mktemp("released"))
+    assert place.synth("--quiet", output="first.csv").exit_code == 0
+    return place / "first.release"
+
+
+@pytest.fixture
+def release(place: Place, released: Path) -> Path:
+    """A copy of it in the folder of the test, beside its records."""
+    for file in (released, released.with_suffix(".csv")):
+        shutil.copy(file, place / file.name)
+    return place / released.name
 
 
 @pytest.fixture

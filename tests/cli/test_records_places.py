@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.fixture
-def release(place: Place) -> Path:
-    assert place.synth("--quiet", output="first.csv").exit_code == 0
-    return place / "first.release"
-
-
 def rows(file: Path, sql: str) -> list[Any]:
     with duckdb.connect(str(file), read_only=True) as connection:
         return connection.execute(sql).fetchall()

@@ -329,14 +329,13 @@ def test_a_first_call_that_is_interrupted_is_paid_for_and_begun_anew(
 
 
 def test_a_start_from_a_release_that_is_interrupted_needs_it_once_more(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    place: Place, release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    assert place.synth("--quiet", output="first.csv").exit_code == 0
     monkeypatch.setattr("hedgerow.algorithms.online_pmw.start.number_of_records", interrupted)
-    assert ask(place, *BUDGET, "--warm", place / "first.release").exit_code == 130
+    assert ask(place, *BUDGET, "--warm", release).exit_code == 130
     monkeypatch.undo()
     refused = go_on(place, "sex = 'F'")
     assert refused.exit_code == 1
@@ -378,11 +377,10 @@ def test_damaged_files_and_other_tables_are_refused(place: Place) -> None:
     assert "not a session file of hedgerow, or damaged" in damaged.stderr
 
 
-def test_a_session_may_start_from_a_release(place: Place) -> None:
-    assert place.synth("--quiet", output="first.csv").exit_code == 0
-    found = result(place, *BUDGET, "--warm", place / "first.release", "sex = 'F'")
+def test_a_session_may_start_from_a_release(place: Place, release: Path) -> None:
+    found = result(place, *BUDGET, "--warm", release, "sex = 'F'")
     assert found["session"]["spent"] >= 0.999  # type: ignore[index, operator]
-    assert ask(place, "--warm", place / "first.release", "age < 22").exit_code == 1
+    assert ask(place, "--warm", release, "age < 22").exit_code == 1
 
 
 def test_the_help_names_the_secret() -> None:

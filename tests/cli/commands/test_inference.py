@@ -5,15 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import Place
-
-
-@pytest.fixture
-def release(place: Place) -> Path:
-    assert place.synth("--quiet", output="first.csv").exit_code == 0
-    return place / "first.release"
 
 
 def test_regress_prints_coefficients_with_intervals(place: Place, release: Path) -> None:

@@ -20,12 +20,6 @@ from tests.cli.conftest import Place
 from tests.privacy.mutants import Mutant, killed
 
 
-@pytest.fixture
-def release(place: Place) -> Path:
-    assert place.synth("--quiet", output="first.csv").exit_code == 0
-    return place / "first.release"
-
-
 def test_sample_draws_as_many_as_asked(place: Place, release: Path) -> None:
     result = place.call("sample", release, "-n", 1234, "-o", place / "s.parquet", "--seed", 1, "--json")
     told = json.loads(result.stdout)
