@@ -339,9 +339,11 @@ class RunSpec:
         from hedgerow.privacy import for_any_steps
 
         budget = self.algorithm.accounted(self.asked, self.budget)
-        if isinstance(self.wanted, Domain) and not (self.targets(self.wanted).counted or self.needs):
-            return replace(self, budget=budget)
-        return replace(self, budget=for_any_steps(budget))  # others than the algorithm's are paid for too
+        if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or self.needs:
+            budget = for_any_steps(budget)  # others than the algorithm's are paid for too
+        counted = replace(self, budget=budget)
+        vars(counted).update(text=self.text, asked=self.asked)  # the same queries, which may be very many, once
+        return counted
 
     def opened(
         self,

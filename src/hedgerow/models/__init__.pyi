@@ -63,7 +63,7 @@ from .overlays.holding import (
     can_hold_table as can_hold_table,
     table_cells as table_cells,
 )
-from .overlays.moves import can_move as can_move
+from .overlays.moves import can_move as can_move, cells_read as cells_read
 from .overlays.overlay import Overlay as Overlay, moves_of as moves_of
 from .overlays.projection import nearest as nearest
 from .records.empirical import Empirical as Empirical, cells_of as cells_of, values_at as values_at

@@ -48,8 +48,8 @@ from hedgerow.algorithms.shared.plans import (
 )
 from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
-from hedgerow.domain import Categorical, Clique
-from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, usable_bytes
+from hedgerow.domain import Categorical, Clique, Domain
+from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, cells_read, usable_bytes
 from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise, noise_of, noises_of
 from hedgerow.quantities import human_bytes, human_seconds
 from hedgerow.queries import Measurable, Parities, Parity, Workload
@@ -285,9 +285,13 @@ def _held(
     """What the hypothesis takes, and the cells that its trees are expected to fill, after so many measurements."""
     if schedule.steps and schedule.decision is not None and is_over_tree(config, schedule.decision.fixed):
         return Footprint.of_fit(schedule.decision.fixed.tables, config.largest_tree), cells
-    if schedule.rounds is None and is_annealed(config, workload) and tree_cells is None and not config.needs_histogram:
-        held = Footprint.of(workload.domain, _spread_out(candidates.scopes, made))
-        return held, held.tree_cells or 0
+    if tree_cells is None and not config.needs_histogram:  # the hypothesis takes the form that costs less
+        scopes = [target.scope for target, _ in schedule.steps if not isinstance(target, Parity)]
+        if schedule.rounds is None and is_annealed(config, workload):
+            scopes = _spread_out(candidates.scopes, made)
+        if scopes:
+            held = Footprint.of(workload.domain, scopes)
+            return held, held.tree_cells or 0
     return Footprint.up_to(workload.domain, tree_cells, config.copies), cells
 
 
@@ -381,8 +385,12 @@ _MOST_PASSED = 40
 _PARITY = 3e-4
 """A parity of a histogram that is fitted to parities alone, by Newton's method."""
 
-_TABLE, _TABLE_CELL = 60e-6, 10e-6
-"""A table that is held over a tree, and each of its cells."""
+_TABLE, _TABLE_CELL, _SHAPE = 60e-6, 10e-6, 1e-2
+"""A table that is held over a tree, each of its cells, and a shape of such tables, which are held in one array."""
+_COMMON, _MOST_COMMON = 3e-3, 1500
+"""Directions that pairs have in common, for each value of all attributes; and most of these values."""
+_MOVED, _LOOKED_AT = 6.5e-9, 1 << 30
+"""A cell that is read for a record which is moved; records that are drawn to see how they differ, times candidates."""
 
 _ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
@@ -423,6 +431,9 @@ def seconds_of_run(
     """
     values = total * len(workload.domain)
     fit = _fit_once(config, workload, held, steps) if steps else _rounds(config, candidates, held, made, cells)
+    if held.table_cells:
+        records = total + min(total, _LOOKED_AT / workload.n_candidates)
+        fit += _MOVED * records * cells_read(workload.domain, {target.scope for target in steps})
     decided = _SCOPE * max(len(workload.scope_axes), len(candidates.scope_axes)) + _ATTRIBUTE * len(workload.domain)
     answered = _ANSWER * min(workload.n_queries, 4 * workload.n_candidates) + _ANSWER_CELL * workload.n_queries
     listed = _LISTED * sum(attribute.size for attribute in workload.domain if isinstance(attribute, Categorical))
@@ -433,13 +444,21 @@ def seconds_of_run(
 def _fit_once(config: MWEMSettings, workload: Workload, held: Footprint, steps: Sequence[Measurable]) -> float:
     """One fit to all that was measured."""
     if held.table_cells:
-        return _LAST + _TABLE * len({target.scope for target in steps}) + _TABLE_CELL * held.table_cells
+        tables = {target.scope for target in steps}
+        fitted = _TABLE * len(tables) + _TABLE_CELL * held.table_cells
+        return _LAST + fitted + _SHAPE * len(set(map(workload.domain.shape_of, tables))) + _common(workload.domain)
     if held.tree_cells is not None:
         return _LAST + _LAST_CELL * held.tree_cells
     if all(isinstance(target, Parity) for target in steps):
         return _PARITY * len(steps) + _PASS * workload.domain.size * math.log2(workload.domain.size)
     solved = _STEP_CELL * _passes(config.refit, 1) * sum(target.size for target in steps)
     return solved + _passes(config.refit, min(len(steps), _MOST_PASSED)) * (_CALL + _PASS * workload.domain.size)
+
+
+def _common(domain: Domain) -> float:
+    """Seconds for the directions that pairs have in common."""
+    values = sum(attribute.size - 1 for attribute in domain)
+    return _COMMON * values if values <= _MOST_COMMON else 0.0
 
 
 def _rounds(config: MWEMSettings, candidates: Workload, held: Footprint, rounds: int, cells: int) -> float:

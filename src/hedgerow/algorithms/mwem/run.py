@@ -364,18 +364,20 @@ class MWEMRun:
 
     def finish(self) -> Release:
         """Fit once more, estimate the error, and put the release together."""
-        counted, rule = None, last_refit(self.config, self.workload)
+        last, counted, stays = last_refit(self.config, self.workload), None, False
         model: Model = self.model if self.averager is None else self.averager.result()
-        if self.averager is None and isinstance(rule, Proximal):
-            counted = self._recount()
-            if self._stays_uniform():
-                self.unfitted = {"unfitted": [0, len(self.bought)]}
-            elif isinstance(self.learner, Learner):
-                model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
-            else:
-                self.learner.fit(rule)
-                model = self.model
+        rule = last if self.averager is None and isinstance(last, Proximal) else None
+        if rule is not None:
+            counted, stays = self._recount(), self._stays_uniform()
         decided = {} if self.decision is None else {"decided": self.decision.to_dict()}
+        self.decision = None  # its strategy fills memory where it measures very many tables
+        if stays:
+            self.unfitted = {"unfitted": [0, len(self.bought)]}
+        elif rule is not None and isinstance(self.learner, Learner):
+            model = concluded(self.learner, rule, largest_tree=self.config.largest_tree)
+        elif rule is not None:
+            self.learner.fit(rule)
+            model = self.model
         return make_release(
             self.curator,
             self.workload,

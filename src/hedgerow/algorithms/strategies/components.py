@@ -337,7 +337,8 @@ def _added(domain: Domain, chain: Clique) -> int:
 def _below(chains: Mapping[str, Clique], scope: Clique) -> Iterable[Clique]:
     """The components of a marginal, that of no attribute first."""
     for mix in product(*((None, *chains[name]) for name in scope)):
-        yield tuple(name for name in mix if name is not None)
+        below = tuple(name for name in mix if name is not None)
+        yield scope if below == scope else below  # of very many scopes one object each
 
 
 def _components_of(chains: Mapping[str, Clique], scopes: Sequence[Clique]) -> tuple[Ints, Ints]:

@@ -116,7 +116,7 @@ class ResidualBasis:
         """
         self.domain = domain
         self.scopes = largest(scopes)
-        below = {component for scope in self.scopes for component in _subsets(scope)} | {()}
+        below = {(), *self.scopes}.union(component for scope in self.scopes for component in _subsets(scope))
         self.sets = tuple(sorted(below, key=lambda component: (len(component), domain.axes(component))))
         lengths = [math.prod(size - 1 for size in domain.shape_of(component)) for component in self.sets]
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -6,5 +6,5 @@ from .holding import (
     overlay_bytes as overlay_bytes,
     table_cells as table_cells,
 )
-from .moves import can_move as can_move
+from .moves import can_move as can_move, cells_read as cells_read
 from .overlay import Overlay as Overlay, moves_of as moves_of

@@ -245,6 +245,23 @@ def can_move(domain: Domain, scopes: Sequence[Clique]) -> bool:
     return _are_few(domain, largest(distinct))
 
 
+def cells_read(domain: Domain, scopes: Iterable[Clique]) -> int:
+    """Cells that a pass reads for each record that is moved towards tables, or towards as many of them as it can be.
+
+    Args:
+        domain: The domain.
+        scopes: Attributes of the tables.
+
+    Example:
+        >>> from hedgerow.domain import IntegerRange
+        >>> domain = Domain(IntegerRange(f"x{i}", 0, 1) for i in range(300))
+        >>> [cells_read(domain, list(combinations(domain.names[:columns], 2))) for columns in (3, 300)]
+        [18, 65536]
+    """
+    each = (_read([domain.shape_of(scope)]) for scope in scopes)
+    return min(MOST_READ, sum(cells for cells in each if cells <= MOST_READ))
+
+
 def _are_few(domain: Domain, scopes: Iterable[Clique]) -> bool:
     shapes = [domain.shape_of(scope) for scope in scopes]
     return _read(shapes) <= MOST_READ and sum(map(math.prod, shapes)) <= LARGEST_MOVED

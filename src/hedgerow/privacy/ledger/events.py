@@ -41,7 +41,7 @@ _TABLES = ("marginal", "blocks")
 _NUMBERS = ("sensitivity", "scale", "charge", "threshold_scale")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Event:
     """One touch of the private table.
 

@@ -35,7 +35,7 @@ Purpose = Literal["opening", "question"]
 _CHOICES: Mapping[str, tuple[str, ...]] = {"figure": get_args(Figure), "purpose": get_args(Purpose)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question(ABC):
     """A question that is asked of the private table; each kind is a class of its own.
 
@@ -117,7 +117,7 @@ class RecordCount(Question):
         return "number of records"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MeasuredQuery(Question):
     """The answer of a query, or all cells of a marginal; the event says how many values.
 

@@ -15,6 +15,7 @@ came from; this serves all answers, and no floating-point Laplace sampler is nee
 """
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
@@ -53,7 +54,7 @@ class AdditiveNoise(ABC):
     @property
     def name(self) -> str:
         """Name of the mechanism, for the ledger."""
-        return f"discrete {self.kind.value.capitalize()}"
+        return sys.intern(f"discrete {self.kind.value.capitalize()}")  # of very many events one text
 
     @property
     @abstractmethod
@@ -294,6 +295,7 @@ def laplace_scale(reach: float, risk: float) -> float:
     return (1.0 - 1e-12) / rate
 
 
+@lru_cache(maxsize=1 << 12)  # of very many like measurements one object
 def additive_noise(
     regime: Regime,
     charge: float,
