@@ -328,7 +328,7 @@ def laplace_scale_off_by_two(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         LaplaceNoise,
         "for_charge",
-        classmethod(lambda cls, regime, amount, l1=1.0, step=1.0, **_: cls(l1 / amount / 2.0, l1, step)),
+        classmethod(lambda cls, regime, amount, l1=1.0, step=1.0, bound=None: cls(l1 / amount / 2.0, l1, step)),
     )
 
 
@@ -577,7 +577,7 @@ def total_of_one_record(patch: pytest.MonkeyPatch) -> None:
     """m forgotten for the number of records."""
 
     def total(self: Any, charge: float) -> float:
-        event = self._event("total", RecordCount(), noise := self._noise(1.0, 1.0, 1.0, charge, None))
+        event = self._event("total", RecordCount(), noise := self._noise(1.0, 1.0, charge))
         self._Curator__noise.pay(event)
         return float(self._perturb(np.array([self._Curator__source.total()]), event, noise.step)[0])
 

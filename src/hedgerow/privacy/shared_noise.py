@@ -73,9 +73,11 @@ def batches(steps: Sequence[tuple[Measurable, float]], budget: Budget, kind: Noi
         >>> [len(batches(steps, ZCDP(1.0, relation), None)) for relation in ("add-remove", "replace")]
         [6, 1]
     """
+    noises = [noise_of(target, budget, charge, kind) for target, charge in steps]
+    same = {noise: noise for noise in noises}  # one object of those alike, which are mostly all of very many
     found = {
-        (place,): Batch((place,), MeasuredQuery.of(target), noise_of(target, budget, charge, kind))
-        for place, (target, charge) in enumerate(steps)
+        (place,): Batch((place,), MeasuredQuery.of(target), same[noise])
+        for place, ((target, _), noise) in enumerate(zip(steps, noises, strict=True))
     }
     parities = tuple(place for place, (target, _) in enumerate(steps) if isinstance(target, Parity))
     if budget.neighbours.step is not Relation.ADD_REMOVE and len(parities) > 1:

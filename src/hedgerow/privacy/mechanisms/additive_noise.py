@@ -295,7 +295,6 @@ def laplace_scale(reach: float, risk: float) -> float:
     return (1.0 - 1e-12) / rate
 
 
-@lru_cache(maxsize=1 << 12)  # of very many like measurements one object
 def additive_noise(
     regime: Regime,
     charge: float,
