@@ -5,6 +5,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PROCESSES ?= 2
+comma := ,
+space := $() $()
 # What Python compiles is kept, wherever the environment says otherwise: pytest rewrites 670 modules, and tests start commands.
 export PYTHONDONTWRITEBYTECODE :=
 # What make demo installs: all extras but Spark, which is as large as the rest together; make test has it too.
@@ -54,6 +56,14 @@ test-rest: .venv/.tools  ## What make test leaves out: slow tests, and many more
 # Parts of it: -m browser, -m spark or -m postgresql.
 test-all: test test-rest  ## All tests but the audits
 
+# Nothing is locked here: what a reader's pip installs today. Groups need pip 25.1, so it is renewed first.
+test-newest:  ## The quick test suite with the newest versions of the dependencies, in .venv-newest
+	$(PYTHON) -m venv --clear .venv-newest
+	.venv-newest/bin/python -m pip install --quiet --upgrade pip
+	.venv-newest/bin/python -m pip install --quiet --upgrade --group build --group test -e '.[$(subst $(space),$(comma),$(EXTRAS))]'
+	.venv-newest/bin/hedgerow warm
+	.venv-newest/bin/python -m pytest -q -n $(PROCESSES) --hypothesis-profile quick -m "not slow and not audit"
+
 # Random runs go on for HEDGEROW_AUDIT_MINUTES; what one found is seen again with the HEDGEROW_AUDIT_SEED that it prints.
 audit: .venv/.tools  ## Long statistical and privacy audits
 	$(BIN)/python -m pytest -n $(PROCESSES) -m audit
@@ -102,6 +112,6 @@ lock:  ## Renew the lock files (needs uv)
 	    --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet -o requirements-dev.lock
 
 clean:  ## Remove what make made
-	rm -rf .venv benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-newest benchmarks/peers/.venv demo-output experiments-output site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-.PHONY: help demo warm test test-rest test-all audit mutants lint format docs bench bench-numbers bench-numbers-quick bench-peers experiments experiments-quick lock clean
+.PHONY: help demo warm test test-newest test-rest test-all audit mutants lint format docs bench bench-numbers bench-numbers-quick bench-peers experiments experiments-quick lock clean

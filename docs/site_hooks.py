@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import runpy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from types import ModuleType
@@ -105,9 +106,30 @@ def on_files(files: Any, config: Any) -> Any:
         files.append(File.generated(config, f"notebooks/{notebook.stem}.md", content=text))
     for place, text in runpy.run_path(str(DOCS / "site_reference.py"))["pages"]():
         files.append(File.generated(config, place, content=text))
+    moved = config.extra.get("moved", {})
+    for place in sorted({old.partition("#")[0] for old in moved}):
+        files.append(File.generated(config, f"{place}.html", content=leading_on(place, moved)))
     teaching = runpy.run_path(str(DOCS.parent / "examples" / "teaching" / "make_page.py"))
     files.append(File.generated(config, "move-epsilon.html", content=teaching["page"](teaching["content"]())))
     return files
+
+
+def leading_on(place: str, moved: Mapping[str, str]) -> str:
+    """A page in the place of one that moved, which leads on to where it or one of its sections is now.
+
+    Example:
+        >>> leading_on("a/b", {"a/b": "c", "a/b#d": "e/f#g"})
+        '<!DOCTYPE html><script>const moved = {"": "../c.html", "#d": "../e/f.html#g"};
+        location.replace(moved[location.hash] || moved[""])</script><a href="../c.html">This page moved.</a>'
+    """
+    up = "../" * place.count("/")
+    to = {}
+    for old, new in moved.items():
+        if old.partition("#")[0] == place:
+            page, mark, anchor = new.partition("#")
+            to[old.removeprefix(place)] = f"{up}{page}.html{mark}{anchor}"
+    script = f'const moved = {json.dumps(to)}; location.replace(moved[location.hash] || moved[""])'
+    return f'<!DOCTYPE html><script>{script}</script><a href="{to[""]}">This page moved.</a>'
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

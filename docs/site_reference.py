@@ -17,7 +17,7 @@ COMMANDS_HEAD = """\
 # Command line
 
 Every command with its options, made from `hedgerow COMMAND --help`. [A first release](../first-release.md) shows them
-at work, and the [recipes](../howto/index.md) one task at a time.
+at work, and the [guide](../guide/index.md) one task at a time.
 
 """
 DOMAIN_HEAD = """\

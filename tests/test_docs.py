@@ -199,6 +199,16 @@ def test_every_page_is_in_the_site() -> None:
     assert pages == set(re.findall(r"[\w/-]+\.md", nav))
 
 
+def test_what_moved_is_where_its_old_address_leads() -> None:
+    moved = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["extra"]["moved"]
+    for old, new in moved.items():
+        page, _, anchor = new.partition("#")
+        assert not (ROOT / "docs" / f"{old.partition('#')[0]}.md").exists()
+        content = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        headings = re.findall(r"^#+ (.*)$", content, flags=re.MULTILINE)
+        assert not anchor or anchor in {re.sub(r"[^\w-]", "", each.lower().replace(" ", "-")) for each in headings}, new
+
+
 def test_the_readme_fits_on_a_screen_and_its_pictures_are_there_and_small() -> None:
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(page.splitlines()) <= 75

@@ -48,7 +48,7 @@ def opened(browser: Browser, width: int) -> tuple[Page, list[str]]:
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("weights of records", "howto/records.html"),
+        ("weights and designs", "guide/weights.html"),
         ("target-interval", "reference/cli.html"),
         ("Idempotency-Key", "reference/http.html"),
     ],

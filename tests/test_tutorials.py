@@ -30,10 +30,15 @@ FIRST = ("../README.md", "index.md")
 RELEASES = ("first-release.md", "received-release.md")
 PUBLISHED = {"synthetic.csv", "people.release", "report.html", "custodian.pub"}
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', flags=re.DOTALL | re.MULTILINE)
+GUIDES = (
+    *("answers", "domain-file", "filters", "linked-tables", "persons", "plans", "priors", "records", "registers"),
+    *("server-recovery", "signing", "tables-in-place", "weights"),
+)
 FOLLOWED = {
     *(*FIRST, *RELEASES, "analyst.md", "researcher.md"),
     *(f"cases/{name}.md" for name in ("acs", "hospital", "weeks")),
-    *(f"howto/{name}.md" for name in ("budgets", "columns", "places", "records", "results", "server")),
+    *(f"guide/{name}.md" for name in GUIDES),
+    "evaluation.md",
 }
 """Pages whose steps the tests below go."""
 HEADING = re.compile(r"^## (.*)$", flags=re.MULTILINE)
@@ -294,20 +299,29 @@ def csv_of(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_recipes_about_records(tmp_path: Path) -> None:
-    printed = follow(steps("howto/records.md"), tmp_path)
-    one, five = (noise_in(text) for command, text in printed.items() if command.startswith("hedgerow plan"))
-    assert five == pytest.approx(5 * one, rel=0.05)
-    for name, words in (
-        ("persons", "at most 3 count"),
-        ("population", "at most 200 times"),
-        ("emergencies", "one person's record"),
-    ):
-        release = hedgerow.Release.load(tmp_path / f"{name}.release")
-        assert words in " ".join(release.guarantee().split())
-    visits = csv_of(tmp_path / "visits.csv")
-    kept = sum(row["emergency"] == "true" and int(row["stay_days"]) >= 2 for row in visits)
-    assert len(csv_of(tmp_path / "emergencies.csv")) == pytest.approx(kept, rel=0.05)
+@pytest.mark.parametrize(
+    ("page", "name", "words"),
+    [
+        ("persons", "persons", "at most 3 count"),
+        ("weights", "population", "at most 200 times"),
+        ("filters", "emergencies", "one person's record"),
+    ],
+)
+def test_the_guides_about_who_counts(page: str, name: str, words: str, tmp_path: Path) -> None:
+    printed = follow(steps(f"guide/{page}.md"), tmp_path)
+    assert words in " ".join(hedgerow.Release.load(tmp_path / f"{name}.release").guarantee().split())
+    if page == "persons":
+        one, five = (noise_in(text) for command, text in printed.items() if command.startswith("hedgerow plan"))
+        assert five == pytest.approx(5 * one, rel=0.05)
+    if page == "filters":
+        visits = csv_of(tmp_path / "visits.csv")
+        kept = sum(row["emergency"] == "true" and int(row["stay_days"]) >= 2 for row in visits)
+        assert len(csv_of(tmp_path / "emergencies.csv")) == pytest.approx(kept, rel=0.05)
+
+
+@pytest.mark.slow
+def test_the_guide_about_linked_tables(tmp_path: Path) -> None:
+    follow(steps("guide/linked-tables.md"), tmp_path)
     homes, persons = (csv_of(tmp_path / f"new-{name}.csv") for name in ("homes", "persons"))
     assert {row["home"] for row in persons} <= {row["home"] for row in homes}
 
@@ -318,8 +332,8 @@ def noise_in(plan: str) -> float:
 
 
 @pytest.mark.slow
-def test_the_recipes_about_columns(tmp_path: Path) -> None:
-    follow(steps("howto/columns.md"), tmp_path)
+def test_the_guide_about_columns(tmp_path: Path) -> None:
+    follow(steps("guide/domain-file.md"), tmp_path)
     rows = csv_of(tmp_path / "synthetic.csv")
     assert {row["sex"] for row in rows} == {"female", "male"}
     assert all(row["sex"] == "female" for row in rows if row["ward"] == "obstetrics")
@@ -335,8 +349,8 @@ DATABASES = ("PostgreSQL", "Spark")
 
 
 @pytest.mark.slow
-def test_the_recipes_about_places(tmp_path: Path) -> None:
-    follow(steps("howto/places.md", without=DATABASES), tmp_path)
+def test_the_guide_about_places(tmp_path: Path) -> None:
+    follow(steps("guide/tables-in-place.md", without=DATABASES), tmp_path)
     assert pyarrow.parquet.read_table(tmp_path / "from-files.parquet").num_rows == pytest.approx(48_842, rel=0.01)
     assert len(csv_of(tmp_path / "from-folder.csv")) == pytest.approx(48_842, rel=0.01)
     with duckdb.connect(str(tmp_path / "synthetic.db")) as database:
@@ -344,7 +358,7 @@ def test_the_recipes_about_places(tmp_path: Path) -> None:
     assert found == pytest.approx(48_842, rel=0.01)
 
 
-def test_the_recipe_about_postgresql(tmp_path: Path, new_postgresql_database: str) -> None:
+def test_the_guide_about_postgresql(tmp_path: Path, new_postgresql_database: str) -> None:
     import psycopg
 
     with psycopg.connect(new_postgresql_database, autocommit=True) as connection, connection.cursor() as cursor:
@@ -352,8 +366,8 @@ def test_the_recipe_about_postgresql(tmp_path: Path, new_postgresql_database: st
         with cursor.copy("COPY people FROM STDIN (FORMAT csv)") as copied:
             for row in csv_of(ROOT / "examples" / "data" / "adult.csv"):
                 copied.write(f"{row['age']},{row['race']},{row['sex']},{row['income']}\n")
-    files = [step for step in steps("howto/places.md", without=DATABASES) if step[0].endswith(".yaml")]
-    (command,) = (text for name, text in steps("howto/places.md", only=("PostgreSQL",)) if not name)
+    files = [step for step in steps("guide/tables-in-place.md", without=DATABASES) if step[0].endswith(".yaml")]
+    (command,) = (text for name, text in steps("guide/tables-in-place.md", only=("PostgreSQL",)) if not name)
     assert "postgresql://me@localhost/census#people" in command
     place = shlex.quote(f"{new_postgresql_database}#people")
     follow([*files, ("", command.replace("postgresql://me@localhost/census#people", place))], tmp_path)
@@ -361,44 +375,60 @@ def test_the_recipe_about_postgresql(tmp_path: Path, new_postgresql_database: st
 
 
 @pytest.mark.spark
-def test_the_recipe_about_spark(tmp_path: Path) -> None:
+def test_the_guide_about_spark(tmp_path: Path) -> None:
     if shutil.which("java") is None:
         pytest.skip("Java is not installed")
-    files = [step for step in steps("howto/places.md", without=DATABASES) if step[0].endswith(".yaml")]
+    files = [step for step in steps("guide/tables-in-place.md", without=DATABASES) if step[0].endswith(".yaml")]
     environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    follow([*files, *steps("howto/places.md", only=("Spark",))], tmp_path, environment)
+    follow([*files, *steps("guide/tables-in-place.md", only=("Spark",))], tmp_path, environment)
     assert hedgerow.Release.load(tmp_path / "from-spark.release").domain.names == ("age", "race", "sex", "income")
     assert pyarrow.parquet.read_table(tmp_path / "synthetic-people").num_rows == 100_000
 
 
 @pytest.mark.slow
-def test_the_recipes_about_budgets(tmp_path: Path) -> None:
-    printed = follow(steps("howto/budgets.md"), tmp_path)
+def test_the_guides_about_budgets(tmp_path: Path) -> None:
+    printed = follow((step for page in ("plans", "registers") for step in steps(f"guide/{page}.md")), tmp_path)
     plans = [text for command, text in printed.items() if command.startswith("hedgerow plan")]
     assert [text.count("the smallest epsilon") for text in plans] == [1, 1, 1]
     (register,) = (text for command, text in printed.items() if command.startswith("hedgerow register"))
     assert "spring.release" in register
     assert "autumn.release" in register
     (together,) = re.findall(r"epsilon = ([\d.]+) and delta", register)
-    assert f"together one of {float(together):.2f}" in (DOCS / "howto" / "budgets.md").read_text(encoding="utf-8")
-    assert "everything holds" in printed["hedgerow audit signed.release --key custodian.pub"]
+    assert f"together one of {float(together):.2f}" in (DOCS / "guide" / "registers.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_recipes_about_results(tmp_path: Path) -> None:
-    printed = follow(steps("howto/results.md"), tmp_path)
+def test_the_guides_about_priors_and_signatures(tmp_path: Path) -> None:
+    printed = follow((step for page in ("priors", "signing") for step in steps(f"guide/{page}.md")), tmp_path)
+    assert "everything holds" in printed["hedgerow audit signed.release --key custodian.pub"]
+    assert hedgerow.Release.load(tmp_path / "again.release").domain.names == ("race", "sex", "income")
+
+
+@pytest.mark.slow
+def test_the_guide_about_synthetic_records(tmp_path: Path) -> None:
+    follow(steps("guide/records.md"), tmp_path)
     young = csv_of(tmp_path / "young.csv")
     assert len(young) == 500
     assert all(20 <= int(row["age"]) <= 29 and row["income"] == ">50K" for row in young)
     given = csv_of(tmp_path / "wanted.csv")
     assert [{name: row[name] for name in given[0]} for row in csv_of(tmp_path / "completed.csv")] == given
+
+
+@pytest.mark.slow
+def test_the_guide_about_answers(tmp_path: Path) -> None:
+    printed = follow(steps("guide/answers.md"), tmp_path)
     assert any("estimated" in text for command, text in printed.items() if "--simulate" in command)
+
+
+@pytest.mark.slow
+def test_the_page_about_judging_files(tmp_path: Path) -> None:
+    follow(steps("evaluation.md"), tmp_path)
     assert "not private" in (tmp_path / "evaluation.html").read_text(encoding="utf-8").lower()
 
 
 @pytest.mark.slow
-def test_the_recipes_about_a_server(tmp_path: Path) -> None:
-    printed = follow(steps("howto/server.md"), tmp_path)
+def test_the_guide_about_a_server_that_is_restored(tmp_path: Path) -> None:
+    printed = follow(steps("guide/server-recovery.md"), tmp_path)
     (refused,) = (text for command, text in printed.items() if command.endswith(REFUSED))
     assert "--accept-store" in refused
     tokens = [text for command, text in printed.items() if "--new-token" in command]
@@ -505,6 +535,6 @@ def test_a_command_with_a_wrong_word_is_found(line: str) -> None:
         parsed(line)
 
 
-def test_every_recipe_is_on_the_page_of_recipes() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)(?:#[\w-]+)?\)", (DOCS / "howto" / "index.md").read_text(encoding="utf-8")))
-    assert listed == {path.name for path in (DOCS / "howto").glob("*.md")} - {"index.md"}
+def test_every_guide_is_on_the_page_of_guides() -> None:
+    listed = set(re.findall(r"\]\((\w[\w-]+\.md)\)", (DOCS / "guide" / "index.md").read_text(encoding="utf-8")))
+    assert listed == {path.name for path in (DOCS / "guide").glob("*.md")} - {"index.md"}

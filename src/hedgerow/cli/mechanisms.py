@@ -23,7 +23,7 @@ PriorFile = Annotated[
     option(
         panel="Algorithm",
         metavar="FILE",
-        help="Public data for mwem to start from, as far as noisy answers bear them out: a table (.csv, .tsv, "
+        help="Public data for mwem to start from, used as far as noisy answers agree with them: a table (.csv, .tsv, "
         ".parquet) with some of the columns, or an earlier release. They cost nothing, and must be PUBLIC: no record "
         "of DATA may be in the table.",
     ),
@@ -53,8 +53,8 @@ class MechanismOptions(Options, panel="Algorithm"):
         rounds: Number of rounds of mwem, each of which selects a query and measures it with noise: chosen from public
             numbers (auto), by the theorem's bound, as long as noisy values show progress (adaptive; annealed, after all
             single attributes), or a number.
-        optimize_for: What mwem makes as good as it can where it chooses its rounds: the records that are drawn, or the
-            release's answers alone.
+        optimize_for: What mwem optimizes when it chooses its rounds: the drawn records, or only the answers of the
+            release.
 
     Example:
         >>> MechanismOptions(rounds="12").algorithm().parameters()["rounds"]

@@ -219,8 +219,9 @@ class SampledBudgetOptions(BudgetOptions):
     """The same for a run that may look at a secret sample of the records alone: an ablation, which dual-query takes.
 
     Attributes:
-        sampled: Run dual-query on a secret sample of so many records, drawn once without replacement. The budget is for
-            the sample; what it means for the whole table is said, and is less. Needs --population and --neighbours
+        sampled: Run dual-query on a secret sample of so many records, drawn once without replacement. The budget is
+            for the sample; the guarantee for the whole table is stronger, and is printed. Needs --population and
+            --neighbours
             replace.
         population: The number of records of the whole table, which is public with --neighbours replace. It is checked.
 
@@ -259,8 +260,9 @@ class RegisterOptions(Options, panel="Budget"):
     """A register, and its limit.
 
     Attributes:
-        register: Register of the table, a file in which all its releases add up: it is charged the whole budget before
-            the table is read, and refuses what would pass its limit. Made by the first call, which names the limit.
+        register: Register of the table, a file in which all its releases add up: it is charged the whole budget
+            before the table is read, and refuses a release that would pass its limit. Made by the first call, which
+            names the limit.
         limit: Limit on the sum of all releases in the register: an epsilon, for pure releases alone, or with
             --limit-delta, for all kinds.
         limit_delta: The delta of --limit.

@@ -231,10 +231,11 @@ class TargetOptions(Options, panel="Budget"):
     Attributes:
         target_error: Find the smallest budget for a mean error of the workload, as a share of the records (that of a
             marginal is its total variation distance), instead of --epsilon.
-        target_interval: The same for the half-width that 19 of 20 answers of the workload are within, in counts.
+        target_interval: Find the smallest budget with which 19 of 20 answers of the workload are off by at most so
+            many counts.
         like: Simulate the mechanism on records like these to find the budget: an earlier release, or a public table
             (.csv, .parquet).
-        solve_for: The number of the budget that a target finds.
+        solve_for: Which number of the budget a target finds.
     """
 
     target_error: Annotated[float | None, option(metavar="SHARE")] = None

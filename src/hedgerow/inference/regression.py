@@ -128,8 +128,8 @@ def regress(
     Args:
         release: The release; or replicates of it, for several statistics from the same ones.
         formula: As in R: ``"income ~ age + C(race) + hours:sex"``. Labels are categories, ``C(age)`` makes some of
-            numbers, and an outcome of two labels is the second one. A formula can call functions of numpy: run none
-            that you would not run as code.
+            numbers, and an outcome of two labels is the second one. A formula can call functions of numpy, so treat a
+            formula of others as code.
         family: ``"linear"`` for least squares, ``"logistic"`` for an outcome of two values, ``"poisson"`` for counts.
         target: See `replicate`; not with replicates.
         source: ``"replicates"``, or ``"moments"`` for least squares from measured sums, where each term is a number or

@@ -40,13 +40,13 @@ class WorkloadError:
     unit: float | None
 
     def mean_interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Bounds on the mean error, at least 0, that hold with the confidence."""
+        """Bounds on the mean error that hold with the confidence; noise below 0 never makes the upper one 0."""
         reach = self.mean_noise.quantile(confidence)
-        return max(0.0, self.mean - reach), max(0.0, self.mean + reach)
+        return max(0.0, self.mean - reach), max(0.0, self.mean) + reach
 
     def maximum_bound(self, confidence: float = 0.95) -> float:
-        """A number that the largest error does not pass, with the confidence; at least 0."""
-        return max(0.0, self.maximum + self.maximum_noise.quantile(max(1e-9, 2.0 * confidence - 1.0)))
+        """A number that the largest error does not pass, with the confidence; noise below 0 never makes it 0."""
+        return max(0.0, self.maximum) + self.maximum_noise.quantile(max(1e-9, 2.0 * confidence - 1.0))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

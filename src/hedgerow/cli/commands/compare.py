@@ -152,7 +152,7 @@ def compare(
 
     Runs every mechanism with every budget several times, each run with noise of its own, and prints the mean and the
     largest error over the workload: the total variation distance of a marginal, the absolute error of a single query
-    as a share of the records. The reason is printed of a mechanism that cannot run; the others continue.
+    as a share of the records. If a mechanism cannot run, the reason is printed and the others continue.
 
     Examples:
       hedgerow compare test.csv --domain test.yaml --epsilon 0.1,1,10 \

@@ -69,11 +69,11 @@ def regress(
     inferring: _Inferring,
     shown: Output,
 ) -> None:
-    r"""Fit a regression: estimates, errors, intervals and p-values that know of the noise of privacy. Costs no budget.
+    r"""Fit a regression; errors, intervals and p-values include the noise of privacy. Costs no budget.
 
-    Errors come from replicates ('hedgerow sample --replicates'). Where a table that the coefficients follow from was
-    never measured, there are no intervals, and the text of a workload that asks for it is printed. A formula can call
-    functions of numpy: run none that you would not run as code. Needs the extra 'regress'.
+    Errors come from replicates ('hedgerow sample --replicates'). If a table behind the coefficients was never
+    measured, there are no intervals, and the command prints a workload that asks for it. A formula can call functions
+    of numpy, so treat a formula of others as code. Needs the extra 'regress'.
 
     Examples:
       hedgerow regress people.release "hours ~ age + C(race) + sex"
@@ -102,7 +102,7 @@ def test(
     seed: Annotated[int | None, option(help="Draw the same again; harmless here.")] = None,
     shown: Output,
 ) -> None:
-    r"""Test whether two columns are independent in the population, with the noise of privacy. Costs no budget.
+    r"""Test whether two columns are independent, allowing for the noise of privacy. Costs no budget.
 
     Two columns of labels: a chi-square test by their noisy table, and the log odds ratio where it has four cells. A
     numeric column and one of labels: differences of means, and an F test of all of them (needs the extra 'regress').

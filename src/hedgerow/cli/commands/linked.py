@@ -35,8 +35,8 @@ class _Tables(Options, panel="Table"):
     Attributes:
         key: Column of both tables that says who belongs to whom, and no column of the domains. The guarantee is about a
             parent with all children.
-        at_most: Number of children of one parent that are counted, at most; noise in the children's table is
-            proportional to it. Which ones are left out depends on that parent's children alone.
+        at_most: Maximum children counted per parent; noise in the children's table is proportional to it. Which ones
+            are left out depends on that parent's children alone.
         domain: Domain file of the parents' columns.
         children_domain: Domain file of the children's columns. Rules between both tables are stated here, where the
             parents' columns that they name are declared again.

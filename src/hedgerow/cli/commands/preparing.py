@@ -333,8 +333,8 @@ def plan(
 ) -> None:
     r"""Show memory, time, charges, noise and error bounds of a run. Spends nothing.
 
-    All of it follows from --total, a public guess. The table itself may be named too: it is read once, to see whether
-    it fits its domain. At the end come the errors of measurements that do not depend on the data, which are known
+    All of it follows from --total, a public guess. If you name the table too, it is read once to check that it fits
+    its domain. At the end come the errors of measurements that do not depend on the data, which are known
     before a run. With a target the budget is found first: by exact errors, by simulation on records like those to come
     (--like), or else by the formula that mwem chooses its rounds by.
 

@@ -41,8 +41,8 @@ class _Drawing(Options):
         n: Number of records to draw; by default the (noisy) number of records of the table.
         seed: Draw the same records again; harmless here.
         where: Draw records that meet a condition in SQL, and no others.
-        given: Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n so many
-            records for each row.
+        given: Complete the rows of a file (.csv, .tsv, .parquet): public values of some columns. With -n, N records
+            for each row.
         method: Systematic drawing adds less error than independent draws.
     """
 
@@ -97,8 +97,8 @@ class SimulationOptions(Options):
     """Intervals that are estimated by runs of the mechanism.
 
     Attributes:
-        simulate: Also give intervals that are estimated, not proved, from so many runs of the mechanism on tables drawn
-            from the release, such as 20. Costs no budget.
+        simulate: Also give intervals that are estimated, not proved, from N runs (such as 20) of the mechanism on
+            tables drawn from the release. Costs no budget.
         seed: Simulate the same runs again; harmless here.
     """
 
@@ -127,7 +127,7 @@ def sample(
 ) -> None:
     r"""Draw synthetic records from a release. Costs no budget, however many are drawn; memory does not grow with them.
 
-    Spark draws them in parallel, and others than without it from the same seed.
+    Spark draws in parallel. From the same seed it draws other records than without Spark.
 
     Examples:
       hedgerow sample people.release -o synthetic.csv
@@ -272,8 +272,8 @@ class _Asked(Options):
     Attributes:
         conditions: Conditions in SQL, on attributes and levels; or SELECT statements.
         confidence: Confidence of the intervals.
-        joint: Let all intervals of a statement's table hold together with the confidence, and so those of all
-            conditions: for tables that are published.
+        joint: Make all intervals of a table, or of all conditions, hold together with the confidence. Use it for
+            tables that you publish.
     """
 
     conditions: Annotated[list[str], typer.Argument(metavar="CONDITION...")]

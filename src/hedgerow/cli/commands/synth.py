@@ -105,8 +105,8 @@ def synth(
     r"""Make synthetic records of a private table.
 
     Reads and encodes the table, runs the algorithm under the budget, saves the release, draws records and writes
-    the report. Spent budget does not come back: look with 'hedgerow plan' first. Budgets of several releases of one
-    table add up: keep a register, which does the sum and refuses what would pass its limit.
+    the report. Spent budget does not come back, so run 'hedgerow plan' first. Budgets of several releases of one
+    table add up. A register keeps the sum and refuses a release that would pass its limit.
 
     Examples:
       hedgerow synth people.csv --domain people.yaml --epsilon 1 -o synthetic.csv
