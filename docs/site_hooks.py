@@ -22,6 +22,9 @@ PLAIN = {"__version__", "errors"}
 """Public names that are no object with a docstring of its own on a page."""
 DISPLAYED = re.compile(r'<div class="arithmatex">\\\[\s*(.*?)\s*\\\]</div>', flags=re.DOTALL)
 """A formula of its own, in LaTeX, as pymdownx.arithmatex leaves it."""
+NAMED = re.compile(r"\\(ln|cosh|coth|sinh|tanh)(?=[\\ ])")
+SPACED = r"\\\1\,"
+"""Functions in LaTeX, and a thin space behind them, which MathML's converter leaves out."""
 UNSET = re.compile(r"<(code|pre|math|script|style)\b.*?</\1>|<[^>]*>", flags=re.DOTALL)
 """Tags, and what stands as it is."""
 RAISED = re.compile(r"\^(?:\{([^{}]*)\}|([-\u2212]?[A-Za-z\u03b1-\u03c90-9]+|\*))")
@@ -152,7 +155,10 @@ def typeset(html: str) -> str:
     """
     from latex2mathml.converter import convert
 
-    html = DISPLAYED.sub(lambda found: convert(unescape(found[1]), display="block"), html)
+    html = DISPLAYED.sub(
+        lambda found: f'<div class="formula">{convert(NAMED.sub(SPACED, unescape(found[1])), display="block")}</div>',
+        html,
+    )
     done, place = [], 0
     for kept in UNSET.finditer(html):
         done += [_raised(html[place : kept.start()]), kept[0]]
