@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from hypothesis import given, strategies as st
 
 from hedgerow.domain import Domain, IntegerRange
 from hedgerow.privacy import LaplaceNoise, WorkloadError
@@ -17,7 +19,7 @@ from hedgerow.queries import (
     Parity,
     Workload,
 )
-from hedgerow.release import Noises, Runs, from_workload_error, measured
+from hedgerow.release import Evidence, Noises, Runs, from_workload_error, measured
 
 NOISE = LaplaceNoise(2.0)
 
@@ -56,3 +58,23 @@ def test_blocks_tell_what_is_even_in_them() -> None:
     assert piece.radius(0.05) == Noises.of(NoiseKind.LAPLACE, 2.0, np.array([0.0, 1.0, 1.0])).bound(0.05)
     assert not list(measured(part, Runs([[noisy]])))
     assert not list(measured(Conjunction.where(domain, {"sex": [0]}), Runs([[noisy]])))
+
+
+def test_a_corrected_guess_errs_less_than_noise_allows_whatever_the_guess_is() -> None:
+    """Mean squares in variances of the noise, by quadrature: a third for a right guess, never more than 1.5."""
+    noises, found = np.linspace(-8.0, 8.0, 4_001), {}
+    density = np.exp(-np.square(noises) / 2.0) / np.exp(-np.square(noises) / 2.0).sum()
+    for off in np.arange(0.0, 8.25, 0.25).tolist():
+        told = [Evidence.of_noises(7.0 + 3.0 * noise, Noises(9.0), "measurement of a") for noise in noises.tolist()]
+        errors = np.array([(each.corrected(7.0 + 3.0 * off) - 7.0) / 3.0 for each in told])
+        found[off] = float(density @ np.square(errors))
+    assert found[0.0] == pytest.approx(0.333, abs=0.002)
+    assert max(found.values()) < 1.5
+    assert found[8.0] < 1.06
+
+
+@given(st.floats(-1e4, 1e4), st.floats(0.0, 1e4))
+def test_a_corrected_guess_lies_between_guess_and_measurement(guess: float, variance: float) -> None:
+    found = Evidence.of_noises(5.0, Noises(variance), "measurement of a").corrected(guess)
+    assert min(guess, 5.0) <= found <= max(guess, 5.0)
+    assert found == guess or abs(found - 5.0) <= variance**0.5

@@ -31,7 +31,7 @@ def made(data: Any = TABLE, domain: Any = DOMAIN, seed: int = 0, **options: Any)
 
 @pytest.mark.parametrize("bins", [20, {"log": 20}, {"learn": 12}], ids=str)
 def test_answers_and_records_have_the_mean_of_the_table(bins: Any) -> None:
-    """Of 8 intervals with 95 % confidence fewer than 5 hold once in 2,700 times."""
+    """Of 8 intervals with 95 % confidence fewer than 5 hold once in 2,700 times; records follow the model alone."""
     domain = DOMAIN | {"pay": DOMAIN["pay"] | {"bins": bins}}  # type: ignore[operator]
     held = 0
     for seed in range(8):
@@ -45,7 +45,7 @@ def test_answers_and_records_have_the_mean_of_the_table(bins: Any) -> None:
             held += cell is mean and cell.low <= exact <= cell.high
         assert "no places" not in found.covers
         drawn = synthesis.records["pay"].to_numpy().mean()
-        assert abs(drawn - mean.value) < 0.02 * MEAN
+        assert abs(drawn - mean.value) < 0.5 * (mean.high - mean.low) + 0.02 * MEAN
     assert held >= 5
 
 

@@ -53,8 +53,8 @@ class Answer:
     """An answer from a release.
 
     Attributes:
-        value: The model's answer in counts, moved to the nearer end of the interval if it lies outside: whenever the
-            interval holds the truth, that is a step towards it.
+        value: The model's answer in counts, moved towards the best measured estimate by as much as they disagree beyond
+            its noise (`Evidence.corrected`), and never outside the interval.
         low: Lower end of the interval for the true answer, or None where nothing was measured that gives one.
         high: Upper end, likewise.
         covers: Coverage and source of the interval, in words.
@@ -188,7 +188,7 @@ def intersect(
 
     Args:
         query: The query.
-        value: The model's answer.
+        value: The model's answer, which is corrected by the measured number of least variance.
         pieces: Evidence in the order in which it was obtained; not empty.
         total: Knowledge about the number of records.
         confidence: Probability that the interval covers the true answer.
@@ -209,6 +209,9 @@ def intersect(
     low, high = within_possible(query, low, high, total.value + total.slack(TOTAL_SHARE * risk))
     if _is_whole(query):
         low, high = _to_whole_numbers(low, high)
+    told = [piece for piece in pieces if isinstance(piece, Evidence) and piece.noises is not None]
+    if told:
+        value = min(told, key=lambda piece: piece.variance).corrected(value)
     covers = f"the true answer on the private table, with {100 * confidence:.6g}% confidence, from {source}"
     return Answer(min(max(value, low), high), low, high, covers)
 

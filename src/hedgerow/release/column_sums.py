@@ -125,7 +125,7 @@ class ColumnSums:
         apart = half if power == 1 else half * (2.0 * np.abs(middles) + widths)
         return cls(release, middles**power - offset if told else None, inside, moments, rest, records, apart)
 
-    def ends(self, query: Callable[[Floats], LinearQuery], risk: float) -> tuple[float, float] | None:
+    def ends(self, query: Callable[[Floats], LinearQuery], risk: float) -> tuple[float, float, Evidence] | None:
         """An interval for the sum, but for how far numbers are from where they are taken to be.
 
         Args:
@@ -133,11 +133,11 @@ class ColumnSums:
             risk: Probability that the interval may miss.
 
         Returns:
-            None where no table tells what is needed of it.
+            The ends, and the evidence of least variance; None where no table tells what is needed of it.
         """
         weights, beside = self._mixed(self._best(query))
         if beside and not weights.any():
-            return beside.ends(risk)
+            return *beside.ends(risk), beside
         return self.release.bound_with(query(weights), beside, risk)
 
     def _mixed(self, share: float) -> tuple[Floats, Evidence | None]:

@@ -60,6 +60,7 @@ class ColumnSummary:
             are too many values to look at one by one.
         certain: Share of the hypothesis' records that hold one of these; None likewise.
         measured: Whether a measurement tells the counts of its values.
+        apart: What the synthetic records have beyond the interval of the table: "mean", "share" or both.
 
     Example:
         >>> import hedgerow
@@ -81,6 +82,7 @@ class ColumnSummary:
     told: int | None
     certain: float | None
     measured: bool
+    apart: tuple[str, ...] = ()
 
     @property
     def noisy(self) -> bool:
@@ -152,14 +154,27 @@ def _summary(release: Release, attribute: Attribute, counts: Floats, confidence:
         mean, *rest = _numbers(release, attribute, confidence)
         quartiles = tuple(rest)
     share = _share(release, attribute, common, counts, confidence)
-    return ColumnSummary(attribute, mean, quartiles, common, share, told, certain, share.low is not None)
+    drawn = {"share": (share, float(counts[common]) / max(1.0, release.total))}
+    if mean is not None and isinstance(attribute, IntegerRange | Binned):
+        numbers, held = Numbers.of(attribute, release), counts[: attribute.ordinary]
+        drawn["mean"] = mean, float(numbers.at @ held) / float(held.sum()) / numbers.unit
+    apart = tuple(name for name, (told_of, each) in drawn.items() if not _holds(told_of, each))
+    return ColumnSummary(attribute, mean, quartiles, common, share, told, certain, share.low is not None, apart)
+
+
+def _holds(estimate: Estimate, number: float) -> bool:
+    """Whether an interval, if there is one, holds a number, but for rounding."""
+    if estimate.low is None or estimate.high is None:
+        return True
+    slack = _ROUNDING * max(abs(estimate.low), abs(estimate.high))
+    return estimate.low - slack <= number <= estimate.high + slack
 
 
 def _share(release: Release, attribute: Attribute, code: int, counts: Floats, confidence: float) -> Estimate:
     risk = check_confidence(confidence)
     total = release.bound(Conjunction.where(release.domain, {}), release.total, 1.0 - _SHARE_OF_COUNT * risk)
     count = _count(release, attribute, code, counts, (1.0 - _SHARE_OF_COUNT) * risk / attribute.size)
-    value = float(counts[code]) / max(1.0, release.total)
+    value = count.value / max(1.0, release.total)
     if count.low is None or count.high is None or total.low is None or total.high is None:
         return Estimate(value, None, None)
     low, high = count.low / max(1.0, total.high), min(1.0, count.high / max(1.0, total.low))

@@ -557,7 +557,9 @@ class Release:
             return Answer(value, None, None, NOTHING)
         return intersect(query, value, pieces, total, confidence)
 
-    def bound_with(self, query: LinearQuery, position: Evidence | None, risk: float) -> tuple[float, float] | None:
+    def bound_with(
+        self, query: LinearQuery, position: Evidence | None, risk: float
+    ) -> tuple[float, float, Evidence] | None:
         """An interval for a linear query and a measured number that no piece of its evidence rests on, together.
 
         Args:
@@ -566,19 +568,20 @@ class Release:
             risk: Probability that the interval may miss.
 
         Returns:
-            None where nothing was measured that tells the query.
+            The ends, and the evidence of least variance; None where nothing was measured that tells the query.
         """
         total = self.total if self.budget.neighbours.public_total else None
         pieces = [piece.plus(position) if position else piece for piece in measured(query, self._runs, total)]
         if not pieces:
             return None
-        most = _FAR * min(piece.variance for piece in pieces)
+        best = min(pieces, key=lambda piece: piece.variance)
+        most = _FAR * best.variance
         risks = zip(pieces, shares(risk), strict=False)
         ends = [piece.ends(each) for piece, each in risks if piece.variance <= most]  # the rest cut nothing off
         if not ends:
             ends = [pieces[0].ends(next(iter(shares(risk))))]
         low, high = max(low for low, _ in ends), min(high for _, high in ends)
-        return min(low, high), max(low, high)
+        return min(low, high), max(low, high), best
 
     @property
     def record_count(self) -> Evidence | None:

@@ -16,14 +16,16 @@ of them by at most 1:
   with a quarter of the risk that N leaves, R with the rest. The deviation is its root. A session takes s = 0. A release
   takes the variance of its own hypothesis, so that the error of N hardly matters, and Q may miss with a twentieth.
 - **Correlation.** From a release alone; see `correlations`.
+- **Value.** A release tells Q and R as its hypothesis has them, corrected by what was measured of them
+  (`Evidence.corrected`); the number follows as above.
 - **Quantile q.** The first number t with ``P(t) >= q N``, P(t) being the number of records at or below t. Both ends are
   searched by halving: t lies below the lower end if the intervals of P(t) and N leave ``P(t) >= q N`` impossible, and
   from the upper end on it is certain. N may miss with half the risk, and each P(t) that is looked at with an equal part
   of the rest. In a release D(t) = P(t) - q N is one question, and free: ``D(t) >= 0 > D(t - 1)`` at the quantile, so of
   the t on a public grid those are left whose intervals allow both. Two intervals decide, each with half the risk.
 
-Beside sums, means or quantiles a session's counts of the groups have half the risk too: they are asked for once. Values
-are the hypothesis' own when all questions were asked, moved into their intervals.
+Beside sums, means or quantiles a session's counts of the groups have half the risk too: they are asked for once. Other
+values are the hypothesis' own when all questions were asked, moved into their intervals.
 
 The numbers of a column are bounded because its domain is. The value of a column in bins counts them where the records
 of a release have their mean, in a session at the middle of their bin (see ``numbers``).
@@ -53,6 +55,7 @@ from hedgerow.queries import (
 from hedgerow.release.answer import check_confidence, each_of, left_uncounted
 from hedgerow.release.column_sums import ColumnSums, places_told
 from hedgerow.release.correlations import QUESTIONS, Correlation
+from hedgerow.release.evidence import Evidence
 from hedgerow.release.numbers import Estimate, Numbers
 from hedgerow.release.release import MOST_TOGETHER, NOTHING, Release
 
@@ -390,10 +393,10 @@ class _Column:
         self.span = self.numbers.span
 
     def sum(self) -> Later:
-        records, least, most = self._parts(self.first, 0.5)
+        records, least, most, shown = self._parts(self.first, 0.5)
 
         def told() -> Estimate:
-            value = self._value * self._all
+            value = self._value * self._all if shown is None else self.first * records.value + self.span * shown
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
             lows, highs = ([end * count for count in (records.low, records.high)] for end in (self.first, self.last))
@@ -406,10 +409,10 @@ class _Column:
     def mean(self) -> Later:
         free = self.of.release is not None
         centre = self._value if free else self.first
-        records, least, most = self._parts(centre, _SHARE_OF_COUNT if free else 0.5)
+        records, least, most, shown = self._parts(centre, _SHARE_OF_COUNT if free else 0.5)
 
         def told() -> Estimate:
-            value = self._value
+            value = self._value if shown is None else centre + self.span * shown / max(records.value, 1.0)
             if records.low is None or records.high is None or least is None or most is None:
                 return Estimate(value, None, None)
             low = centre + self.span * _ratio(least, records.low if least < 0.0 else max(records.high, 1.0))
@@ -450,13 +453,11 @@ class _Column:
             weights[:ordinary] = np.where(np.arange(ordinary) <= cut, 1.0 - share, -share)
             text = f"{self.name} is at most {self.numbers.high[cut]:g}, less {share:g}"
             query, risk = self.of.groups.sum(self.row, self.name, weights, text), 0.5 * self.of.risk
-            ends = release.bound_with(query, None, risk)
-            if ends is None:
-                bound = self.of.weighted(query, risk)
-                ends = None if bound.low is None or bound.high is None else (bound.low, bound.high)
-            if ends is None:
+            told = release.bound_with(query, None, risk)
+            bound = self.of.weighted(query, risk) if told is None else Estimate(0.0, told[0], told[1])
+            if bound.low is None or bound.high is None:
                 return None
-            lows, highs = [*lows, ends[0] - slack], [*highs, ends[1] + slack]
+            lows, highs = [*lows, bound.low - slack], [*highs, bound.high + slack]
         possible = np.flatnonzero((np.array([*highs, math.inf]) >= 0.0) & (np.array(lows) < 0.0)).tolist()
         first, last = (possible[0], possible[-1]) if possible else [self._place(share)[1] // size] * 2
         return cuts[first - 1] + 1 if first else 0, cuts[last]
@@ -483,22 +484,23 @@ class _Column:
         upper = _first(0, last, lambda code: _low(at_most(code)) >= share * most)
         return None if any(each.low is None for each in seen.values()) else (lower, upper)
 
-    def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None]:
-        """N, with a share of the risk, and the ends of Q, with the rest."""
+    def _parts(self, centre: float, share: float) -> tuple[Estimate, float | None, float | None, float | None]:
+        """N, with a share of the risk, and the ends of Q, with the rest, and its value."""
         records = self.of.holding(self.row, self.name, self.attribute, share)
         return records, *self._ends(1, centre, records, (1.0 - share) * self.of.risk)
 
     def _ends(
         self, power: int, centre: float, records: Estimate, risk: float, offset: float = 0.0
-    ) -> tuple[float | None, float | None]:
-        """The ends of the sum of a power of what numbers are away from a centre, less an offset each.
+    ) -> tuple[float | None, float | None, float | None]:
+        """The ends of the sum of a power of what numbers are away from a centre, less an offset each, and its value.
 
-        Without measured positions, or moments, the members of bins lie anywhere.
+        Without measured positions, or moments, the members of bins lie anywhere. The value is None where the
+        hypothesis alone has one.
         """
         slack = power * _LATTICE * (records.high or 0.0)
         measured = self._measured(power, centre, risk, offset)
         if measured is not None and records.high is not None:
-            return measured[0] - slack, measured[1] + slack
+            return measured[0] - slack, measured[1] + slack, measured[2].corrected(self._guess(power, centre, offset))
         wide = self.numbers.wide
         share = risk / 2.0 if wide else risk
         low, high = (self.numbers.low - centre) / self._scale, (self.numbers.high - centre) / self._scale
@@ -510,11 +512,20 @@ class _Column:
         lower = self.of.weighted(first, share)
         upper = self.of.weighted(last, share) if wide else lower
         if lower.low is None or upper.high is None or records.high is None:
-            return None, None
-        return lower.low - slack, upper.high + slack
+            return None, None, None
+        alone = wide or self.of.release is None
+        return lower.low - slack, upper.high + slack, None if alone else lower.value
 
-    def _measured(self, power: int, centre: float, risk: float, offset: float) -> tuple[float, float] | None:
+    def _guess(self, power: int, centre: float, offset: float) -> float:
+        """The hypothesis' own sum of a power of what numbers are away from a centre, less an offset each."""
+        away = (self._value - centre) / self._scale
+        each = away if power == 1 else self._spread / self._scale**2 + away**2 - offset
+        return each * self._all
+
+    def _measured(self, power: int, centre: float, risk: float, offset: float) -> tuple[float, float, Evidence] | None:
         """The ends of the same from measured positions and moments, and from the tables that help; see `column_sums`.
+
+        The third is the evidence of least variance.
 
         Positions count from the middles of cells: how far records may be from these is a sum over the bins that has a
         small part of the risk.
@@ -530,7 +541,7 @@ class _Column:
             query = self._sum_of(found.apart, "cells of ", centre, power)
             apart, risk = _high(self.of.weighted(query, _SHARE_OF_CELLS * risk)), (1.0 - _SHARE_OF_CELLS) * risk
         ends = found.ends(lambda weights: self._sum_of(weights, "the middle of ", centre, power), risk)
-        return None if ends is None else (ends[0] - apart, ends[1] + apart)
+        return None if ends is None else (ends[0] - apart, ends[1] + apart, ends[2])
 
     @property
     def _scale(self) -> float:
@@ -543,11 +554,14 @@ class _Column:
         offset = self._spread / self._scale**2 if free else 0.0
         records = self.of.holding(self.row, self.name, self.attribute, share)
         risk = (1.0 - share) * self.of.risk
-        least, most = self._ends(1, centre, records, of_mean * risk)
-        smallest, largest = self._ends(2, centre, records, (1.0 - of_mean) * risk, offset)
+        least, most, moved = self._ends(1, centre, records, of_mean * risk)
+        smallest, largest, squares = self._ends(2, centre, records, (1.0 - of_mean) * risk, offset)
 
         def told() -> Estimate:
             value = self._spread
+            if moved is not None and squares is not None:
+                each = max(records.value, 1.0)
+                value = self.span**2 * max(offset + squares / each - (moved / each) ** 2, 0.0)
             found = Estimate(value, None, None)
             ends = (records.low, records.high, least, most, smallest, largest)
             if None not in ends:

@@ -145,7 +145,7 @@ def render_report(
         exact=exact,
         can=[(each.text, each.example, each.answer) for each in questions if each.answered],
         cannot=[(each.text, each.example, each.answer) for each in questions if not each.answered],
-        warnings=[*release_warnings(release), *_at_an_end(columns)],
+        warnings=[*release_warnings(release), *_apart(columns)],
         error=error_sentence(release, CONFIDENCE),
         records_error=records_error,
         numeric=[_numbers(each) for each in columns if not isinstance(each.attribute, Categorical)],
@@ -181,12 +181,12 @@ def _facts(release: Release) -> dict[str, str]:
     return facts
 
 
-def _at_an_end(columns: list[ColumnSummary]) -> list[str]:
-    """A warning of the columns whose share of the most frequent value lies at the end of its interval."""
-    names = [each.attribute.name for each in columns if each.share.value in (each.share.low, each.share.high)]
-    why = "lies at the end of its interval, where the hypothesis and a measurement disagree"
-    text = f"the share of the most frequent value {why}; an interval misses more often there"
-    return [f"{', '.join(names)}: {text}"] if names else []
+def _apart(columns: list[ColumnSummary]) -> Iterator[str]:
+    """Warnings of the columns of which synthetic records have another mean, or share of the most frequent value."""
+    for name, of in (("mean", "mean"), ("share", "share of the most frequent value")):
+        if named := [each.attribute.name for each in columns if name in each.apart]:
+            why = f"the {of} of the synthetic records lies outside the interval: publish the number of this report"
+            yield f"{', '.join(named)}: {why}"
 
 
 def _share(value: float) -> str:
