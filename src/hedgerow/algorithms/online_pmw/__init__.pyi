@@ -1,4 +1,4 @@
-from .answer import OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups, held_with as held_with
+from .answer import Asking as Asking, OnlineAnswer as OnlineAnswer, OnlineGroups as OnlineGroups, held_with as held_with
 from .file import SessionFile as SessionFile
 from .hold import LOST as LOST
 from .journal import (
@@ -16,7 +16,6 @@ from .parameters import (
     two_sided_rules as two_sided_rules,
 )
 from .rules import Rules as Rules, Stream as Stream, Variant as Variant
-from .selecting import Asking as Asking
 from .session import WATCH as WATCH, OnlineSession as OnlineSession
 from .start import Opening as Opening, check_start as check_start, with_learnt as with_learnt
 from .state import table_of_session as table_of_session

@@ -3,6 +3,8 @@
 **Intervals.** The risk that one may miss the truth is divided before anything is seen. What fired has fresh noise. What
 did not is within the threshold and bounds on two noises: that of its test, which is fresh, and those of *all*
 thresholds that the session can have, as epochs with large ones live longer (theory.md section 13.2).
+
+A statement leads to questions, which are asked one by one.
 """
 
 import math
@@ -19,8 +21,29 @@ from hedgerow.domain import Domain, domain_to_mapping
 from hedgerow.errors import QueryError
 from hedgerow.privacy import GRID, AdditiveNoise, Budget, additive_noise, budget_from_dict, step_of
 from hedgerow.privacy.mechanisms import GaussianNoise, LaplaceNoise
-from hedgerow.queries import LinearQuery, Measurable, Measurement, NoiseKind, canonical, parse_predicate, query_key
-from hedgerow.release import TOTAL_SHARE, Answer, Evidence, Total, check_confidence, intersect, left_uncounted
+from hedgerow.queries import (
+    Blocks,
+    Groups,
+    LinearQuery,
+    Marginal,
+    Measurable,
+    Measurement,
+    NoiseKind,
+    canonical,
+    parse_predicate,
+    query_key,
+)
+from hedgerow.release import (
+    TOTAL_SHARE,
+    Answer,
+    Estimate,
+    Evidence,
+    Total,
+    check_confidence,
+    estimates,
+    intersect,
+    left_uncounted,
+)
 
 _NOISES = {NoiseKind.LAPLACE: LaplaceNoise, NoiseKind.GAUSSIAN: GaussianNoise}
 _MOST_PARSED = 1 << 16
@@ -333,3 +356,32 @@ class Questions:
                 "session",
                 remedy=f"scale the query, or start the session with OnlinePMW(bounds={query.bounds})",
             )
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A session, or what stands before it, as one who answers counting questions.
+
+    Attributes:
+        ask: Answers a query with a confidence.
+        ask_groups: Answers the counts of a group.
+        guesses: Gives the hypothesis' own answer of a query, which costs nothing.
+    """
+
+    ask: Callable[[LinearQuery, float], OnlineAnswer]
+    ask_groups: Callable[[Marginal | Blocks, float], OnlineGroups]
+    guesses: Callable[[LinearQuery], float]
+
+    def count(self, query: LinearQuery, confidence: float) -> tuple[Estimate, str]:
+        """The answer of one query, and its source."""
+        answer = self.ask(query, confidence)
+        return Estimate(answer.value, answer.low, answer.high), answer.source
+
+    def guess(self, query: LinearQuery) -> float:
+        """The hypothesis' own answer."""
+        return self.guesses(query)
+
+    def counts(self, groups: Groups, confidence: float) -> tuple[list[Estimate], str]:
+        """The counts of all groups, and their source."""
+        answer = self.ask_groups(groups.target, confidence)
+        return estimates(answer.values, answer.low, answer.high)[: groups.size], answer.source

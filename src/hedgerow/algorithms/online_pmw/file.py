@@ -17,9 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from hedgerow.algorithms.online_pmw.answer import OnlineAnswer, OnlineGroups
+from hedgerow.algorithms.online_pmw.answer import Asking, OnlineAnswer, OnlineGroups
 from hedgerow.algorithms.online_pmw.hold import Hold
-from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.session import OnlineSession, restore_session
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.start import Opening, check_source, open_session

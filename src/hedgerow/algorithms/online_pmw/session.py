@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 
 from hedgerow.algorithms.online_pmw.answer import (
+    Asking,
     Basis,
     Interval,
     Known,
@@ -30,7 +31,6 @@ from hedgerow.algorithms.online_pmw.answer import (
 from hedgerow.algorithms.online_pmw.hold import Hold
 from hedgerow.algorithms.online_pmw.hypothesis import OnlineHypothesis
 from hedgerow.algorithms.online_pmw.rules import Rules
-from hedgerow.algorithms.online_pmw.selecting import Asking
 from hedgerow.algorithms.online_pmw.settings import OnlineSettings
 from hedgerow.algorithms.online_pmw.state import History, SessionState, explaining, read_session, save_session
 from hedgerow.algorithms.shared import make_release
