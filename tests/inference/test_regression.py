@@ -26,7 +26,7 @@ from hedgerow import (
 )
 from hedgerow.arrays import Floats
 from hedgerow.errors import ConfigError, MissingExtraError, QueryError
-from hedgerow.inference import Regression, traced
+from hedgerow.inference import Regression, Source, traced
 from hedgerow.privacy import Budget
 from hedgerow.queries import Formula
 from hedgerow.release import Target, fitted_to
@@ -71,6 +71,7 @@ def columns(records: pa.Table) -> tuple[Floats, Floats, Floats, Floats]:
     return np.ones(len(man)), man.astype(float), school, rich.astype(float)
 
 
+SOURCES: tuple[Source, ...] = ("replicates", "moments")
 LINKS = {"linear": lambda x: x, "logistic": lambda x: 1.0 / (1.0 + np.exp(-x)), "poisson": np.exp}
 
 
@@ -224,7 +225,9 @@ def test_columns_within_calls_are_columns_of_their_term(release: Release) -> Non
     read = Formula.parse("rich ~ scale(age):sex + Q('years-of-school')", DOMAIN)
     assert {*read.terms} == {("age", "sex"), ("years-of-school",)}
     assert Formula.parse("rich ~ scale(age):sex", DOMAIN).tables == (("rich", "age", "sex"),)
-    plain, scaled = (regress(release, f"rich ~ {age}", replicates=3, seed=0) for age in ("age", "center(age)"))
+    plain, scaled = (
+        regress(release, f"rich ~ {age}", source="replicates", replicates=3, seed=0) for age in ("age", "center(age)")
+    )
     assert scaled.estimate.value[1] == pytest.approx(plain.estimate.value[1])
 
 
@@ -255,7 +258,7 @@ def test_seeds_below_0_are_refused(release: Release) -> None:
 
 def test_a_table_that_is_mostly_noise_gives_no_intervals() -> None:
     """Fits of it are biased towards few records everywhere, which replicates do not show."""
-    noisy = regress(made(budget=PureDP(0.3)), "rich ~ age", "logistic", replicates=4, seed=0)
+    noisy = regress(made(budget=PureDP(0.3)), "rich ~ age", "logistic", source="replicates", replicates=4, seed=0)
     assert noisy.traced.missing == ()
     assert noisy.traced.thin == (("age", "rich"),)
     assert np.isnan(noisy.estimate.error).all()
@@ -330,9 +333,9 @@ def test_groups_of_few_records_have_no_interval() -> None:
         job = np.where(np.arange(3000) < 6, few, rng.choice([label for label in "abz" if label != few], 3000))
         table = read_table(pa.table({"job": job, "y": rng.integers(0, 2, 3000)}), domain)
         release = MWEM().run(table, Workload.marginals(domain, 2), PureDP(2.0), noise=SeededNoise(0))
-        found = regress(release, "y ~ job", replicates=20, seed=0)
-        assert [
-            name for name, error in zip(found.names, found.estimate.error, strict=True) if np.isnan(error)
-        ] == flagged
-        assert f"No interval for {', '.join(flagged)}: a group" in found.notes[-1]
-        assert np.isfinite(found.estimate.value).all()
+        for source in SOURCES:
+            found = regress(release, "y ~ job", source=source, replicates=20, seed=0)
+            unsure = [name for name, error in zip(found.names, found.estimate.error, strict=True) if np.isnan(error)]
+            assert unsure == flagged
+            assert f"No interval for {', '.join(flagged)}: a group" in found.notes[-1]
+            assert np.isfinite(found.estimate.value).all()

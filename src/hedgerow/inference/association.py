@@ -6,7 +6,7 @@ cells of the noisy table x, with e the product of its margins and v the variance
 Chi-Square Hypothesis Tests", AISTATS 2017). Its law is not taken for that of chi-square: tables are drawn from the
 product of the margins, get noise of the same law, and are treated alike (theory.md, section 21).
 
-**Means.** Differences between groups come from a regression on replicates, and so does an F test of all of them.
+**Means.** Differences between groups come from a regression, and so does an F test of all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy import special
 
 from hedgerow.arrays import Floats
 from hedgerow.cards import card
-from hedgerow.domain import Attribute, Clique, Ordered, possible_cells
+from hedgerow.domain import Attribute, Clique, Domain, Ordered, possible_cells, summed
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.inference.regression import BEYOND, regress
 from hedgerow.inference.tracing import traced
@@ -130,7 +130,7 @@ def test(
 
     Args:
         release: The release.
-        one: A column.
+        one: A column, or a level of one or another derived attribute.
         other: Another one.
         kind: ``"chi-square"`` for the table of the two, or ``"means"`` for the means of a numeric column in the groups
             of the other; by default means where one of them is numeric.
@@ -163,9 +163,12 @@ def test(
     check_confidence(confidence)
     check_population(release)
     domain = release.domain
-    numeric = [isinstance(domain[name], Ordered) for name in (one, other)]
+    numeric = [isinstance(domain[name], Ordered) and name in domain.names for name in (one, other)]
     if one == other:
         raise QueryError(f"{one!r} and itself", remedy="name two columns")
+    for name, by in ((one, other), (other, one)):
+        if domain.determines((by,), name):
+            raise QueryError(f"{name!r} is a level of {by!r}", remedy="name columns of which neither tells the other")
     if kind not in (None, *get_args(Kind)):
         raise ConfigError(f"a kind of test {kind!r}", remedy=f"give one of {', '.join(get_args(Kind))}")
     chosen = kind or ("means" if numeric[0] != numeric[1] else "chi-square")
@@ -197,7 +200,7 @@ def _chi_square(release: Release, pair: tuple[str, str], confidence: float, rng:
     statistic, drawn = table.statistic(table.counts), table.under_independence(DRAWS, rng)
     p_value = (1.0 + float((drawn >= statistic).sum())) / (1.0 + DRAWS)
     effects = (table.log_odds(pair, confidence),) if table.counts.shape == (2, 2) else ()
-    noise = f"from {table.measured} with noise of {np.sqrt(table.variance):,.1f} records a cell"
+    noise = f"from {table.measured} with noise of {np.sqrt(table.variance.max()):,.1f} records a cell"
     note = f"By {DRAWS:,} tables drawn under independence, with the same noise: {noise}."
     return Tested("chi-square", pair, statistic, p_value, effects, confidence, (note,))
 
@@ -208,41 +211,42 @@ class _NoisyTable:
 
     Attributes:
         counts: The table, two axes.
-        parts: Of each measured table the share, and the kind, scale and number of the noises that a cell adds up.
+        parts: Of each measured table the share, the kind and scale of its noise, and how many noises each cell adds up.
         measured: What was measured, in words.
     """
 
     counts: Floats
-    parts: tuple[tuple[float, NoiseKind, float, int], ...]
+    parts: tuple[tuple[float, NoiseKind, float, Floats], ...]
     measured: str
 
     @classmethod
     def of(cls, release: Release, scope: Clique) -> _NoisyTable | None:
         """The most precise one of the measurements between which nothing was chosen."""
+        domain = release.domain
         found = [[each for each in run if _holds(each, scope)] for run in runs(release.events, release.measurements)]
-        tables = [cls._averaged(release, scope, run) for run in found if run]
-        return min(tables, key=lambda table: table.variance, default=None)
+        tables = [cls._averaged(domain, scope, run) for run in found if run]
+        return min(tables, key=lambda table: float(table.variance.mean()), default=None)
 
     @classmethod
-    def _averaged(cls, release: Release, scope: Clique, run: list[Measurement]) -> _NoisyTable:
-        shape = release.domain.shape_of(scope)
-        copies = [each.target.size // (shape[0] * shape[1]) for each in run]
-        precisions = np.array([1.0 / max(each.std**2 * k, 1e-12) for each, k in zip(run, copies, strict=True)])
+    def _averaged(cls, domain: Domain, scope: Clique, run: list[Measurement]) -> _NoisyTable:
+        known = np.ix_(*(_known(domain[name]) for name in scope))
+
+        def held(measured: Measurement, values: Floats) -> Floats:
+            names = measured.target.scope
+            return summed(domain, values.reshape(domain.shape_of(names)), names, scope)[known]
+
+        copies = [held(each, np.ones(each.target.size)) for each in run]
+        precisions = np.array([1.0 / (max(each.std**2, 1e-12) * k.mean()) for each, k in zip(run, copies, strict=True)])
         shares = precisions / precisions.sum()
-        counts = np.zeros(shape)
-        for each, share in zip(run, shares, strict=True):
-            names = each.target.scope
-            beside = tuple(axis for axis, name in enumerate(names) if name not in scope)
-            counts += share * each.values.reshape(release.domain.shape_of(names)).sum(axis=beside)
-        counts = counts[np.ix_(*(_known(release.domain[name]) for name in scope))]
+        counts = np.sum([share * held(each, each.values) for each, share in zip(run, shares, strict=True)], axis=0)
         parts = [(float(s), each.noise, each.scale, k) for s, each, k in zip(shares, run, copies, strict=True)]
         return cls(counts, tuple(parts), ", ".join(each.target.text for each in run))
 
     @property
-    def variance(self) -> float:
-        """Variance of the noise of a cell."""
+    def variance(self) -> Floats:
+        """Variance of the noise of each cell; of levels some hold more measured cells than others."""
         each = ((1.0 if kind is NoiseKind.GAUSSIAN else 2.0) * scale**2 * k * s**2 for s, kind, scale, k in self.parts)
-        return sum(each)
+        return np.asarray(np.sum(list(each), axis=0), dtype=np.float64)
 
     def statistic(self, tables: Floats) -> Any:
         """The statistic of tables, along their last two axes."""
@@ -255,11 +259,12 @@ class _NoisyTable:
         drawn = rng.multinomial(max(1, round(float(self.counts.sum()))), shares / shares.sum(), draws).astype(
             np.float64
         )
-        for share, kind, scale, copies in self.parts:
+        for share, kind, scale, number in self.parts:
+            copies = np.broadcast_to(number.reshape(-1), drawn.shape)
             if kind is NoiseKind.GAUSSIAN:
-                noise = rng.normal(0.0, scale * np.sqrt(copies), drawn.shape)
+                noise = rng.normal(0.0, scale * np.sqrt(copies))
             else:  # a sum of Laplace variables is a difference of two of Gamma's law
-                noise = rng.gamma(copies, scale, drawn.shape) - rng.gamma(copies, scale, drawn.shape)
+                noise = rng.gamma(copies, scale) - rng.gamma(copies, scale)
             drawn += share * noise
         return np.asarray(self.statistic(drawn.reshape(draws, *self.counts.shape)))
 
@@ -282,8 +287,10 @@ def _known(attribute: Attribute) -> list[int]:
 
 
 def _holds(measured: Measurement, scope: Clique) -> bool:
+    """Whether a table over attributes or levels tells that of others."""
     target = measured.target
-    return isinstance(target, Marginal) and target.within is None and {*scope} <= {*target.scope}
+    is_table = isinstance(target, Marginal) and target.within is None
+    return is_table and all(target.domain.determines(target.scope, name) for name in scope)
 
 
 def _product(tables: Floats) -> Floats:
@@ -295,22 +302,26 @@ def _product(tables: Floats) -> Floats:
 
 
 def _means(release: Release, groups: str, number: str, made: dict[str, Any]) -> Tested:
-    """Test by the means of groups, from replicates."""
-    found = regress(release, f"`{number}` ~ C(`{groups}`)", source="replicates", **made)
-    estimate = found.estimate
-    kept = np.isfinite(estimate.error[1:]) | (not found.traced.suffices)
+    """Test by the means of groups."""
+    found = regress(release, f"`{number}` ~ C(`{groups}`)", **made)
+    estimate, replicates = found.estimate, found.replicates
+    told = found.traced.suffices or replicates is None
+    kept = np.isfinite(estimate.error[1:]) | (not told)
     statistic, p_value, notes = np.nan, np.nan, list(found.notes)
     several = int(kept.sum())
-    free = len(estimate.replicates) - several
+    rest = np.inf if replicates is None else replicates.number - several
     if several < 1:
         notes.append(f"No test: records with a number are not of two values of {groups} that stand out of the noise.")
-    elif found.traced.suffices and free > 0:
+    elif told and rest > 0:
         differences = estimate.value[1:][kept]
-        spread = np.atleast_2d(np.cov(estimate.replicates[:, 1:][:, kept], rowvar=False))
-        squared = float(differences @ np.linalg.pinv(spread) @ differences)
-        statistic = squared * free / (several * (len(estimate.replicates) - 1))
-        p_value = float(special.fdtrc(several, free, statistic))
-    elif free <= 0:
+        statistic = float(differences @ np.linalg.pinv(found.covariance[1:, 1:][np.ix_(kept, kept)]) @ differences)
+        if replicates is None:
+            p_value = float(special.chdtrc(several, statistic))
+            statistic /= several
+        else:
+            statistic *= rest / (several * (replicates.number - 1))
+            p_value = float(special.fdtrc(several, rest, statistic))
+    elif rest <= 0:
         notes.append(f"No test: {several + 1} groups need more than {several + 1} replicates.")
     columns = zip(
         found.names[1:], estimate.value[1:], estimate.error[1:], estimate.low[1:], estimate.high[1:], kept, strict=True

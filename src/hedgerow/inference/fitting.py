@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import optimize, special
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.domain import Categorical, Domain
+from hedgerow.domain import Categorical, Domain, codes_at, encoder
 from hedgerow.errors import ConfigError, QueryError
 from hedgerow.queries import Formula
 
@@ -29,10 +30,14 @@ if TYPE_CHECKING:
 ModelFamily = Literal["linear", "logistic", "poisson"]
 """Normal, binomial or Poisson law, each with its canonical link."""
 FAMILIES: tuple[ModelFamily, ...] = ("linear", "logistic", "poisson")
-_LEVEL = re.compile(r"\[T\.[^\]]*\]")
+_LEVEL = re.compile(r"\[T\..*?\](?=:|$)")
 """The part of a coefficient's name that names a label."""
 _SURE = 15.0
 """Linear predictor of a logistic fit beyond which a probability is 0 or 1 in effect."""
+_FARTHEST = 50.0
+"""Linear predictor up to which a rate is computed."""
+_SOLVED = 1e-8
+"""Score of a record at which equations are solved, with columns scaled to 1."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,7 @@ class Design:
         from formulaic import Formula as Parsed
         from formulaic.errors import FormulaicError
 
+        records = _with_derived(records, formula, domain)
         counted = records if weights is None else records.filter(weights > 0.0)
         labels = _labels(counted, formula, domain) if like is None else like.labels
         frame = _frame(records, formula, labels)
@@ -158,11 +164,21 @@ _REMEDY = "name columns of numbers, or categories as C(column); the outcome has 
 def _labels(records: pa.Table, formula: Formula, domain: Domain) -> dict[str, list[str]]:
     """The labels that records have, in the order of the domain."""
     labels = {}
-    for column in domain.columns:
-        if column.name in formula.columns and isinstance(column, Categorical):
-            held = set(records[column.name].unique().to_pylist())
-            labels[column.name] = [label for label in column.labels if label in held]
+    for name in formula.columns:
+        if isinstance(domain[name], Categorical) or name not in domain.names:
+            held = set(records[name].unique().to_pylist())
+            labels[name] = [label for label in domain[name].labels if label in held]
     return labels
+
+
+def _with_derived(records: pa.Table, formula: Formula, domain: Domain) -> pa.Table:
+    """The records with the labels of levels and other derived attributes that a formula names."""
+    for name in formula.columns:
+        if name not in records.column_names:
+            codes = {each: encoder(domain[each]).codes(records[each].combine_chunks()) for each in domain.base((name,))}
+            labels = np.array(domain[name].labels, dtype=object)[codes_at(domain, name, codes)]
+            records = records.append_column(name, [labels.tolist()])
+    return records
 
 
 def _frame(records: pa.Table, formula: Formula, labels: dict[str, list[str]]) -> pd.DataFrame:
@@ -209,6 +225,41 @@ def fitted(design: Design, weights: Floats, family: ModelFamily) -> Floats:
         model = _model(family).fit(left / scale, right, sample_weight=weights / weights.mean())
     coefficients: Floats = np.asarray(model.coef_, dtype=np.float64).reshape(-1)
     return np.asarray(coefficients / scale, dtype=np.float64)
+
+
+def means(design: Design, coefficients: Floats, family: ModelFamily) -> tuple[Floats, Floats]:
+    """The mean of the outcome in each row, and its derivative by the linear predictor, shape ``(rows,)`` each."""
+    predictor = design.left @ coefficients
+    if family == "linear":
+        return predictor, np.ones_like(predictor)
+    if family == "poisson":
+        rate = np.exp(np.minimum(predictor, _FARTHEST))
+        return rate, rate
+    chance = special.expit(predictor)
+    return chance, chance * (1.0 - chance)
+
+
+def solved(design: Design, weights: Floats, family: ModelFamily, start: Floats) -> Floats | None:
+    """Coefficients that solve the score equations with weights of which some may be negative; None if none do.
+
+    Args:
+        design: The rows.
+        weights: Weights of the rows.
+        family: The law of the outcome.
+        start: Coefficients to start from.
+    """
+    scale = np.maximum(np.abs(design.left).max(axis=0), 1e-300)
+    left, size = design.left / scale, float(weights.sum())
+
+    def score(scaled: Floats) -> tuple[Floats, Floats]:
+        mean, slope = means(design, scaled / scale, family)
+        return left.T @ (weights * (mean - design.right)) / size, (left.T * (weights * slope)) @ left / size
+
+    found = optimize.root(score, start * scale, jac=True, tol=1e-12)
+    value, curvature = score(found.x)
+    if np.abs(value).max() > _SOLVED or np.linalg.eigvalsh(curvature)[0] <= 0.0:
+        return None
+    return np.asarray(found.x / scale, dtype=np.float64)
 
 
 def _model(family: ModelFamily) -> Any:

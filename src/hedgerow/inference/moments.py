@@ -1,9 +1,10 @@
-"""Least squares from noisy sums: X'X and X'y as measurements tell them, with the law of their noise (theory.md, 21.1).
+"""Regressions from noisy sums: X'X and X'y as measurements tell them, with the law of their noise (theory.md, 21.1).
 
 Tables, moments of columns by groups, products of columns and the number of records are linear in the sums over the
 records of products of two columns of a design. So these have a best linear unbiased estimate with a known covariance.
-Coefficients follow from it without records and without a fit, so that nothing is smoothed: what noise in X'X adds in
-the second order is taken off.
+Least squares follow from it without records and without a fit, so that nothing is smoothed: what noise in X'X adds in
+the second order is taken off. For logistic and Poisson regressions synthetic records are weighed until they have these
+sums (the regression estimator of surveys: J.-C. Deville and C.-E. Saerndal, JASA 87, 1992; theory.md, 21.2).
 """
 
 from __future__ import annotations
@@ -17,24 +18,17 @@ import numpy as np
 
 from hedgerow.arrays import Floats
 from hedgerow.domain import Categorical, Domain, Ordered
+from hedgerow.inference.fitting import Design, ModelFamily, fitted, means, solved
 from hedgerow.queries import Formula, Marginal, Measurement, Positions
 from hedgerow.release import Numbers, Release, runs
 
 MOST_ERROR = 0.5
-"""Noise in X'X, beside X'X itself, up to which its third and higher orders are small."""
-_MOST_COLUMNS = 40
+"""Noise in X'X, or in the curvature of a likelihood, beside itself, up to which its higher orders are small."""
+_MOST_COLUMNS, _MOST_CURVED = 40, 20
 _LARGEST = 1 << 22
 """Weights of the sums that one table tells, at most."""
 _ROUNDING = 1e-9
 """Variance of sums between which there is an identity, beside the largest one."""
-
-
-def asked_for(release: Release, formula: Formula) -> bool:
-    """Whether moments were measured by columns of a formula, or products of them."""
-    columns = {*formula.columns}
-    targets = (each.target for each in release.positions if isinstance(each.target, Positions))
-    wanted = (target for target in targets if target.form != "positions" and len(target.scope) > 1)
-    return any({*target.scope} <= columns for target in wanted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +89,15 @@ class _Function:
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
-    """Least squares from noisy sums.
+class FromSums:
+    """Coefficients from noisy sums.
 
     Attributes:
-        raw: The coefficients that solve ``X'X b = X'y``.
-        bias: What noise in X'X adds to them, in the second order.
-        covariance: Of their noise, with the second order.
-        inverse: Of X'X.
-        error: Noise in X'X beside X'X itself, at most about `MOST_ERROR`.
+        raw: The coefficients that solve ``X'X b = X'y``, or the score equations of records that have these sums.
+        bias: What noise in X'X adds to least squares, in the second order; of other models 0.
+        covariance: Of their noise; of least squares with the second order.
+        inverse: Of X'X, or of the curvature of the likelihood.
+        error: Noise in these beside themselves, at most about `MOST_ERROR`.
     """
 
     raw: Floats
@@ -113,29 +107,64 @@ class LeastSquares:
     error: float
 
     @classmethod
-    def of(cls, release: Release, formula: Formula, names: Sequence[str]) -> LeastSquares | None:
-        """Solve the normal equations.
+    def of(
+        cls, release: Release, formula: Formula, design: Design, family: ModelFamily, weights: Floats
+    ) -> FromSums | None:
+        """Solve the equations of a model.
 
         Args:
             release: The release.
             formula: The formula.
-            names: Names of the coefficients.
+            design: Rows of synthetic records.
+            family: The law of the outcome.
+            weights: Weights of the rows.
 
         Returns:
             None where measurements do not tell all sums, or with too much noise.
         """
         domain = release.domain
-        columns = [_Function.of(domain, name) for name in names]
+        columns = [_Function.of(domain, name) for name in design.names]
         found = [each for each in (*columns, _Function.of_outcome(formula, domain)) if each is not None]
-        if len(found) < len(names) + 1 or len(found) > _MOST_COLUMNS:
+        if len(found) < len(columns) + 1 or len(found) > (_MOST_COLUMNS if family == "linear" else _MOST_CURVED):
             return None
         sums = _Sums([_Function("", np.ones(1)), *found])
         told = [each for run in _runs(release) if (each := sums.estimated(release, run)) is not None]
-        solved = [each for each in (cls._solved(sums, *both) for both in told) if each is not None]
-        return min(solved, key=lambda each: float(np.trace(each.covariance)), default=None)
+        if family == "linear":
+            results = [cls._solved(sums, *both) for both in told]
+        else:
+            results = [cls._weighed(sums, *both, (design, family, weights)) for both in told]
+        kept = [each for each in results if each is not None]
+        return min(kept, key=lambda each: float(np.trace(each.covariance)), default=None)
 
     @classmethod
-    def _solved(cls, sums: _Sums, values: Floats, covariance: Floats) -> LeastSquares | None:
+    def _weighed(
+        cls, sums: _Sums, values: Floats, covariance: Floats, rows: tuple[Design, ModelFamily, Floats]
+    ) -> FromSums | None:
+        """A generalised linear model of rows that are weighed to have the sums."""
+        design, family, weights = rows
+        products = sums.of_rows(design)
+        pull = products @ np.linalg.pinv((products.T * weights) @ products, rcond=_ROUNDING, hermitian=True)
+        pull *= weights[:, None]  # what a change of the sums adds to the weight of each row
+        missing = values - weights @ products
+        left_over = np.abs(missing - products.T @ (pull @ missing)).max()
+        weighed = weights + pull @ missing
+        raw = solved(design, weighed, family, fitted(design, weights, family))
+        if raw is None or left_over > 1e-3 * math.sqrt(float(np.diag(covariance).max())):
+            return None
+        mean, slope = means(design, raw, family)
+        inverse = np.asarray(np.linalg.inv((design.left.T * (weighed * slope)) @ design.left))
+        change = inverse @ (design.left * (design.right - mean)[:, None]).T @ pull
+        spread, turned = np.linalg.eigh(covariance)
+        noise = pull @ (turned * np.sqrt(np.maximum(spread, 0.0)))  # of the weights, each column apart
+        half = design.left @ np.linalg.cholesky(inverse)
+        apart = np.einsum("ra,rb,rk->kab", half * slope[:, None], half, noise, optimize=True)
+        size = math.sqrt(float(np.square(apart).sum()))
+        if size > MOST_ERROR:
+            return None
+        return cls(raw, np.zeros_like(raw), np.asarray(change @ covariance @ change.T), inverse, size)
+
+    @classmethod
+    def _solved(cls, sums: _Sums, values: Floats, covariance: Floats) -> FromSums | None:
         spread, turned = np.linalg.eigh(covariance)
         noise = (turned * np.sqrt(np.maximum(spread, 0.0))).T
         whole, apart = sums.matrix(values[None])[0], sums.matrix(noise)
@@ -188,6 +217,16 @@ class _Sums:
                 if before[0] == product[0] and np.array_equal(before[1], product[1]):
                     return int(self.places[i, j])
         return None
+
+    def of_rows(self, design: Design) -> Floats:
+        """What each row of a design adds to the sums, shape ``(rows, number)``."""
+        numbers = np.column_stack([np.ones(len(design.right)), design.left, design.right])
+        inside = (numbers - [each.middle for each in self.functions]) / [each.span for each in self.functions]
+        found = np.zeros((len(inside), self.number))
+        for i, j in combinations_with_replacement(range(len(self.functions)), 2):
+            if self.places[i, j] >= 0:
+                found[:, self.places[i, j]] = inside[:, i] * inside[:, j]
+        return found
 
     def matrix(self, sums: Floats) -> Floats:
         """Symmetric matrices of sums in the numbers' own units, shape ``(n, columns, columns)``."""

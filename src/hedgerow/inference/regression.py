@@ -19,8 +19,8 @@ from scipy import special
 from hedgerow.arrays import Floats
 from hedgerow.cards import card
 from hedgerow.errors import ConfigError
-from hedgerow.inference.fitting import FAMILIES, Design, ModelFamily, check_rank, fitted, separated
-from hedgerow.inference.moments import LeastSquares, asked_for
+from hedgerow.inference.fitting import FAMILIES, Design, ModelFamily, check_rank, fitted, means, separated
+from hedgerow.inference.moments import FromSums
 from hedgerow.inference.tracing import Traced, traced
 from hedgerow.queries import Formula, require_regressions
 from hedgerow.release import Release, ReplicateEstimate, Replicates, Target, check_confidence
@@ -31,6 +31,15 @@ Source = Literal["moments", "replicates"]
 """What coefficients and errors come from."""
 BEYOND = 4.0
 """Standard errors of the number of its records below which a group gives no coefficient."""
+
+_SUMS = "From measured sums of products of the columns"
+_SOURCES: dict[tuple[bool, Target], str] = {
+    (True, "file"): f"{_SUMS}, without a fit; no records are used.",
+    (True, "population"): f"{_SUMS}, without a fit; the sampling error alone is that of synthetic records.",
+    (False, "file"): f"{_SUMS}: synthetic records are weighed to have these; how the model bends is theirs.",
+    (False, "population"): f"{_SUMS}: synthetic records are weighed to have these; how the model bends and the "
+    "sampling error are theirs.",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,7 @@ class Regression:
         target: What they are about.
         replicates: What the errors come from; None where it is measured sums.
         traced: The tables that the coefficients follow from, and those of them that are missing.
+        covariance: Of their errors; of replicates without the factor ``1 + 1 / N`` of the errors.
         notes: What the intervals leave out.
     """
 
@@ -59,6 +69,7 @@ class Regression:
     target: Target
     replicates: Replicates | None = field(repr=False)
     traced: Traced
+    covariance: Floats = field(repr=False)
     notes: tuple[str, ...]
 
     headings = ("coefficient", "estimate", "error", "low", "high", "p")
@@ -73,6 +84,11 @@ class Regression:
     def _repr_html_(self) -> str:
         """The table of coefficients, for notebooks."""
         return card(self.title, [("note", note) for note in self.notes], self.headings, self.rows())
+
+    @property
+    def source(self) -> Source:
+        """What coefficients and errors come from."""
+        return "moments" if self.replicates is None else "replicates"
 
     @property
     def title(self) -> str:
@@ -101,6 +117,7 @@ class Regression:
             "formula": self.formula,
             "family": self.family,
             "for": self.target,
+            "source": self.source,
             "confidence": self.confidence,
             "coefficients": [dict(zip(keys, (name, *map(float, row)), strict=True)) for name, *row in columns],
             **self.traced.to_dict(),
@@ -132,8 +149,8 @@ def regress(
             formula of others as code.
         family: ``"linear"`` for least squares, ``"logistic"`` for an outcome of two values, ``"poisson"`` for counts.
         target: See `replicate`; not with replicates.
-        source: ``"replicates"``, or ``"moments"`` for least squares from measured sums, where each term is a number or
-            labels alone. By default moments where ``regression:`` asked for them, or replicates cannot say.
+        source: ``"moments"`` for coefficients from measured sums, where each term is a number or labels alone, or
+            ``"replicates"``. By default moments wherever measurements tell them, for their intervals hold more often.
         replicates: Their number, from 2 on; likewise.
         confidence: Probability with which each interval should hold the coefficient.
         seed: See `replicate`; likewise.
@@ -168,9 +185,8 @@ def regress(
     read = Formula.parse(formula, of.domain)
     form = "logistic" if family == "logistic" else "regression"
     found = traced(of, read.tables, f"{form}: {formula}")
-    wanted = source == "moments" or not found.suffices or asked_for(of, read)
-    if isinstance(release, Release) and family == "linear" and wanted and source != "replicates":
-        solved = _by_moments(of, read, found=found, target=target, confidence=confidence, seed=seed)
+    if isinstance(release, Release) and source != "replicates":
+        solved = _by_moments(of, read, family, found=found, target=target, confidence=confidence, seed=seed)
         if solved is not None:
             return solved
     if source == "moments":
@@ -186,25 +202,29 @@ def regress(
     notes = _notes(replicates=release, formula=read, design=made, family=family, estimate=estimate, found=found)
     if not found.suffices:
         estimate = replace(_without(estimate, np.ones_like(small)), value=estimate.raw)
-    elif small.any():
-        estimate = _without(estimate, small)
-        names = ", ".join(name for name, is_small in zip(made.names, small, strict=True) if is_small)
-        notes += (
-            f"No interval for {names}: a group that it compares is below {BEYOND:g} standard errors of its number "
-            "of records. Release it together with others, or leave it out.",
-        )
+    else:
+        estimate, few = _without_small(estimate, made, small)
+        notes += few
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.abs(estimate.value) / estimate.error
     p_values = 2.0 * special.stdtr(release.number - 1, -t)
+    covariance = np.atleast_2d(np.cov(estimate.replicates, rowvar=False))
     return Regression(
-        formula, family, made.names, estimate, p_values, confidence, release.target, release, found, notes
+        formula, family, made.names, estimate, p_values, confidence, release.target, release, found, covariance, notes
     )
 
 
 def _by_moments(
-    release: Release, formula: Formula, *, found: Traced, target: Target, confidence: float, seed: Seed
+    release: Release,
+    formula: Formula,
+    family: ModelFamily,
+    *,
+    found: Traced,
+    target: Target,
+    confidence: float,
+    seed: Seed,
 ) -> Regression | None:
-    """Least squares from measured sums; None where these do not tell them.
+    """Coefficients from measured sums; None where these do not tell them.
 
     For the population the sampling error is added: that of the synthetic records about these coefficients, whatever
     the law of the residuals (H. White, Econometrica, 1980).
@@ -212,23 +232,27 @@ def _by_moments(
     if target == "population":
         check_population(release)
     records = release.sample(None, seed)
-    design = Design.of(formula, "linear", records.to_arrow(), release.domain)
-    solved = LeastSquares.of(release, formula, design.names)
+    design = Design.of(formula, family, records.to_arrow(), release.domain)
+    weights = design.summed(np.full(len(records), release.total / len(records)))
+    solved = FromSums.of(release, formula, design, family, weights)
     if solved is None:
         return None
-    value, variance = solved.raw - solved.bias, np.diag(solved.covariance)
+    value, covariance = solved.raw - solved.bias, solved.covariance
     if target == "population":
-        weights = design.summed(np.full(len(records), release.total / len(records)))
-        apart = design.left * (design.right - design.left @ value)[:, None]
-        variance = variance + np.diag(solved.inverse @ (apart.T * weights) @ apart @ solved.inverse)
-    error = np.sqrt(variance)
+        apart = design.left * (design.right - means(design, value, family)[0])[:, None]
+        covariance = covariance + solved.inverse @ (apart.T * weights) @ apart @ solved.inverse
+    error = np.sqrt(np.diag(covariance))
     reach = -float(special.ndtri(check_confidence(confidence) / 2.0)) * error
     none = np.empty((0, len(value)))
     estimate = ReplicateEstimate(value, solved.raw, solved.bias, error, value - reach, value + reach, none)
-    p_values = 2.0 * special.ndtr(-np.abs(value) / error)
-    rest = "the sampling error alone is that of synthetic records" if target == "population" else "no records are used"
-    notes = (f"From measured sums of products of the columns, without a fit; {rest}.",)
-    return Regression(formula.text, "linear", design.names, estimate, p_values, confidence, target, None, found, notes)
+    sizes = design.sizes(weights, design.groups)
+    sampled = np.sqrt(sizes) if target == "population" else np.zeros_like(sizes)
+    estimate, few = _without_small(estimate, design, _small(design, sizes, sampled))
+    p_values = 2.0 * special.ndtr(-np.abs(value) / estimate.error)
+    notes = (_SOURCES[family == "linear", target], *few)
+    return Regression(
+        formula.text, family, design.names, estimate, p_values, confidence, target, None, found, covariance, notes
+    )
 
 
 def _estimate(
@@ -248,10 +272,26 @@ def _estimate(
         return np.concatenate([fitted(rows, summed, family), rows.sizes(summed, design.groups)])
 
     found = replicates.estimate(both, confidence)
-    small = np.zeros(number, dtype=np.bool_)
-    for group, size, error in zip(design.groups, found.raw[number:], found.error[number:], strict=True):
+    return _part(found, slice(number)), _small(design, found.raw[number:], found.error[number:])
+
+
+def _small(design: Design, sizes: Floats, errors: Floats) -> NDArray[np.bool_]:
+    """Whether a group that a coefficient compares does not stand out of the errors of its number of records."""
+    small = np.zeros(len(design.names), dtype=np.bool_)
+    for group, size, error in zip(design.groups, sizes, errors, strict=True):
         small[group.rests] |= bool(size <= BEYOND * error)
-    return _part(found, slice(number)), small
+    return small
+
+
+def _without_small(
+    estimate: ReplicateEstimate, design: Design, small: NDArray[np.bool_]
+) -> tuple[ReplicateEstimate, tuple[str, ...]]:
+    """The estimates without intervals of coefficients that compare small groups, and what says so."""
+    if not small.any():
+        return estimate, ()
+    names = ", ".join(name for name, is_small in zip(design.names, small, strict=True) if is_small)
+    few = f"No interval for {names}: a group that it compares is below {BEYOND:g} standard errors of its number of "
+    return _without(estimate, small), (few + "records. Release it together with others, or leave it out.",)
 
 
 def _part(estimate: ReplicateEstimate, kept: slice) -> ReplicateEstimate:

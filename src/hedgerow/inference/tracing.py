@@ -28,7 +28,7 @@ class Traced:
     """What a statistic needs of a release.
 
     Attributes:
-        tables: The tables that it follows from, over attributes.
+        tables: The tables that it follows from.
         missing: Those of them that no measurement holds.
         price: What it takes to measure them; empty where nothing is missing.
         thin: Those in whose cells noise has more than a tenth of the mean number of records as its standard deviation.
@@ -75,7 +75,7 @@ def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None)
 
     Args:
         release: The release.
-        scopes: The columns of each table; of derived ones the attributes that they are made of count.
+        scopes: The columns of each table, derived ones too.
         asked: The family of a workload that asks for all of them; by default marginals.
 
     Example:
@@ -88,7 +88,7 @@ def traced(release: Release, scopes: Sequence[Clique], asked: str | None = None)
         "needs a x c, which no measurement holds: 'marginals:a*c' in the workload would"
     """
     domain = release.domain
-    tables = tuple(dict.fromkeys(scope for scope in map(domain.base, scopes) if len(scope) > 1))
+    tables = tuple(dict.fromkeys(scope for scope in map(domain.clique, scopes) if len(domain.base(scope)) > 1))
     fitted = fitted_to(release, release.measurements)
     missing, unknown = (_unmeasured(release, each, tables) for each in (release.measurements, fitted))
     unfitted = tuple(scope for scope in unknown if scope not in missing)
@@ -112,7 +112,8 @@ def _unmeasured(release: Release, measurements: Sequence[Measurement], tables: S
     whole = [each.target.scope for each in measurements if _is_table(each.target)]
 
     def is_measured(scope: Clique) -> bool:
-        if len(scope) == 2 and pairs[scope[0], scope[1]] is Knowledge.MEASURED:
+        base = domain.base(scope)
+        if len(base) == 2 and pairs[base[0], base[1]] is Knowledge.MEASURED:
             return True
         return any(all(domain.determines(measured, name) for name in scope) for measured in whole)
 
@@ -126,7 +127,7 @@ def _is_table(target: object) -> bool:
 def _noise_beside_records(release: Release, measured: Sequence[Measurement], scope: Clique) -> float:
     """Standard deviation of the noise of a cell over the mean number of records of one; 0 if no single table tells."""
     size = math.prod(release.domain.shape_of(scope))
-    held = [each for each in measured if set(scope) <= set(each.target.scope)]
+    held = [each for each in measured if all(release.domain.determines(each.target.scope, name) for name in scope)]
     noises = [each.std * math.sqrt(each.target.size / size) for each in held]
     return min(noises, default=0.0) * size / max(release.n_records, 1)
 

@@ -58,9 +58,9 @@ class Formula:
         """Read a formula.
 
         Args:
-            text: The formula. A name with other characters than letters, digits and ``_`` may stand as it is, or
-                between backquotes.
-            domain: The domain whose columns it may name.
+            text: The formula; levels and other derived attributes are labels. A name with other characters than
+                letters, digits and ``_`` may stand as it is, or between backquotes.
+            domain: The domain whose columns and derived attributes it may name.
 
         Raises:
             QueryError: It is not understood, or names something that is no column.
@@ -70,7 +70,7 @@ class Formula:
         from formulaic import Formula as Parsed
         from formulaic.errors import FormulaicError
 
-        names = [column.name for column in domain.columns]
+        names = list(dict.fromkeys([each.name for each in domain.columns] + [each.name for each in domain.derived]))
         quoted = _with_backquotes(text, names)
         try:
             parsed: Any = Parsed(quoted)
@@ -153,7 +153,8 @@ def _used(alone: Any, term: Any, names: list[str]) -> set[str]:
     pattern = rf"""'[^']*'|"[^"]*"|(?<![\w.])(?P<name>{"|".join(map(re.escape, known))})(?![\w(])"""
     found = (match["name"] for factor in term.factors for match in re.finditer(pattern, factor.expr) if known)
     within = {name for name in found if name}
-    return {*map(str, alone.required_variables), *within}
+    cut = {name.partition(".")[0] for name in within}  # `formulaic` takes ``age.10`` for a part of ``age``
+    return {*map(str, alone.required_variables)} - cut | within
 
 
 def _columns(used: set[str], domain: Domain, names: list[str], text: str) -> Clique:

@@ -32,18 +32,27 @@ class Kind(StrEnum):
     MEANS = "means"
 
 
+class Source(StrEnum):
+    """What coefficients and errors come from."""
+
+    MOMENTS = "moments"
+    REPLICATES = "replicates"
+
+
 @dataclass(frozen=True)
 class _Inferring(Options):
     """How errors are estimated.
 
     Attributes:
         confidence: Confidence of each interval.
+        source: Take coefficients and errors from measured sums, or from replicates.
         replicate_for: Intervals for the population that the table is a random sample of, or for the table itself.
         replicates: Number of replicates that standard errors come from.
         seed: Make the same replicates again; harmless here.
     """
 
     confidence: float = 0.95
+    source: Annotated[Source | None, option(show_default="moments where measurements tell them")] = None
     replicate_for: Target = Target.POPULATION
     replicates: Annotated[int, option(metavar="N", min=2)] = 40
     seed: int | None = None
@@ -52,6 +61,7 @@ class _Inferring(Options):
         """Arguments of the functions."""
         return {
             "target": self.replicate_for.value,
+            "source": None if self.source is None else self.source.value,
             "replicates": self.replicates,
             "confidence": self.confidence,
             "seed": self.seed,
@@ -80,6 +90,7 @@ def regress(
       hedgerow regress people.release "income ~ age * sex" --family logistic
       hedgerow regress people.release "children ~ age" --family poisson --json
       hedgerow regress people.release "hours ~ age" --replicate-for file --seed 1
+      hedgerow regress people.release "hours ~ age + sex" --source moments
     """
     from hedgerow.inference import regress as run
 
@@ -92,7 +103,7 @@ def regress(
 def test(
     *,
     release: ReleaseFile,
-    columns: Annotated[tuple[str, str], typer.Argument(metavar="COLUMN COLUMN", help="Two columns.")],
+    columns: Annotated[tuple[str, str], typer.Argument(metavar="COLUMN COLUMN", help="Two columns, or levels of columns.")],
     kind: Annotated[
         Kind | None,
         option(help="Test the table of the two, or means of the numeric one.", show_default="means of numbers"),
@@ -110,6 +121,7 @@ def test(
     Examples:
       hedgerow test people.release race income
       hedgerow test people.release sex hours --confidence 0.9
+      hedgerow test people.release age.10 income
       hedgerow test people.release age children --kind chi-square --json
     """
     from hedgerow.inference import test as run
