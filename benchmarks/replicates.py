@@ -1,13 +1,15 @@
 """Intervals from replicates: how often they hold the truth, and their width beside that of the sample itself.
 
-``python -m benchmarks replicates [--releases N] [--replicates R] [--columns wide]``. A public table stands for a
-population, of which samples of 8,000 records are drawn with replacement. Each is released (all pairs, MWEM with its
-defaults, delta 1e-9), and shares, means, and coefficients of regressions are estimated from its replicates, for the
-population and for the sample. Intervals have 95 %. ``usual`` treats the synthetic records as a sample; ``mse`` is what
-R gives with ``mse = TRUE``; ``corrected`` takes the bias of the fit off, as `hedgerow.regress` does (coefficients are
-compared). Half-widths are divided by those of the sample without privacy.
+``python -m benchmarks replicates [--releases N] [--replicates R] [--table NAME] [--rules]``. A public table stands for
+a population, of which samples of 8,000 records are drawn with replacement. Each is released (all pairs, MWEM with its
+defaults, delta 1e-9), and shares, means, log odds ratios, correlations and coefficients of regressions are estimated
+from its replicates, for the population and for the sample. Intervals have 95 %. ``moments`` are coefficients from
+measured sums, which `hedgerow.regress` gives by default. ``usual`` treats the synthetic records as a sample; ``mse`` is
+what R gives with ``mse = TRUE``; ``corrected`` takes the bias of the fit off, as `hedgerow.regress` does (coefficients
+are compared). Half-widths are divided by those of the sample without privacy.
 
-Three rules that combine several files of records stand beside them, each with as many files as there are replicates:
+With ``--rules`` three rules that combine several files of records stand beside them, each with as many files as there
+are replicates:
 ``Reiter`` (2003, partially synthetic: mean variance plus the variance between files over their number) and
 ``Raghunathan`` (2003, fully synthetic: variance between files times 1 + 1/m, less the mean variance) with independent
 files of the release, and ``Rubin`` with a file of each replicate in place of draws from a posterior that knows of the
@@ -78,6 +80,8 @@ class Task:
         return (
             ["share"] * 3
             + ["mean"] * 2
+            + ["log odds ratio"] * 2
+            + ["correlation"] * 2
             + ["logistic"] * (1 + len(self.by))
             + ["linear"] * (1 + extra)
             + ["Poisson"] * (1 + extra)
@@ -90,6 +94,8 @@ class Task:
         group = by[0] == 1
         found = [_mean(outcome, weights), _mean(by[0] == 1, weights), _mean(outcome[group], weights[group])]
         found += [_mean(number, weights), _mean(number[~group], weights[~group])]
+        found += [_log_odds(outcome, each, weights) for each in (by[0], columns[self.by[3]])]
+        found += [_correlation(number, each, weights) for each in (columns[self.by[1]], outcome)]
         left = np.column_stack([np.ones(len(outcome)), *by])
         others = np.column_stack([np.ones(len(outcome)), *(columns[name] for name in self.by if name != self.number)])
         models = (
@@ -105,6 +111,20 @@ class Task:
 def _mean(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     mean = float(np.average(values, weights=weights))
     return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=weights) / weights.sum()))
+
+
+def _log_odds(one: np.ndarray, other: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    a, b, c, d = np.maximum(np.bincount(2 * one + other, weights, 4), 1e-9)
+    return float(np.log(a * d / (b * c))), float(np.sqrt(1 / a + 1 / b + 1 / c + 1 / d))
+
+
+def _correlation(one: np.ndarray, other: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Pearson's, with the error of its influence function, which needs no normal law."""
+    first, second = (each - np.average(each, weights=weights) for each in (one, other))
+    first, second = (each / np.sqrt(np.average(each**2, weights=weights)) for each in (first, second))
+    found = float(np.average(first * second, weights=weights))
+    influence = first * second - found * (first**2 + second**2) / 2.0
+    return found, float(np.sqrt(np.average(influence**2, weights=weights) / weights.sum()))
 
 
 def _linear(left: np.ndarray, right: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -204,7 +224,7 @@ def _columns(records: pa.Table) -> dict[str, np.ndarray]:
     return {name: records[name].to_numpy() for name in records.column_names}
 
 
-def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool = False) -> Found:
+def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool = False, rules: bool = False) -> Found:
     """One release of one sample, and how its intervals did."""
     rng = np.random.default_rng(seed)
     drawn = task.rows.iloc[rng.integers(0, len(task.rows), RECORDS)]
@@ -227,7 +247,11 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
             value, usual = task.statistics(_columns(made.records.to_arrow()), np.ones(len(made.records)))
             held["usual, population"] = np.abs(value - population) <= NORMAL * usual
             widths["usual, population"] = NORMAL * usual / of_sample
-        if target == "file":
+        low, high = _from_sums(task, release, target, seed)
+        held[f"moments, {target}"] = (low <= truth[target]) & (truth[target] <= high)
+        held[f"moments, {target}"] = np.where(np.isnan(low), np.nan, held[f"moments, {target}"])
+        widths[f"moments, {target}"] = (high - low) / 2.0 / of_sample
+        if target == "file" and rules:
             for name, (value, reach) in _combined(task, made).items():
                 held[f"{name}, population"] = np.abs(value - population) <= reach
                 widths[f"{name}, population"] = reach / of_sample
@@ -240,6 +264,27 @@ def found(task: Task, epsilon: float, seed: int, replicates: int, *, rerun: bool
             held[f"{name}, {target}"] = (estimate.low <= truth[target]) & (truth[target] <= estimate.high)
             widths[f"{name}, {target}"] = (estimate.high - estimate.low) / 2.0 / of_sample
     return Found(held, widths)
+
+
+def _models(task: Task) -> list[tuple[ModelFamily, str]]:
+    others = " + ".join(name for name in task.by if name != task.number)
+    return [
+        ("logistic", f"{task.outcome} ~ {' + '.join(task.by)}"),
+        ("linear", f"{task.number} ~ {others}"),
+        ("poisson", f"{task.number} ~ {others}"),
+    ]
+
+
+def _from_sums(task: Task, release: Release, target: Target, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the intervals from measured sums; of all but coefficients, and of those without one, not a number."""
+    rest = np.full(task.kinds.index("logistic"), np.nan)
+    ends = [rest], [rest]
+    for family, formula in _models(task):
+        made = regress(release, formula, family, target=target, replicates=2, seed=seed)
+        known = np.where(made.source == "moments", 1.0, np.nan)
+        ends[0].append(known * made.estimate.low)
+        ends[1].append(known * made.estimate.high)
+    return np.concatenate(ends[0]), np.concatenate(ends[1])
 
 
 def _combined(task: Task, made: Replicates) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -271,14 +316,11 @@ def _check_regress(task: Task, made: Replicates) -> None:
         AssertionError: They are not.
     """
     ours = made.estimate(lambda records, weights: task.statistics(_columns(records), weights)[0])
-    others = [name for name in task.by if name != task.number]
-    families: list[tuple[ModelFamily, str, list[str]]] = [
-        ("logistic", task.outcome, list(task.by)), ("linear", task.number, others), ("poisson", task.number, others)
-    ]  # fmt: skip
-    found = [regress(made, f"{outcome} ~ {' + '.join(by)}", family) for family, outcome, by in families]
+    found = [regress(made, formula, family) for family, formula in _models(task)]
+    first = task.kinds.index("logistic")
     for name in ("value", "error", "low", "high"):
         theirs = np.concatenate([getattr(each.estimate, name) for each in found])
-        np.testing.assert_allclose(theirs, getattr(ours, name)[5:], rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(theirs, getattr(ours, name)[first:], rtol=1e-4, atol=1e-6)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -287,21 +329,29 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--releases", type=int, default=24)
     parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--rerun", action="store_true", help="whole runs of the mechanism")
+    parser.add_argument("--rules", action="store_true", help="rules that combine files, too")
+    parser.add_argument("--table", choices=list(TASKS), help="this one alone")
     options = parser.parse_args(arguments)
     for name, make in TASKS.items():
+        if options.table not in (None, name):
+            continue
         task = make()
         kinds = np.array(task.kinds)
         for epsilon in EPSILONS:
             seen = [
-                found(task, epsilon, seed, options.replicates, rerun=options.rerun) for seed in range(options.releases)
+                found(task, epsilon, seed, options.replicates, rerun=options.rerun, rules=options.rules)
+                for seed in range(options.releases)
             ]
             for method in seen[0].held:
-                held = np.mean([each.held[method] for each in seen], axis=0)
-                widths = np.mean([each.widths[method] for each in seen], axis=0)
-                cells = []
+                each_held = np.array([each.held[method] for each in seen], dtype=float)
+                each_width, cells = np.array([each.widths[method] for each in seen]), []
                 for kind in dict.fromkeys(task.kinds):
-                    of, wide = held[kinds == kind], widths[kinds == kind].mean()
-                    cells.append(f"{kind} {of.mean():.2f} ({of.min():.2f}) x{wide:.2f}")
+                    of = each_held[:, kinds == kind]
+                    if np.isnan(of).all():
+                        continue
+                    worst, wide = np.nanmean(of, axis=0).min(), np.nanmean(each_width[:, kinds == kind])
+                    none = f" {np.isnan(of).sum()} without" if np.isnan(of).any() else ""
+                    cells.append(f"{kind} {np.nanmean(of):.2f} ({worst:.2f}) x{wide:.2f}{none}")
                 print(f"{name} {epsilon:3} {method:22} " + "   ".join(cells), flush=True)
 
 

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -339,7 +340,10 @@ class _Reweighing:
     def of(cls, release: Release, records: Records) -> _Reweighing:
         domain, state = release.domain, _state(release)
         asked = state.tables if state else dict.fromkeys(each.target.scope for each in release.measurements)
-        scopes = [scope for scope in asked if scope and math.prod(domain.shape_of(scope)) <= _LARGEST]
+        pairs = (pair for scope in asked for pair in combinations(scope, 2) if len(scope) > 2)
+        scopes = [
+            each for each in dict.fromkeys((*asked, *pairs)) if each and math.prod(domain.shape_of(each)) <= _LARGEST
+        ]
         codes = Empirical(domain, release.total, records.codes).codes
         places = list(cells_of(domain, codes, scopes))
         tables = [table.reshape(-1) for table in release.model.marginals(scopes)]

@@ -103,7 +103,7 @@ def regress(
 def test(
     *,
     release: ReleaseFile,
-    columns: Annotated[tuple[str, str], typer.Argument(metavar="COLUMN COLUMN", help="Two columns, or levels of columns.")],
+    columns: Annotated[tuple[str, str], typer.Argument(metavar="COLUMN COLUMN", help="Two columns or levels.")],
     kind: Annotated[
         Kind | None,
         option(help="Test the table of the two, or means of the numeric one.", show_default="means of numbers"),
