@@ -520,11 +520,8 @@ class Curator:
     ) -> WorkloadError:
         """Noisy mean and noisy maximum, over the candidates, of L1 error divided by the L1 sensitivity of one record.
 
-        Each costs half of the charge. Let ``u_k = error_k / l1_k`` for a hypothesis that is fixed. Moving one record
-        moves every ``error_k`` by at most ``l1_k`` (triangle inequality), so every u_k by at most 1; a person with m
-        records moves it by at most m. Hence their mean moves by at most m, and so does their maximum: ``max u_k <= max
-        (u'_k + m) = max u'_k + m``. Both are computed in floating point and rounded down to multiples of 2^-10; that
-        may add one such unit, which the sensitivity ``m + 2^-10`` covers.
+        Each costs half of the charge, for a sensitivity of one unit, or m for a person with m records, and a step of
+        the grid more (theory.md section 13.2).
 
         Args:
             workload: The candidates.

@@ -73,19 +73,16 @@ def batches(steps: Sequence[tuple[Measurable, float]], budget: Budget, kind: Noi
         >>> [len(batches(steps, ZCDP(1.0, relation), None)) for relation in ("add-remove", "replace")]
         [6, 1]
     """
-    noises = [noise_of(target, budget, charge, kind) for target, charge in steps]
+    together = _together(steps, budget, kind)
+    joined = set[int]() if together is None else {*together.places}
+    left = [place for place in range(len(steps)) if place not in joined]
+    noises = [noise_of(steps[place][0], budget, steps[place][1], kind) for place in left]
     same = {noise: noise for noise in noises}  # one object of those alike, which are mostly all of very many
-    found = {
-        (place,): Batch((place,), MeasuredQuery.of(target), same[noise])
-        for place, ((target, _), noise) in enumerate(zip(steps, noises, strict=True))
-    }
-    parities = tuple(place for place, (target, _) in enumerate(steps) if isinstance(target, Parity))
-    if budget.neighbours.step is not Relation.ADD_REMOVE and len(parities) > 1:
-        together = _together(steps, parities, budget, kind)
-        alone = [found[(place,)].noise for place in parities]
-        if all(noise.scale <= before.scale for noise, before in zip(together.noises, alone, strict=True)):
-            return [together, *(batch for places, batch in found.items() if not {*places} <= {*parities})]
-    return list(found.values())
+    alone = [
+        Batch((place,), MeasuredQuery.of(steps[place][0]), same[noise])
+        for place, noise in zip(left, noises, strict=True)
+    ]
+    return alone if together is None else [together, *alone]
 
 
 def noises_of(
@@ -98,18 +95,23 @@ def noises_of(
     return [found[place] for place in range(len(steps))]
 
 
-def _together(
-    steps: Sequence[tuple[Measurable, float]], places: tuple[int, ...], budget: Budget, kind: NoiseKind | None
-) -> Batch:
-    """Parities in one event, whose noises stand to each other as their charges would have it."""
+def _together(steps: Sequence[tuple[Measurable, float]], budget: Budget, kind: NoiseKind | None) -> Batch | None:
+    """All parities in one event, whose noises stand to each other as their charges would have it, if that is less."""
+    places = tuple(place for place, (target, _) in enumerate(steps) if isinstance(target, Parity))
+    if budget.neighbours.step is Relation.ADD_REMOVE or len(places) < 2:
+        return None
     charges = [steps[place][1] for place in places]
     linear = budget.regime is Regime.PURE  # where a charge buys 1 / b; elsewhere 1 / sigma^2
-    squares = [max(charges) / charge for charge in charges]
     # to nine digits, so that noise of one scale is drawn at once where charges differ by their rounding
-    ratios = tuple(float(f"{square if linear else math.sqrt(square):.9g}") for square in squares)
+    most, power = max(charges), 1.0 if linear else 0.5
+    known = {charge: float(f"{(most / charge) ** power:.9g}") for charge in set(charges)}
+    ratios = tuple(known[charge] for charge in charges)
     question = MeasuredParities(tuple(steps[place][0].scope for place in places), ratios if max(ratios) > 1.0 else ())
     moved = of_parities(question.scopes, question.ratios, budget.neighbours)
     noise = additive_noise(
         budget.regime, math.fsum(charges), l1=moved.l1, l2=moved.l2, step=1.0, kind=kind, bound=moved.bound
     )
-    return Batch(places, question, noise)
+    before = {charge: noise_of(steps[places[0]][0], budget, charge, kind).scale for charge in set(charges)}
+    units = question.ratios or [1.0] * len(places)
+    gains = all(noise.scale * unit <= before[charge] for unit, charge in zip(units, charges, strict=True))
+    return Batch(places, question, noise) if gains else None

@@ -8,27 +8,18 @@ sum of the marginal's cells, and the same sum of the noisy cells misses the trut
 noises, whose law is public. The model plays no part. Tables that were chosen before any of them was measured are
 averaged for the query with weights that no noise decides, and are one piece of evidence (`unbiased`).
 
-**From the error of the workload.** The run may have paid for a noisy maximum of the workload's error. Take away the
-noise at a chosen risk: no candidate's error is larger than what is left, U. If a candidate is a marginal that holds
-all attributes of the query, let d_c be its cells' differences between model and truth, with ``sum |d_c| <= U`` and
-``sum d_c = n-hat - n``. For a query with values v_c in [low, high], with middle m,
-
-    |q(A) - q(B)| = |sum (v_c - m) d_c + m (n-hat - n)| <= (high - low)/2 U + |m| |n-hat - n|,
-
-which is ``(U + |n-hat - n|)/2`` for a count; the last term vanishes where the number of records is public. If the
-candidates are the cells of such a marginal, each ``|d_c| <= U`` and the query is off by at most U times the number
-of cells in it. If the query is itself a candidate, it is off by at most U.
+**From the error of the workload.** The run may have paid for a noisy maximum of the workload's error. Without its
+noise, at a chosen risk, no candidate's error is larger than what is left, which bounds a query that is a candidate, or
+is answered by one (theory.md section 13.2).
 
 **From all measurements together.** Where no measurement tells the query, those that share attributes with it still
 bound it: the least and the largest answer of all tables of counts that agree with them (`feasible`).
 
-**Several pieces of evidence.** Which marginals were measured depends on earlier noise, so picking the narrowest
-interval afterwards would not be covered at its nominal confidence. Instead the risk is dealt out in the order in
-which the evidence was obtained: 1/20 to the noisy number of records (where it is private), of the rest 9/10 to the
-first piece that bears on the query, and the remainder halved from each piece to the next. When the k-th such piece
-is obtained, its noise is drawn afresh, independently of all that made it the k-th, so each misses with at most its
-share, and all hold together with the confidence: their intersection is the interval. It is cut to what the number
-of records allows and, for counts, to whole numbers.
+**Several pieces of evidence.** The narrowest interval, picked afterwards, would not have its nominal coverage. Instead
+the risk is dealt out in the order in which the evidence was obtained: 1/20 to the noisy number of records
+(where it is private), of the rest 9/10 to the first piece that bears on the query, and the remainder halved from each
+piece to the next. All hold together with the confidence (theory.md section 13.2), and their intersection is the
+interval. It is cut to what the number of records allows and, for counts, to whole numbers.
 """
 
 import math

@@ -300,7 +300,8 @@ def plan_equal_shares(
     """
     charges = config.charges(budget.limit, budget.neighbours)
     each, values = charges.rounds / measured.n_candidates, measured.n_queries
-    noises = noises_of([(target, each) for target in _different(measured, budget)], budget, config.noise)
+    different = [(target, each) for target in _different(measured, budget)]
+    noises = list(dict.fromkeys(noises_of(different, budget, config.noise)))
     of_total = noise_of_total(budget, each) if cells else None
     bounded = noises if of_total is None else [*noises, of_total]
     bound = max(noise.quantile(1.0 - BETA, values + cells) for noise in bounded)

@@ -11,16 +11,11 @@ Four variants. Let L be a bound on the potential KL(b || p) of the first hypothe
 - ``"4b"``: one absolute test per query, step 4 a, at most ``L / (2 a**2)`` updates; the default under GDP.
 - ``"4c"``: as 4b, but the threshold noise is drawn once (Lyu, Su, Li 2017); the default under pure budgets and zCDP.
 - ``"pay-as-you-go"``: as 4b in every regime, and the number of queries need not be known: query j may use the failure
-  probability ``6 beta / (pi**2 j**2)``, a union bound over a stream of any length, so that its threshold grows with
-  ``ln j``. Each epoch and each answer costs a fixed charge, until the budget is spent; that sums of charges may stop
-  where the budget ends, whatever the answers were, is the filter of the ledger (theory.md section 0).
+  probability ``2 beta / (pi**2 j**2)`` for its test, so that its threshold grows with ``ln j``. Each epoch and each
+  answer costs a fixed charge, until the budget is spent.
 
-**Why the error is bounded** (4b, 4c, pay-as-you-go). Let all noises stay below their bounds: the threshold's and a
-test's together below alpha_t, an answer's below a. Let s bound how far the number of records is off, as a fraction.
-The threshold is ``a + s + alpha_t``. A query that fires is off by at least a, also on b = B / n, and its noisy answer
-lies on the right side; the step ``4 a`` then lowers the potential by ``4 a**2 - 2 a**2 = 2 a**2`` (theory.md section
-1). So there are at most ``L / (2 a**2)`` fires, and a query that does not fire is off by at most
-``a + s + 2 alpha_t``.
+Why the error of the last three is at most ``a + s + 2 alpha_t`` is theorem 4.0 of theory.md: alpha_t bounds the
+threshold's and a test's noise together, s how far the number of records is off, as a fraction.
 """
 
 import math

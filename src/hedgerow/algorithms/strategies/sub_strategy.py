@@ -106,17 +106,17 @@ class Measurements:
             return np.asarray(0.5 * (goal.charge / self.l1) ** 2)
         return np.asarray(2.0 * goal.charge / self.l2**2)
 
-    def shared(self, budget: Budget, charges: Floats) -> Floats:
-        """The charges that would buy each by itself the noise that it has: more for parities that share noise."""
+    def worth(self, budget: Budget, shares: Floats) -> Floats:
+        """The shares that would buy each by itself the noise that it has: more for parities that share noise."""
         if not self.parities or self.scopes is None or budget.neighbours.step is Relation.ADD_REMOVE:
-            return charges
-        places = [place for place in np.flatnonzero(charges).tolist() if self.scopes[place]]
+            return shares
+        places = [place for place in np.flatnonzero(shares).tolist() if self.scopes[place]]
         if len(places) < 2:
-            return charges
-        prices = charges[places]
-        more = np.ones(len(charges))
+            return shares
+        prices = shares[places]
+        more = np.ones(len(shares))
         more[places] = prices.sum() / most_moved(numbered([self.scopes[place] for place in places]), prices)
-        return charges * np.maximum(more, 1.0)
+        return shares * np.maximum(more, 1.0)
 
     def noises(self, budget: Budget, charges: Floats) -> tuple[Floats, Floats]:
         """Standard deviation and mean absolute value of the noise; infinite where nothing is measured.
@@ -125,7 +125,6 @@ class Measurements:
             budget: Budget of the run.
             charges: Charge of each measurement, 0 for those that are left out.
         """
-        charges = self.shared(budget, charges)
         order = np.lexsort((self.l2, self.l1, charges))
         ordered = np.stack([charges, self.l1, self.l2], axis=1)[order]
         new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))[: len(order)]
@@ -210,6 +209,7 @@ class SubStrategy:
         estimate: Variances of the questions.
         single: Measurement whose noise is the error of each question; None where errors are sums of many noises, which
             are taken for normal.
+        worth: Share that would buy each measurement its noise by itself, where that is not its own.
     """
 
     name: str
@@ -218,6 +218,7 @@ class SubStrategy:
     shares: Floats
     estimate: Variances
     single: Ints | None = None
+    worth: Floats | None = None
 
     @classmethod
     def divided(
@@ -253,7 +254,11 @@ class SubStrategy:
             return queries.aimed(goal.aim, deviations, deviations)
 
         kept = fewer if aimed(fewer) <= _WORSE * aimed(shares) else shares
-        return cls(name, queries, measurements, kept, estimate, single)
+        return cls(name, queries, measurements, kept, estimate, single, measurements.worth(goal.budget, kept))
+
+    def _noises(self, budget: Budget, charge: float) -> tuple[Floats, Floats]:
+        """Those of the measurements, with a charge of the sub-strategy."""
+        return self.measurements.noises(budget, charge * (self.shares if self.worth is None else self.worth))
 
     def aimed(self, goal: Goal, charge: float) -> float:
         """The number that the aim makes small, if the sub-strategy gets a charge."""
@@ -266,7 +271,7 @@ class SubStrategy:
             budget: Budget of the run.
             charge: Charge of the sub-strategy.
         """
-        deviations, magnitudes = self.measurements.noises(budget, charge * self.shares)
+        deviations, magnitudes = self._noises(budget, charge)
         deviations = np.maximum(deviations, _LEAST)
         sigmas = np.asarray(np.sqrt(self.estimate.variances(1.0 / deviations**2)), dtype=np.float64)
         errors = np.asarray(_NORMAL * sigmas)
@@ -290,7 +295,7 @@ class SubStrategy:
         estimate = self.estimate
         if not isinstance(estimate, Components) or isinstance(estimate.known, float) or not math.isfinite(goal.total):
             return None
-        deviations = np.maximum(self.measurements.noises(goal.budget, charge * self.shares)[0], _LEAST)
+        deviations = np.maximum(self._noises(goal.budget, charge)[0], _LEAST)
         lengths = length * total / deviations * self.measurements.stretched
         guess = estimate.known * (goal.total / total) ** 2
         found = estimate.fitted(guess, 1.0 / deviations**2, lengths)

@@ -2,14 +2,8 @@
 
 Somebody sees a release and knows everything about the table but one thing, a fair coin: whether one person's data are
 in it. Their best guess is right with probability ``(1 + TV) / 2``, where TV is the total variation distance between the
-two laws of the release (Neyman and Pearson), which is delta at epsilon 0:
-
-- pure differential privacy: at most ``tanh(epsilon / 2)`` (Kairouz, Oh and Viswanath 2015);
-- GDP: its trade-off function at epsilon 0 (Dong, Roth and Su 2022);
-- zCDP, whose limit at order 1 bounds the relative entropy by rho: at most ``sqrt(rho / 2)`` (Pinsker),
-  ``sqrt(1 - exp(-rho))`` (Bretagnolle and Huber 1979), and what its conversion gives;
-- counts above thresholds: their delta more;
-- a secret sample: its share of the distance, as the sample holds the person or does not.
+two laws of the release. It is at most ``tanh(epsilon / 2)`` in pure differential privacy, the least of three bounds in
+zCDP, and exact in GDP; theory.md section 13.2 proves them, and what thresholds and secret samples change.
 """
 
 import math

@@ -9,10 +9,7 @@ goes everything: an epsilon-differentially private release is (epsilon tanh(epsi
 epsilons go pure releases alone, since a rho has no epsilon without a delta.
 
 **Samples.** A budget that is spent on a secret sample holds for the whole table as the epsilon that it is amplified
-to, if it is pure. If it is zCDP, its own rho holds for the whole table: the release is a mixture, over the same
-uniform choices of positions on both tables, of releases whose Renyi divergences are at most ``rho alpha`` each, and
-that divergence is jointly quasi-convex (van Erven and Harremoes 2014, theorem 13). What amplification gains of a rho
-has no rho, and is not counted.
+to, if it is pure. If it is zCDP, its own rho holds for the whole table (theory.md section 13.2).
 """
 
 import math
