@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Kind = Literal["arrow", "pandas", "polars"]
 """The kind of table that records are handed over in."""
 
-NO_DOMAIN = "no domain is given, and the guarantee does not cover values that are read off private data"
+NO_DOMAIN = "no domain is given: it lists the values that each column can have, and must not come from private data"
 """The message where nobody says which values each column could hold."""
 
 
@@ -399,8 +399,8 @@ def _domain_of(
         )
         raise DomainError(
             NO_DOMAIN,
-            remedy=f"draft a domain file: {draft}; make it say what is publicly known, delete its line 'draft: true', "
-            "and pass its path as domain; or take a draft as it stands, outside the guarantee: accept_draft=True",
+            remedy=f"draft a domain file: {draft}. Correct it by public knowledge, delete its line 'draft: true', and "
+            "pass its path as domain. Or pass accept_draft=True to take the draft as it is, outside the guarantee",
         )
     if domain is None:
         from hedgerow.data import draft_domain
