@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow import MWEM, ApproxDP, Domain, PureDP, Release, synthesize
+from hedgerow import MWEM, ApproxDP, Domain, PureDP, Release, SeededNoise, Workload, read_table, synthesize
 from hedgerow.algorithms import Need, needed_steps
 from hedgerow.audit import audit_files
 from hedgerow.domain import Binned, Categorical, IntegerRange, OpenDomain
 from hedgerow.errors import ConfigError, HedgerowError, QueryError
 from hedgerow.privacy import ZCDP, Budget
+from hedgerow.queries import Explicit, parse_predicate
 from hedgerow.release import select_from
 from hedgerow.runs import RunSpec
 from hedgerow.simulation import simulate_errors
+from tests.privacy.mutants import Mutant, Patch, killed
 
 RNG = np.random.default_rng(5)
 TABLE = pa.table(
@@ -132,3 +135,59 @@ def _is_refused(run: Callable[[int], RunSpec], width: int) -> bool:
     except ConfigError:
         return True
     return False
+
+
+def widths_are_kept() -> None:
+    """What is measured for a width makes the proved interval as narrow, to the half count, and hardly narrower."""
+    for budget in (ZCDP(0.1), PureDP(2.0)):
+        release = made(budget, 0, needs=["age < 30 and sex = 'M' within 9"])
+        found = release.half_width(parse_predicate("age < 30 and sex = 'M'", release.domain))
+        assert found is not None
+        assert 0.98 * 9.0 < found <= 9.0
+
+
+def a_half_width_is_that_of_the_answer() -> None:
+    """Of a question that is not rounded to whole numbers, from several measurements made one after the other."""
+    release = MWEM(rounds=3, initial="one-way").run(
+        read_table(TABLE, DOMAIN), Workload.marginals(DOMAIN, 2), ZCDP(0.5), noise=SeededNoise(0)
+    )
+    query = Explicit.of(DOMAIN, ("sex",), [0.0, 0.5])
+    found, told = release.answer(query), release.half_width(query)
+    assert found.low is not None
+    assert found.high is not None
+    assert told is not None
+    assert (found.high - found.low) / 2.0 <= told + 1e-9
+
+
+def questions_without_a_width_share_a_twentieth() -> None:
+    steps = needed_steps([Need.parse(line, DOMAIN) for line in ("age < 9", "age < 19", "sex = 'F'")], ZCDP(0.1))
+    assert sum(charge for _, charge in steps) == pytest.approx(0.005)
+    assert len({charge for _, charge in steps}) == 1
+
+
+def _constant(name: str, value: float) -> Patch:
+    return lambda monkeypatch: monkeypatch.setattr(f"hedgerow.algorithms.learning.needs.{name}", value)
+
+
+def _without_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.algorithms.learning.needs.step_of", lambda _: 0.0)
+
+
+def _whole_risks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hedgerow.release.release.shares", lambda risk: repeat(4.0 * risk))
+
+
+MUTANTS = [
+    Mutant("the whole risk for the first piece of evidence of a need", _constant("_RISK", 0.05), widths_are_kept),
+    Mutant("half of the risk of a need", _constant("_RISK", 0.02), widths_are_kept),
+    Mutant("widths of needs without the lattice of the noise", _without_steps, widths_are_kept),
+    Mutant(
+        "a twentieth for each ten needs", _constant("NEEDS_SHARE", 0.005), questions_without_a_width_share_a_twentieth
+    ),
+    Mutant("half-widths with more risk than there is", _whole_risks, a_half_width_is_that_of_the_answer),
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_need_with_another_width_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)

@@ -6,6 +6,7 @@ import pytest
 
 import hedgerow.algorithms.mwem.plan as plan_module
 from hedgerow import MWEM, ApproxDP, Domain, IntegerRange, Workload
+from tests.privacy.mutants import Mutant, Patch, killed
 
 BUDGET = ApproxDP(1.0, 1e-9)
 
@@ -61,12 +62,34 @@ def process(sizes: list[int], text: str = "marginals:2", total: float = 1e4) -> 
     return MWEM().plan(Workload.parse(text, domain), BUDGET, total).process_bytes / 2**20
 
 
-def test_the_memory_of_a_process_has_libraries_records_tables_and_cells_in_it() -> None:
+def a_process_has_libraries_records_tables_and_cells_in_it() -> None:
     small = process([4] * 5)
     assert 200.0 < small < 400.0
     assert process([4] * 5, total=1e9) - small > 1e9 * 5 / 2**20
     assert process([2] * 80) - process([2] * 40) > 2_000 * (80 * 79 - 40 * 39) / 2 / 2**20
     assert process([100] * 2 + [40] * 2) > process([10] * 2 + [4] * 2)
+    domain = Domain([IntegerRange("x", 0, 1)])
+    none, many = (plan_module.process_bytes(domain, 1e4, 0, measured=n, values=2 * n, queries=n) for n in (0, 10_000))
+    assert many - none > 2_000 * 10_000
+
+
+def _constant(name: str) -> Patch:
+    return lambda monkeypatch: monkeypatch.setattr(f"hedgerow.algorithms.shared.plans.{name}", 0)
+
+
+MUTANTS = [
+    Mutant(f"a process without {what}", _constant(name), a_process_has_libraries_records_tables_and_cells_in_it)
+    for what, name in (
+        ("its libraries", "_PROCESS"),
+        ("codes of its records", "_CODE"),
+        ("its measurements", "_MEASUREMENT"),
+    )
+]
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_memory_that_is_forgotten_is_noticed(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
+    killed(mutant, monkeypatch)
 
 
 def test_rounds_over_few_of_many_tables_are_not_planned_as_a_list_of_all_cells() -> None:
