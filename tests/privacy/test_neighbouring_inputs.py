@@ -30,7 +30,7 @@ from hedgerow.data.reading import databases, persons, readers
 from hedgerow.domain import (
     TYPES_TRUSTED,
     OpenDomain,
-    description,
+    check,
     domain_from_mapping,
     domain_to_mapping,
     encoding,
@@ -462,9 +462,7 @@ MUTANTS = [
         patched(persons, "_EXACT", float("inf")),
         doubles_that_are_not_told_apart_are_no_persons,
     ),
-    Mutant(
-        "a guarantee does not say that types were trusted", patched(description, "TYPES_TRUSTED", ""), trust_is_told
-    ),
+    Mutant("a guarantee does not say that types were trusted", patched(check, "TYPES_TRUSTED", ""), trust_is_told),
     Mutant("the auditor does not expect trusted types to be told", patched(sentences, "_OUTSIDE", {}), trust_is_told),
 ]
 
