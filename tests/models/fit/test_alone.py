@@ -7,9 +7,7 @@ import pytest
 
 from hedgerow.domain import Constraint, Domain, IntegerRange
 from hedgerow.models import Histogram, Proximal, refit
-from hedgerow.models.fit import refit as refit_module
-from hedgerow.models.fit.grouping import fitted_alone
-from hedgerow.models.fit.rules import Onward
+from hedgerow.models.fit import grouping, refit as refit_module, rules
 from hedgerow.queries import Marginal, Measurement, NoiseKind
 from tests.models.strategies import domain_of
 
@@ -36,13 +34,13 @@ def test_it_ends_where_single_steps_end(
     calls = []
 
     def counted(*given: object) -> bool:
-        calls.append(fitted_alone(*given))  # type: ignore[arg-type]
+        calls.append(grouping.fitted_alone(*given))  # type: ignore[arg-type]
         return calls[-1]
 
     for model, alone in ((quick, counted), (plain, lambda *_: False)):
         monkeypatch.setattr(refit_module, "fitted_alone", alone)
         refit(model, [measured], RULE)
-        refit(model, [measured], Onward(Proximal(c=6.0, polish=3), 2.0))
+        refit(model, [measured], rules.Onward(Proximal(c=6.0, polish=3), 2.0))
     assert calls == [True, True]
     (found,), (expected,) = quick.marginals([domain.names]), plain.marginals([domain.names])
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
@@ -84,5 +82,5 @@ def test_a_lost_cell_leaves_the_hypothesis_as_it_was() -> None:
     before = model.marginals([domain.names])[0]
     target = Marginal(domain, ("x0",))
     phases = RULE.phases([Measurement(target, np.array([5.0, 3.0, 2.0]), NoiseKind.GAUSSIAN, 1.0)], 10.0)
-    assert not fitted_alone(model, target, phases)
+    assert not grouping.fitted_alone(model, target, phases)
     np.testing.assert_array_equal(model.marginals([domain.names])[0], before)
