@@ -56,6 +56,12 @@ from .fit.refit import (
 )
 from .fit.residual_basis import ResidualBasis as ResidualBasis
 from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretched, Sweeps as Sweeps
+from .fit.top_down import (
+    added_names as added_names,
+    fit_top_down as fit_top_down,
+    fits_top_down as fits_top_down,
+    levels_of as levels_of,
+)
 from .overlays import can_hold as can_hold
 from .overlays.estimate import overlaid as overlaid
 from .overlays.holding import (

@@ -146,7 +146,8 @@ def test_products_over_trees_take_the_steps_of_listed_records(rule: Refit, data:
         model.reweigh(scope, table)
         expected.reweigh(scope, table)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hedgerow.models.fit.refit.nested", lambda known: False)  # takes no such steps
+        for name in ("nested", "fits_top_down"):  # it takes no such steps
+            patch.setattr(f"hedgerow.models.fit.refit.{name}", lambda known: False)
         without_fallback(patch)
         refit(model, known, rule)
     feasible_fit.fit(expected, known, rule.phases(known, TOTAL), order_of(model.forest, known, ordered=not rule.anew))

@@ -43,6 +43,7 @@ from hedgerow.algorithms.strategies import (
     forget_predicted,
     grid_error,
     grid_steps,
+    level_steps,
     predicted,
     table_steps,
     with_least_error,
@@ -87,6 +88,7 @@ class StrategyChoice:
         optimize_for: Whose errors are compared.
         fits: Whether a fit to the fixed strategy is expected to err less than the uniform table. If not, the hypothesis
             stays uniform, and the strategy is measured for the intervals of answers.
+        by_levels: Steps through levels that are fitted from the top down, in place of the fixed strategy.
 
     Example:
         >>> from hedgerow import MWEM, Domain, IntegerRange, PureDP
@@ -105,6 +107,7 @@ class StrategyChoice:
     adaptive_drawing: float
     optimize_for: OptimizeFor = "records"
     fits: bool = True
+    by_levels: Sequence[Step] = ()
 
     @property
     def fixed_error(self) -> float:
@@ -138,7 +141,7 @@ class StrategyChoice:
     def takes_fixed(self) -> bool:
         """Whether the fixed strategy is measured; so it is where the hypothesis stays uniform."""
         fixed, adaptive = self.compared
-        return fixed <= adaptive or not self.fits
+        return fixed <= adaptive or not self.fits or bool(self.by_levels)
 
     def counted(self, config: MWEMSettings, total: float) -> StrategyChoice:
         """The same once the number of records is known better, from what was measured: whether to fit to that.
@@ -147,7 +150,7 @@ class StrategyChoice:
             config: The configuration.
             total: Number of records (noisy), in counts.
         """
-        if not self.takes_fixed or config.prior is not None or not isinstance(config.refit, Proximal):
+        if self.by_levels or not self.takes_fixed or config.prior is not None or not isinstance(config.refit, Proximal):
             return self
         return replace(self, fits=self.fixed.worth_a_fit(config.refit.c, max(1.0, total)))
 
@@ -174,6 +177,9 @@ class StrategyChoice:
 
     def lines(self) -> list[Line]:
         """The decision as a plan tells it, and the errors that it rests on."""
+        if self.by_levels:
+            told = "the noise of each is below; the release estimates its own error"
+            return [("decision", "tables of each level, fitted from the top down"), ("", told)]
         number = self.fixed.n_measurements
         measured = f"{self.fixed.name}, {number:,} measurement{'' if number == 1 else 's'}"
         taken = "fixed measurements" if self.takes_fixed else "adaptive rounds"
@@ -264,6 +270,9 @@ def choose_strategy(
             fits = config.prior is not None or strategy.worth_a_fit(length, records)  # a prior is no uniform table
             choice = StrategyChoice(strategy, records, adaptive, of_fixed, drawing, config.optimize_for, fits)
             best = choice if best is None else min(best, choice, key=StrategyChoice.handicapped)
+    if best is not None and config.prior is None and all(family.whole for family in workload.families):
+        steps = level_steps(workload.domain, workload.scopes, budget, amount, records)
+        best = replace(best, by_levels=steps, fits=best.fits or bool(steps))
     return best
 
 
@@ -318,6 +327,9 @@ def schedule_of(
         steps = [(step.target, step.charge) for step in found if step.target is not None]
         return Schedule(None, steps, len(steps))
     decision = choose_strategy(config, workload, budget, amount, total, factors=factors)
+    if decision is not None and decision.by_levels:
+        steps = [(step.target, step.charge) for step in decision.by_levels if step.target is not None]
+        return Schedule(decision, steps, len(steps))
     if decision is not None and decision.takes_fixed:
         steps = _beside_single_attributes(list(decision.fixed.steps_without_total), budget, total)
         return Schedule(decision, steps, len(steps))
@@ -358,6 +370,8 @@ def expected_error(config: MWEMSettings, workload: Workload, budget: Budget, tot
     amount = config.charges(budget.limit, budget.neighbours).rounds
     schedule = schedule_of(config, workload, budget, amount, total)
     if schedule.decision is not None:
+        if schedule.decision.by_levels:
+            return None
         return schedule.decision.fixed_error if schedule.steps else schedule.decision.adaptive_error
     if schedule.steps:
         return grid_error(workload, budget, [Step(*step) for step in schedule.steps], max(1.0, total))

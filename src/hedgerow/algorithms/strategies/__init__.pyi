@@ -4,6 +4,7 @@ from .grids import (
     grid_error as grid_error,
     grid_steps as grid_steps,
     has_levels as has_levels,
+    level_steps as level_steps,
     table_steps as table_steps,
 )
 from .regimes import with_least_error as with_least_error, with_least_noise as with_least_noise

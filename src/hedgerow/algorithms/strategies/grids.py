@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from hedgerow.algorithms.strategies.sub_strategy import AnsweredQueries, Goal, M
 from hedgerow.algorithms.strategies.trees import Numbers, complex_slopes, tree_levels
 from hedgerow.arrays import Floats, Ints
 from hedgerow.domain import Clique, Domain
+from hedgerow.models import added_names, levels_of
 from hedgerow.privacy import Budget
 from hedgerow.queries import Boxes, Marginal, Workload
 
@@ -64,6 +65,12 @@ _ALONE = 0.4
 
 _BESIDE = {0.5: 0.1, 1.0: 0.2}
 """The same where no attribute is in order, by the least noise of a cell that they pay for, in mean counts."""
+
+_OF_SUMS = 0.05
+"""Share, of that of a level, for the sums of its cells over all that every level has; half of it for the finest."""
+
+_TELL_MORE = 0.25
+"""Precision of these sums, for that of what the cells tell of them, from which on they are measured."""
 
 _LEAST_NOISE = 1e-9
 """Least standard deviation that shares are computed with, in counts."""
@@ -310,6 +317,57 @@ def table_steps(target: Marginal, budget: Budget, charge: float, total: float) -
     workload = Workload.marginals(target.domain, cliques=[target.scope])
     levels = [(name,) for name in target.scope]
     return _steps(target.domain, levels, charge, _of_table(workload, levels, budget, charge, total))
+
+
+def level_steps(domain: Domain, scopes: Sequence[Clique], budget: Budget, charge: float, total: float) -> list[Step]:
+    """Measurements for whole tables over levels that follow each other, where the cells of the finest hold few records.
+
+    Each level gets the same share: an equal share is that with the least product of their errors, whatever their sizes.
+    A part of it goes to the sums of its cells over the attributes that all levels have, as to how many persons an area
+    has: they tell by themselves what many noisy cells tell together. Of the finest, whose cells are mostly noise, they
+    get half.
+
+    Args:
+        domain: The domain.
+        scopes: Names of each table.
+        budget: Budget of the run; its regime and neighbours matter.
+        charge: epsilon, rho or mu^2/2 of all of them together.
+        total: Number of records (noisy), in counts.
+
+    Returns:
+        Steps, the coarsest level first; none where tables have no such levels, or the finest is not mostly noise.
+
+    Example:
+        >>> from hedgerow import IntegerRange, PureDP
+        >>> domain = Domain((IntegerRange("age", 0, 999), IntegerRange("sex", 0, 1)))
+        >>> scopes = [("age", "sex"), ("sex", "age.100"), ("sex",)]
+        >>> [(step.target.text, round(step.charge, 3)) for step in level_steps(domain, scopes, PureDP(1.0), 1.0, 5e3)]
+        [('sex', 0.333), ('sex * age.100', 0.333), ('age', 0.167), ('age * sex', 0.167)]
+        >>> level_steps(domain, scopes, PureDP(1.0), 1.0, 5e4)
+        []
+    """
+    levels = levels_of(domain, scopes)
+    if not levels or set(levels) != {domain.clique(scope) for scope in scopes}:
+        return []
+    every = Measurements.of_marginals(domain, levels, budget)
+    sizes = [math.prod(domain.shape_of(level)) for level in levels]
+    noises, _ = every.noises(budget, np.full(len(levels), charge / len(levels)))
+    if noises[-1] < min(_BESIDE) * total / sizes[-1]:
+        return []
+    growth, share = (
+        Goal(Workload.marginals(domain, cliques=levels), budget, charge).growth,
+        charge * _BELOW / len(levels),
+    )
+    steps = [Step(Marginal(domain, levels[0]), share)]
+    for (coarse, fine), size in zip(pairwise(levels), sizes[1:], strict=True):
+        new = added_names(coarse, fine)
+        part = 0.5 if fine == levels[-1] else _OF_SUMS
+        if part**growth * size < _TELL_MORE * math.prod(domain.shape_of(new)):
+            part = 0.0
+        else:
+            steps.append(Step(Marginal(domain, new), part * share))
+        steps.append(Step(Marginal(domain, fine), (1.0 - part) * share))
+    return steps
 
 
 def _steps(domain: Domain, levels: Sequence[Clique], charge: float, shares: Mapping[Grid, float]) -> list[Step]:

@@ -1,0 +1,267 @@
+"""Tables over levels and the tables below them, fitted from the top down: coarse ones first, each within the last.
+
+A table of areas, one of their counties and one of their states are noisy counts of the same records. Each count of a
+coarse table is divided among its children in the next finer one. What is known of the children before is the start of
+the hypothesis in proportion; it is corrected by what was measured, first by sums over most attributes (how many records
+an area has), then by sums over fewer (of which races), last by the cells, each with the weight that it deserves.
+
+How far the children stray from what is known beforehand shows in the noisy counts: the mean square of the differences,
+less the variance of the noise, is the variance of the counts themselves (empirical Bayes: Morris, JASA 1983), of the
+form ``a m + b m^2`` for a mean m. The counts minimise a relative entropy with this variance and the square of the
+noise. Where records are few and noise is large the hypothesis stays with what is known beforehand, where
+records are many it takes what was measured, and no count becomes negative (theory.md section 13, "From the top down").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+
+from hedgerow.arrays import Bools, Floats, Ints
+from hedgerow.domain import Clique, Domain, places_in
+from hedgerow.errors import ConfigError
+from hedgerow.models.core import Model
+from hedgerow.models.core.steps import FLOOR
+from hedgerow.models.fit.chains import sums_of
+from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
+from hedgerow.queries import Marginal, Measurement
+from hedgerow.system import in_slices, usable_cores
+
+_LEAST = 1e-9
+"""Least variance of a noisy count, which is divided by."""
+_MANY = 2**16
+"""Children of all parents from which on they are divided side by side."""
+_ORDERS = 2
+"""Most attributes beside those of the level whose tables are fitted before its cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Counts:
+    """Noisy counts of a table, and the variance of each, shape ``(size,)``."""
+
+    values: Floats
+    variances: Floats
+
+    def summed(self, places: Ints, size: int) -> _Counts:
+        """Sums over the cells of a coarser table, given the place of each cell there."""
+        return _Counts(sums_of(self.values, places, size), sums_of(self.variances, places, size))
+
+    def averaged(self, other: _Counts | None) -> _Counts:
+        """The average with others of the same table, by their variances."""
+        if other is None:
+            return self
+        both = self.variances + other.variances
+        share = np.divide(self.variances, both, out=np.zeros_like(both), where=both > 0.0)
+        return _Counts(self.values + share * (other.values - self.values), share * other.variances)
+
+
+def levels_of(domain: Domain, scopes: Collection[Clique]) -> list[Clique]:
+    """The levels that whole tables are fitted through from the top down, the coarsest first; none if they are not so.
+
+    They are so if the largest has some attributes that others have coarser levels of, or leave out; if these levels
+    follow each other, each the sums of the next; and if each table either has all other attributes too, or is only over
+    what its level adds to the next coarser one (how many persons an area has).
+
+    Args:
+        domain: The domain.
+        scopes: Names of each table.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> domain = Domain((IntegerRange("sex", 0, 1), IntegerRange("age", 0, 19)))
+        >>> levels_of(domain, [("sex", "age"), ("sex", "age.5"), ("sex",), ("age",)])
+        [('sex',), ('sex', 'age.5'), ('sex', 'age')]
+        >>> levels_of(domain, [("sex", "age"), ("age",)])
+        []
+    """
+    if len(scopes) < 2:
+        return []
+    finest = max(scopes, key=lambda scope: math.prod(domain.shape_of(scope)))
+    coarse = {name for scope in scopes for name in scope if name not in finest}
+    if not coarse or not all(domain.determines(finest, name) for name in coarse):
+        return []
+    bases = set(domain.base(coarse))
+    others = [name for name in finest if bases.isdisjoint(domain.base((name,)))]
+    parts = dict.fromkeys(tuple(name for name in scope if name not in others) for scope in scopes)
+    levels = [domain.clique((*part, *others)) for part in parts]
+    levels.sort(key=lambda level: math.prod(domain.shape_of(level)))
+    follow = all(domain.determines(fine, name) for above, fine in pairwise(levels) for name in above)
+    known = {*levels, *(added_names(*pair) for pair in pairwise(levels))}
+    return levels if follow and others and known.issuperset(map(domain.clique, scopes)) else []
+
+
+def added_names(coarse: Clique, fine: Clique) -> Clique:
+    """The names of a level that the next coarser one does not have."""
+    return tuple(name for name in fine if name not in coarse)
+
+
+def fits_top_down(measurements: Sequence[Measurement]) -> bool:
+    """Whether they are whole tables that are fitted from the top down, see `levels_of`.
+
+    Args:
+        measurements: Measurements over one domain.
+    """
+    if not all(isinstance(each.target, Marginal) and each.target.within is None for each in measurements):
+        return False
+    scopes = dict.fromkeys(each.target.scope for each in measurements)
+    return len(scopes) > 1 and bool(levels_of(measurements[0].target.domain, scopes))
+
+
+def fit_top_down(model: Model, measurements: Sequence[Measurement]) -> None:
+    """Divide the counts of each level among those of the next finer one, from the model as it is, in place.
+
+    Args:
+        model: The hypothesis.
+        measurements: Tables that have levels, see `levels_of`.
+
+    Raises:
+        ConfigError: They have none.
+
+    Example:
+        >>> from hedgerow.domain import Domain, IntegerRange
+        >>> from hedgerow.models.dense import Histogram
+        >>> from hedgerow.queries import NoiseKind
+        >>> domain = Domain((IntegerRange("age", 0, 19), IntegerRange("sex", 0, 1)))
+        >>> model = Histogram(domain, total=100)
+        >>> fives, ages = Marginal(domain, ("sex", "age.5")), Marginal(domain, ("sex", "age"))
+        >>> counts = np.array([60.0, 0.0, 10.0, 10.0, 10.0, 0.0, 10.0, 0.0])
+        >>> noisy = [Measurement(fives, counts, NoiseKind.LAPLACE, 1.0),
+        ...          Measurement(ages, np.full(40, 2.5), NoiseKind.LAPLACE, 10.0)]
+        >>> fit_top_down(model, noisy)
+        >>> model.marginals([("sex", "age.5")])[0].round()
+        array([[60.,  0., 10., 10.],
+               [10.,  0.,  9.,  1.]])
+    """
+    if not fits_top_down(measurements):
+        raise ConfigError("the tables have no levels that follow each other", remedy="use Proximal() or Sweeps()")
+    levels = levels_of(model.domain, dict.fromkeys(each.target.scope for each in measurements))
+    scope = levels[-1]
+    start = model.marginals([scope])[0]
+    masses = start.reshape(-1)
+    tree = _Levels(model.domain, levels, masses > 0.0)
+    counts, parents = np.array([model.total]), np.array([masses.sum()])
+    for level, told in enumerate(_told(tree, measurements)):
+        held = tree.summed(masses, level)
+        means = held * np.divide(counts, parents, out=np.zeros_like(counts), where=parents > 0.0)[tree.up(level)]
+        for names, noisy in told:
+            means = tree.corrected(level, names, noisy, means, counts)
+        counts, parents = tree.restored(level, means, counts), held
+    ratio = np.divide(counts, masses, out=np.ones_like(masses), where=masses > 0.0)
+    model.reweigh(scope, np.log(np.maximum(ratio, FLOOR)).reshape(start.shape))
+
+
+@dataclass(frozen=True, eq=False)
+class _Levels:
+    """Which cell of which table lies in which.
+
+    Attributes:
+        levels: Names of the table of each level, the coarsest first.
+        possible: Cells of the finest that records can have.
+    """
+
+    domain: Domain
+    levels: Sequence[Clique]
+    possible: Bools
+
+    def size(self, names: Clique) -> int:
+        return math.prod(self.domain.shape_of(names))
+
+    def places(self, fine: Clique, coarse: Clique) -> Ints:
+        """The cell of a coarse table of each of a fine one, flat; 0 for cells that no record has."""
+        return np.maximum(places_in(self.domain, fine, coarse).reshape(-1), 0)
+
+    def above(self, names: Clique, level: int) -> Clique:
+        """The part of the next coarser level that a table of a level tells; nothing above the coarsest."""
+        if level == 0:
+            return ()
+        return tuple(name for name in self.levels[level - 1] if self.domain.determines(names, name))
+
+    def up(self, level: int) -> Ints:
+        """The cell of the next coarser level of each cell of a level."""
+        fine = self.levels[level]
+        return self.places(fine, self.above(fine, level))
+
+    def added(self, level: int) -> Clique:
+        """What a level adds to the next coarser one; nothing for the coarsest."""
+        return added_names(self.levels[level - 1], self.levels[level]) if level else ()
+
+    def summed(self, finest: Floats, level: int) -> Floats:
+        """Sums of the finest cells over those of a level."""
+        if level == len(self.levels) - 1:
+            return finest
+        return sums_of(finest, self.places(self.levels[-1], self.levels[level]), self.size(self.levels[level]))
+
+    def below(self, level: int) -> Iterator[Clique]:
+        """The tables of a level that are fitted, those with few names first, its cells last."""
+        names, added = self.levels[level], self.added(level)
+        others = [name for name in names if name not in added]
+        for order in range(min(_ORDERS, len(others) - 1) + 1):
+            for some in combinations(others, order):
+                if below := tuple(name for name in names if name in added or name in some):
+                    yield below
+        yield names
+
+    def corrected(self, level: int, names: Clique, noisy: _Counts, means: Floats, counts: Floats) -> Floats:
+        """The cells of a level, multiplied so that a table below it is what it should be by its noisy counts.
+
+        Args:
+            level: Place of the level.
+            names: Names of the table.
+            noisy: What was measured of it.
+            means: Counts of the cells that are known so far.
+            counts: Counts of the next coarser level, which the table keeps to.
+        """
+        places = self.places(self.levels[level], names)
+        before = sums_of(means, places, self.size(names))
+        above, sums = self.above(names, level), counts
+        if level:
+            sums = sums_of(counts, self.places(self.levels[level - 1], above), self.size(above))
+        variances = np.maximum(noisy.variances, _LEAST)
+        a, b = dispersion(noisy.values, before, variances)
+        children = children_of(self.places(names, above), len(sums))
+        told, found = (noisy.values, variances, a + b * before), np.zeros_like(before)
+
+        def spreads(start: int, stop: int) -> None:
+            spread(start, stop, children, sums, before, told, found)
+
+        in_slices(spreads, len(sums), usable_cores() if len(before) >= _MANY else 1)
+        return np.asarray(means * np.divide(found, before, out=np.zeros_like(found), where=before > 0.0)[places])
+
+    def restored(self, level: int, means: Floats, counts: Floats) -> Floats:
+        """The cells of a level, in proportion, with the counts of the next coarser one."""
+        up = self.up(level)
+        sums = sums_of(means, up, len(counts))
+        return np.asarray(means * np.divide(counts, sums, out=np.zeros_like(sums), where=sums > 0.0)[up])
+
+
+def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple[Clique, _Counts]]]:
+    """For each level the tables that are fitted, with what was measured of them and sums of what was of finer ones."""
+    known = dict[Clique, _Counts]()
+    for measured in measurements:
+        scope = measured.target.scope
+        some = tree.possible if scope == tree.levels[-1] else np.ones(measured.target.size)
+        noisy = _Counts(np.asarray(some * measured.values), np.asarray(some * max(measured.std**2, _LEAST)))
+        known[scope] = noisy.averaged(known.get(scope))
+    fitted = list[list[tuple[Clique, _Counts]]]()
+    whole, sums = None, None
+    for level in reversed(range(len(tree.levels))):
+        names, new = tree.levels[level], tree.added(level)
+        if whole is not None:  # of the next finer level
+            whole = whole.summed(tree.up(level + 1), tree.size(names))
+        whole = known[names].averaged(whole) if names in known else whole
+        sums = known[new].averaged(sums) if new in known else sums
+        mine = list[tuple[Clique, _Counts]]()
+        for below in tree.below(level):
+            told = None if whole is None else whole.summed(tree.places(names, below), tree.size(below))
+            if below == new and sums is not None:
+                told = sums.averaged(told)
+            if told is not None:
+                mine.append((below, told))
+        fitted.append(mine)
+        above = tree.above(new, level)
+        sums = sums.summed(tree.places(new, above), tree.size(above)) if above and sums is not None else None
+    return fitted[::-1]

@@ -1,0 +1,174 @@
+"""Fits from the top down: each division against its slow twin, what the fit keeps, and when it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from hedgerow.arrays import Floats
+from hedgerow.domain import Clique, Domain, IntegerRange, edge_level, impossible, places_in, width_level
+from hedgerow.errors import ConfigError
+from hedgerow.models import Histogram, Markov, Model, Proximal, fit_top_down, fits_top_down, levels_of, refit
+from hedgerow.models.fit.top_down_kernels import children_of, dispersion, spread
+from hedgerow.queries import Marginal, Measurement, NoiseKind
+from tests.examples import examples
+from tests.reference.top_down_fit import divided, on_simplex
+
+AREA, SEX, RACE = IntegerRange("area", 0, 119), IntegerRange("sex", 0, 1), IntegerRange("race", 0, 3)
+LEVELS = [edge_level(AREA, "county", [0, 5, 30, 37, 70, 112, 119]), edge_level(AREA, "state", [0, 37, 119])]
+PLAIN = Domain([AREA, SEX, RACE], LEVELS)
+RULED = Domain(
+    PLAIN.attributes, PLAIN.derived, [impossible(PLAIN, "area < 3 and sex = 1"), impossible(PLAIN, "race = 2")]
+)
+OTHERS = ("sex", "race")
+TOTAL = 20_000.0
+
+
+def people(domain: Domain, seed: int = 0) -> Floats:
+    """Counts of all cells: races by county, few records in most areas, none in some."""
+    rng = np.random.default_rng(seed)
+    races = rng.dirichlet(np.ones(4), 6)[places_in(PLAIN, ("area",), ("county",))]
+    shares = rng.gamma(0.5, 1.0, 120)[:, None, None] * np.stack([races, races], axis=1)
+    if domain.constraints:
+        shares[:3, 1] = 0.0
+        shares[:, :, 2] = 0.0
+    return np.asarray(rng.multinomial(int(TOTAL), (shares / shares.sum()).reshape(-1)), dtype=np.float64)
+
+
+def measured(domain: Domain, scales: Mapping[Clique, float], seed: int = 0) -> list[Measurement]:
+    rng, cells, found = np.random.default_rng(seed), people(domain), []
+    for names, scale in scales.items():
+        target = Marginal(domain, domain.clique(names))
+        exact = np.bincount(places_in(domain, domain.names, target.scope).reshape(-1), cells, target.size)
+        found.append(Measurement(target, exact + rng.laplace(0.0, scale, target.size), NoiseKind.LAPLACE, scale))
+    return found
+
+
+@st.composite
+def children(draw: st.DrawFn) -> tuple[Floats, ...]:
+    count, parents = draw(st.integers(1, 25)), draw(st.integers(1, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    means = rng.gamma(0.3, 10.0 ** rng.uniform(-2.0, 3.0), count) * (rng.random(count) > 0.2)
+    dispersions = 10.0 ** rng.uniform(-4.0, 3.0, count)
+    variances = np.full(count, 10.0 ** rng.uniform(-2.0, 4.0))
+    values = means + rng.normal(size=count) * np.sqrt(variances) * draw(st.sampled_from([0.0, 1.0, 5.0]))
+    sums = rng.gamma(1.0, 100.0, parents) * (rng.random(parents) > 0.1)
+    return rng.integers(0, parents, count), sums, means, values, variances, dispersions
+
+
+@settings(max_examples=examples(200))
+@given(children())
+def test_counts_are_divided_as_by_the_slow_twin(drawn: tuple[Floats, ...]) -> None:
+    parents, sums, means, values, variances, dispersions = drawn
+    found = np.full(len(means), np.nan)
+    firsts = children_of(parents, len(sums))
+    spread(0, len(sums), firsts, sums, means, (values, variances, dispersions), found)
+    np.testing.assert_allclose(found, divided(*drawn), rtol=1e-6, atol=1e-7 * max(1.0, sums.max()))
+
+
+def test_where_nothing_is_known_beforehand_counts_are_the_closest_ones() -> None:
+    values = np.array([5.0, -3.0, 40.0, 2.0, 11.0])
+    found, one = np.zeros(5), np.ones(5)
+    spread(0, 1, children_of(np.zeros(5, dtype=np.int64), 1), np.array([50.0]), one, (values, 1e-9 * one, 1e9 * one), found)
+    np.testing.assert_allclose(found, on_simplex(values, 50.0), atol=1e-4)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (2.0, 0.0), (0.0, 0.3), (3.0, 0.1)])
+def test_the_dispersion_of_counts_shows_through_the_noise(a: float, b: float) -> None:
+    rng = np.random.default_rng(1)
+    means = rng.gamma(1.0, 20.0, 200_000)
+    counts = means + rng.normal(size=means.size) * np.sqrt(a * means + b * means**2)
+    variances = np.full(means.size, 50.0)
+    found = dispersion(counts + rng.normal(size=means.size) * np.sqrt(variances), means, variances)
+    np.testing.assert_allclose(found, (a, b), atol=0.1 + 0.05 * a)
+
+
+EVERY = {
+    OTHERS: 2.0,
+    ("state", *OTHERS): 2.0,
+    ("county", *OTHERS): 2.0,
+    ("county",): 20.0,
+    ("area",): 4.0,
+    ("area", *OTHERS): 4.0,
+}
+
+
+@pytest.mark.parametrize("kind", [Histogram, Markov])
+@pytest.mark.parametrize("domain", [PLAIN, RULED], ids=["plain", "ruled"])
+def test_counts_are_those_of_a_distribution_and_coarse_tables_come_out_well(
+    domain: Domain, kind: type[Histogram | Markov]
+) -> None:
+    model: Model = kind(domain, TOTAL)
+    refit(model, measured(domain, EVERY), Proximal())
+    (table,) = model.marginals([domain.names])
+    assert table.min() >= 0.0
+    assert table.sum() == pytest.approx(TOTAL)
+    assert (table[people(domain).reshape(table.shape) > 0.0] > 0.0).all()
+    if domain.constraints:
+        assert table[:3, 1].max() == table[:, :, 2].max() == 0.0
+    for names, scale in EVERY.items():
+        if "area" not in names:
+            scope = domain.clique(names)
+            exact = np.bincount(places_in(domain, domain.names, scope).reshape(-1), people(domain))
+            assert np.abs(model.marginals([scope])[0].reshape(-1) - exact).mean() < 1.6 * scale
+
+
+def test_exact_tables_are_kept_and_mere_noise_moves_nothing() -> None:
+    model = Histogram(PLAIN, TOTAL)
+    fit_top_down(model, measured(PLAIN, dict.fromkeys(EVERY, 1e-6)))
+    np.testing.assert_allclose(model.marginals([PLAIN.names])[0].reshape(-1), people(PLAIN), atol=1e-2)
+    model = Histogram(PLAIN, TOTAL)
+    fit_top_down(model, measured(PLAIN, dict.fromkeys(EVERY, 1e9)))
+    np.testing.assert_allclose(model.marginals([PLAIN.names])[0], TOTAL / 960, rtol=0.05)
+
+
+def test_it_starts_from_the_hypothesis_as_it_is() -> None:
+    """Inside what was measured, records stay as they were spread."""
+    base = np.random.default_rng(3).gamma(1.0, 1.0, PLAIN.shape)
+    model = Histogram(PLAIN, TOTAL, base=base)
+    noisy = measured(PLAIN, {("state", *OTHERS): 1e-6, ("county", *OTHERS): 1e-6})
+    fit_top_down(model, noisy)
+    counties = places_in(PLAIN, ("area",), ("county",))
+    (found,), inside = model.marginals([PLAIN.names]), base / np.array([base[counties == c].sum(0) for c in counties])
+    counts = np.bincount(places_in(PLAIN, PLAIN.names, PLAIN.clique(("county", *OTHERS))).reshape(-1), people(PLAIN))
+    expected = inside * counts.reshape(2, 4, 6).transpose(2, 0, 1)[counties]
+    np.testing.assert_allclose(found, expected, atol=0.05)
+
+
+def test_the_same_table_twice_counts_twice() -> None:
+    scales = {("state", *OTHERS): 30.0, ("county", *OTHERS): 30.0}
+    once, twice = (measured(PLAIN, scales, seed) for seed in (1, 2))
+    models = [Histogram(PLAIN, TOTAL), Histogram(PLAIN, TOTAL)]
+    averages = [
+        Measurement(a.target, (a.values + b.values) / 2.0, NoiseKind.GAUSSIAN, a.std / np.sqrt(2.0))
+        for a, b in zip(once, twice, strict=True)
+    ]
+    fit_top_down(models[0], [*once, *twice])
+    fit_top_down(models[1], averages)
+    tables = [model.marginals([PLAIN.names])[0] for model in models]
+    np.testing.assert_allclose(*tables, rtol=1e-9)
+
+
+def test_levels_follow_each_other_and_tables_lie_on_them() -> None:
+    every = [PLAIN.clique(names) for names in EVERY]
+    expected = [OTHERS, (*OTHERS, "state"), (*OTHERS, "county"), ("area", *OTHERS)]
+    assert levels_of(PLAIN, every) == [PLAIN.clique(names) for names in expected]
+    assert levels_of(PLAIN, [*every, ("race",)]) == levels_of(PLAIN, [*every, ("area", "sex")]) == []
+    assert levels_of(PLAIN, [("area",), ("county",)]) == []  # a line, which has a fit of its own
+    ages = IntegerRange("age", 0, 9)
+    crossed = Domain([AREA, ages, SEX], [*LEVELS, width_level(ages, 5)])
+    assert levels_of(crossed, [("area", "age", "sex"), ("sex", "county", "age.5")])
+    assert not levels_of(
+        crossed, [("area", "age", "sex"), crossed.clique(("county", "age", "sex")), ("area", "sex", "age.5")]
+    )
+
+
+def test_other_tables_are_refused() -> None:
+    noisy = measured(PLAIN, {("area",): 1.0, ("race",): 1.0})
+    assert not fits_top_down(noisy)
+    assert not fits_top_down(noisy[:1])
+    with pytest.raises(ConfigError, match="no levels that follow each other"):
+        fit_top_down(Histogram(PLAIN, TOTAL), noisy)
