@@ -100,6 +100,7 @@ from .strategies import (
     cut_where_counts_are as cut_where_counts_are,
     grid_steps as grid_steps,
     has_levels as has_levels,
+    level_steps as level_steps,
     predicted as predicted,
     prediction_lines as prediction_lines,
     table_steps as table_steps,

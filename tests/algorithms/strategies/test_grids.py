@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -12,7 +13,7 @@ import pytest
 from scipy.linalg import null_space
 
 from hedgerow import MWEM
-from hedgerow.algorithms import grid_steps, has_levels, table_steps, tree_levels
+from hedgerow.algorithms import grid_steps, has_levels, level_steps, table_steps, tree_levels
 from hedgerow.algorithms.mwem.settings import in_grids
 from hedgerow.algorithms.mwem.strategy_choice import schedule_of
 from hedgerow.algorithms.strategies import Step, grids
@@ -20,7 +21,7 @@ from hedgerow.algorithms.strategies.grids import Grids
 from hedgerow.arrays import Floats
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange, places_in, width_level
-from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, SeededNoise, noise_of
+from hedgerow.privacy import ZCDP, Budget, Curator, PureDP, Regime, SeededNoise, noise_of
 from hedgerow.queries import Marginal, Neighbours, Workload
 from tests.privacy.mutants import Mutant, killed
 from tests.reference.least_squares import estimated_variances, rows_of
@@ -239,6 +240,54 @@ def test_single_attributes_come_before_a_table_without_levels(total: float, shar
 
 def test_a_line_is_measured_alone_however_much_noise() -> None:
     assert [step.charge for step in table_steps(Marginal(LINE, ("a",)), PureDP(0.1), 0.1, 10.0)] == pytest.approx([0.1])
+
+
+AREAS = Domain(
+    [IntegerRange("area", 0, 1999), IntegerRange("sex", 0, 1), IntegerRange("race", 0, 5)],
+    [width_level(IntegerRange("area", 0, 1999), width) for width in (20, 200)],
+)
+TABLES = [AREAS.clique((*level, "sex", "race")) for level in ((), ("area.200",), ("area.20",), ("area",))]
+
+
+@pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), PureDP(1.0, Neighbours.REPLACE)], ids=str)
+def test_levels_share_the_charge_and_the_finest_leaves_half_to_what_it_adds(budget: Budget) -> None:
+    steps = level_steps(AREAS, TABLES[::-1], budget, budget.limit, 10_000.0)
+    charges = {step.target.scope: step.charge for step in steps if isinstance(step.target, Marginal)}
+    assert math.fsum(charges.values()) == pytest.approx(budget.limit)
+    assert math.fsum(charges.values()) <= budget.limit
+    assert list(charges)[-1] == TABLES[-1]
+    quarter = budget.limit / 4.0
+    assert charges[TABLES[0]] == pytest.approx(quarter)
+    assert charges[TABLES[-1]] == pytest.approx(charges["area",]) == pytest.approx(quarter / 2.0)
+    alone = {scope for scope in charges if len(scope) == 1}
+    few = budget.regime is Regime.PURE  # 12 noisy cells tell their sum better than a table of a twentieth of the charge
+    assert alone == ({("area",)} if few else {("area",), ("area.20",), ("area.200",)})
+
+
+def test_levels_are_measured_only_where_the_finest_cells_hold_few_records() -> None:
+    budget = PureDP(1.0)
+    assert level_steps(AREAS, TABLES, budget, 1.0, 1e5)
+    assert not level_steps(AREAS, TABLES, budget, 1.0, 1e6)
+    assert not level_steps(AREAS, TABLES[-1:], budget, 1.0, 10.0)
+    assert not level_steps(AREAS, [*TABLES, ("race",)], budget, 1.0, 10.0)
+
+
+def test_a_run_measures_the_levels_and_keeps_to_the_coarse_ones() -> None:
+    rng = np.random.default_rng(2)
+    area = rng.integers(0, 2000, 20_000)
+    race = np.minimum(5, rng.geometric(0.3 + area / 4000.0) - 1)
+    sex = rng.integers(0, 2, 20_000)
+    table = Table(AREAS, np.array([area, sex, race]))
+    cells = np.ravel_multi_index((area, sex, race), AREAS.shape)
+    workload = Workload.marginals(AREAS, cliques=TABLES)
+    release = MWEM().run(table, workload, PureDP(1.0), noise=SeededNoise(1))
+    assert [each.target.scope for each in release.measurements] == [*TABLES[:3], ("area",), TABLES[3]]
+    assert release.provenance.parameters["decided"]["taken"] == "fixed"
+    for scope in TABLES[:3]:
+        places = places_in(AREAS, AREAS.names, scope).reshape(-1)[cells]
+        exact = np.bincount(places, minlength=math.prod(AREAS.shape_of(scope)))
+        noise = next(each.std for each in release.measurements if each.target.scope == scope)
+        assert np.abs(release.model.marginals([scope])[0].reshape(-1) - exact).mean() < noise
 
 
 @pytest.mark.parametrize("sizes", [(2,) * 10, (40, 30)])

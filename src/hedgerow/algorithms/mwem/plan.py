@@ -49,10 +49,10 @@ from hedgerow.algorithms.shared.plans import (
 from hedgerow.algorithms.strategies.candidates import Limit
 from hedgerow.cards import MOST_ROWS, card
 from hedgerow.domain import Categorical, Clique, Domain
-from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, cells_read, usable_bytes
+from hedgerow.models import LARGEST_TREE, Footprint, Proximal, Refit, Sweeps, cells_read, levels_of, usable_bytes
 from hedgerow.privacy import GRID, LARGEST_MASS, Budget, ExponentialMechanism, additive_noise, noise_of, noises_of
 from hedgerow.quantities import human_bytes, human_seconds
-from hedgerow.queries import Measurable, Parities, Parity, Workload
+from hedgerow.queries import Marginal, Measurable, Parities, Parity, Workload
 from hedgerow.system import slowness
 
 _BETA_TOTAL = 0.1 * BETA
@@ -384,6 +384,8 @@ _MOST_PASSED = 40
 """Measurements beyond these are fitted on marginals of the histogram, together."""
 _PARITY = 3e-4
 """A parity of a histogram that is fitted to parities alone, by Newton's method."""
+_LEVEL_CELL = 1e-6
+"""A cell of the finest level, in a fit from the top down."""
 
 _TABLE, _TABLE_CELL, _SHAPE = 60e-6, 10e-6, 1e-2
 """A table that is held over a tree, each of its cells, and a shape of such tables, which are held in one array."""
@@ -449,6 +451,10 @@ def _fit_once(config: MWEMSettings, workload: Workload, held: Footprint, steps: 
         return _LAST + fitted + _SHAPE * len(set(map(workload.domain.shape_of, tables))) + _common(workload.domain)
     if held.tree_cells is not None:
         return _LAST + _LAST_CELL * held.tree_cells
+    if all(isinstance(target, Marginal) for target in steps) and (
+        levels := levels_of(workload.domain, {target.scope for target in steps})
+    ):
+        return _LEVEL_CELL * Marginal(workload.domain, levels[-1]).size
     if all(isinstance(target, Parity) for target in steps):
         return _PARITY * len(steps) + _PASS * workload.domain.size * math.log2(workload.domain.size)
     solved = _STEP_CELL * _passes(config.refit, 1) * sum(target.size for target in steps)

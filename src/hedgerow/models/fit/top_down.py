@@ -9,7 +9,7 @@ How far the children stray from what is known beforehand shows in the noisy coun
 less the variance of the noise, is the variance of the counts themselves (empirical Bayes: Morris, JASA 1983), of the
 form ``a m + b m^2`` for a mean m. The counts minimise a relative entropy with this variance and the square of the
 noise. Where records are few and noise is large the hypothesis stays with what is known beforehand, where
-records are many it takes what was measured, and no count becomes negative (theory.md section 13, "From the top down").
+records are many it takes what was measured, and no count becomes negative (theory.md section 13.3).
 """
 
 from __future__ import annotations
