@@ -72,7 +72,9 @@ def test_counts_are_divided_as_by_the_slow_twin(drawn: tuple[Floats, ...]) -> No
 def test_where_nothing_is_known_beforehand_counts_are_the_closest_ones() -> None:
     values = np.array([5.0, -3.0, 40.0, 2.0, 11.0])
     found, one = np.zeros(5), np.ones(5)
-    spread(0, 1, children_of(np.zeros(5, dtype=np.int64), 1), np.array([50.0]), one, (values, 1e-9 * one, 1e9 * one), found)
+    spread(
+        0, 1, children_of(np.zeros(5, dtype=np.int64), 1), np.array([50.0]), one, (values, 1e-9 * one, 1e9 * one), found
+    )
     np.testing.assert_allclose(found, on_simplex(values, 50.0), atol=1e-4)
 
 
