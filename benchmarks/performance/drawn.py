@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.performance.shapes import Shape, generated
 
-SEED = 2026
+SEED = 2027
 """The shapes that the page reports, all of them; rates were looked at with another seed."""
 
 NUMBER = 12

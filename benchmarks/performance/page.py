@@ -56,7 +56,7 @@ def page_text(runs: Mapping[str, Run], asked: Sequence[session.Point]) -> str:
 
 _DRAWN = (
     "Tables and workloads that nobody chose: sizes even on a scale of logarithms, drawn by one seed "
-    "(`benchmarks/performance/drawn.py`). All of them are here. Rates were looked at with another seed before."
+    "(`benchmarks/performance/drawn.py`). All of them are here. Rates were looked at with other seeds before."
 )
 
 

@@ -242,6 +242,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     if not steps and held.tree_cells is not None:
         expected = min(expected, Footprint.up_to(workload.domain, cells).required_bytes)
     queries = max(workload.n_candidates, candidates.n_candidates)
+    answers = max(workload.n_queries, candidates.n_queries)
     return Plan(
         rounds=rounds,
         adaptive=adaptive,
@@ -253,7 +254,9 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
         cells=workload.domain.size,
         tree_cells=tree_cells,
         required_bytes=held.required_bytes,
-        process_bytes=process_bytes(workload.domain, total, expected, measured=made, values=noisy, queries=queries),
+        process_bytes=process_bytes(
+            workload.domain, total, expected, measured=made, values=noisy, queries=queries, answers=answers
+        ),
         available_bytes=usable_bytes(),
         seconds=seconds_of_run(
             config,
@@ -391,8 +394,8 @@ _TABLE, _TABLE_CELL, _SHAPE = 60e-6, 10e-6, 1e-2
 """A table that is held over a tree, each of its cells, and a shape of such tables, which are held in one array."""
 _COMMON, _MOST_COMMON = 3e-3, 1500
 """Directions that pairs have in common, for each value of all attributes; and most of these values."""
-_MOVED, _LOOKED_AT = 6.5e-9, 1 << 30
-"""A cell that is read for a record which is moved; records that are drawn to see how they differ, times candidates."""
+_MOVED, _LOOKED_AT, _AT_ONCE = 6.5e-9, 1 << 30, 1 << 21
+"""A cell that is read for a record which is moved; records drawn to see how they differ, times candidates and columns."""
 
 _ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
@@ -434,7 +437,7 @@ def seconds_of_run(
     values = total * len(workload.domain)
     fit = _fit_once(config, workload, held, steps) if steps else _rounds(config, candidates, held, made, cells)
     if held.table_cells:
-        records = total + min(total, _LOOKED_AT / workload.n_candidates)
+        records = total + min(total, _LOOKED_AT / workload.n_candidates, _AT_ONCE / len(workload.domain))
         fit += _MOVED * records * cells_read(workload.domain, {target.scope for target in steps})
     decided = _SCOPE * max(len(workload.scope_axes), len(candidates.scope_axes)) + _ATTRIBUTE * len(workload.domain)
     answered = _ANSWER * min(workload.n_queries, 4 * workload.n_candidates) + _ANSWER_CELL * workload.n_queries

@@ -243,12 +243,12 @@ _COLUMN, _LISTED = 30_000, 1_000
 """A column of a domain; a value that its file lists."""
 _CODE, _DRAWN, _DRAWN_ROWS = 1.5, 20, 1 << 16
 """A value of a record that is held; one that is drawn and written, and the records for which that is done at once."""
-_MEASUREMENT, _NOISY_VALUE, _QUERY = 2_600, 100, 100
-"""A measurement with its event and what it was chosen by; a noisy value; a query that is asked."""
+_MEASUREMENT, _NOISY_VALUE, _QUERY, _ANSWER = 2_400, 100, 100, 45
+"""A measurement with its event and what it was chosen by; a noisy value; a query that is asked; an answer to one."""
 
 
 def process_bytes(
-    domain: Domain, total: float, required_bytes: int, *, measured: int, values: int, queries: int
+    domain: Domain, total: float, required_bytes: int, *, measured: int, values: int, queries: int, answers: int = 0
 ) -> int:
     """Rough memory of the whole process of a run at its peak; rates were measured on runs of the command line.
 
@@ -259,6 +259,7 @@ def process_bytes(
         measured: Number of measurements.
         values: Number of noisy values.
         queries: Number of single queries, or of whole tables, that are asked.
+        answers: Number of answers of all of them that are held at once: of a table one for each cell.
 
     Example:
         >>> from hedgerow import IntegerRange
@@ -273,7 +274,7 @@ def process_bytes(
         required_bytes,
         _COLUMN * len(domain) + _LISTED * listed,
         held,
-        _MEASUREMENT * measured + _NOISY_VALUE * values + _QUERY * queries,
+        _MEASUREMENT * measured + _NOISY_VALUE * values + _QUERY * queries + _ANSWER * answers,
     )
     return round(sum(parts))
 
