@@ -395,7 +395,7 @@ _TABLE, _TABLE_CELL, _SHAPE = 60e-6, 10e-6, 1e-2
 _COMMON, _MOST_COMMON = 3e-3, 1500
 """Directions that pairs have in common, for each value of all attributes; and most of these values."""
 _MOVED, _LOOKED_AT, _AT_ONCE = 6.5e-9, 1 << 30, 1 << 21
-"""A cell that is read for a record which is moved; records drawn to see how they differ, times candidates and columns."""
+"""A cell that is read for a record that is moved; records drawn to be looked at, times candidates, or columns."""
 
 _ROUND, _ROUND_ATTRIBUTE, _ROUND_SCOPE, _ROUND_CELL = 15e-3, 1.2e-3, 60e-6, 60e-9
 """A round over trees; for each attribute, scope of a candidate, and cell that the trees may have at the end."""
