@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -239,6 +239,7 @@ class RunSpec:
         noise: Source of the noise; None for the secure one.
         positions: Share of the budget for where in the bins of its columns records lie; see `share_of_positions`.
         needs: Questions that must have an interval, as `Need.parse` reads them; they are measured beside MWEM.
+        of: Another with the same queries, which may be very many and are read once.
 
     Raises:
         ConfigError: Values are to be learnt, and the budget has no delta; or needs cost too much; or the budget is for
@@ -258,6 +259,7 @@ class RunSpec:
     noise: NoiseSource | None = None
     positions: float = POSITIONS_SHARE
     needs: tuple[str, ...] = ()
+    of: RunSpec | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Keep a part of the delta for thresholds, and check which sums and questions are wanted."""
@@ -328,7 +330,7 @@ class RunSpec:
             ConfigError: See `workload_before`.
             QueryError: The text is wrong, or does not fit the domain.
         """
-        return workload_before(self.wanted, partial(workload_over, text=self.text))
+        return self.of.asked if self.of else workload_before(self.wanted, partial(workload_over, text=self.text))
 
     def targets(self, domain: Domain) -> PositionTargets:
         """The positions in bins that are measured, over a domain that is closed."""
@@ -341,9 +343,7 @@ class RunSpec:
         budget = self.algorithm.accounted(self.asked, self.budget)
         if not isinstance(self.wanted, Domain) or self.targets(self.wanted).counted or self.needs:
             budget = for_any_steps(budget)  # others than the algorithm's are paid for too
-        counted = replace(self, budget=budget)
-        vars(counted).update(text=self.text, asked=self.asked)  # the same queries, which may be very many, once
-        return counted
+        return replace(self, budget=budget, of=self)
 
     def opened(
         self,

@@ -73,9 +73,8 @@ def test_draws_of_half_the_sensitivity_fail(tmp_path: Path, monkeypatch: pytest.
 def test_error_estimates_that_forgot_it_fail(persons: Persons, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noise = Curator._noise
 
-    def forgetful(self: Curator, l1: float, l2: float, step: float, *more: object, **kept: object) -> object:
-        moved = (1.0 + step, 1.0 + step) if step < 1.0 else (l1, l2)
-        return noise(self, *moved, step, *more, **kept)
+    def forgetful(self: Curator, most: float, step: float, charge: float) -> object:
+        return noise(self, 1.0 + step if step < 1.0 else most, step, charge)
 
     monkeypatch.setattr(Curator, "_noise", forgetful)
     release = MWEM(rounds=2).run(bounded(persons), Workload.parse("marginals:2", BINARY), BUDGET)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -148,8 +148,8 @@ FREE = Event("total", "public", RecordCount(), 0.0, 0.0, 0.0, "epsilon", "replac
 def forged(event: Event, **change: Any) -> Event:
     """An event that no check has seen."""
     made = object.__new__(Event)
-    for name, value in {**vars(event), **change}.items():
-        object.__setattr__(made, name, value)
+    for field in fields(Event):
+        object.__setattr__(made, field.name, change.get(field.name, getattr(event, field.name)))
     return made
 
 
