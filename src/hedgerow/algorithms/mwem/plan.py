@@ -233,11 +233,7 @@ def make_plan(config: MWEMSettings, workload: Workload, budget: Budget, total: f
     made = len(steps) or (math.ceil(_SHARE_OF_ROUNDS * rounds) if adaptive else rounds)
     grown = _expected_cells(config, limit, budget, charges.rounds, total, annealed=annealed and adaptive)
     held, cells = _held(config, workload, schedule, candidates, tree_cells=tree_cells, made=made, cells=grown)
-    if steps:
-        noisy = sum(target.size for target, _ in steps)
-    else:
-        noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
-        noisy = noisy if held.tree_cells is None else min(noisy, cells // 3)  # cliques hold what is measured
+    noisy = _noisy_values(steps, candidates, made, None if held.tree_cells is None else cells)
     expected = held.required_bytes
     if not steps and held.tree_cells is not None:
         expected = min(expected, Footprint.up_to(workload.domain, cells).required_bytes)
@@ -296,6 +292,14 @@ def _held(
             held = Footprint.of(workload.domain, scopes)
             return held, held.tree_cells or 0
     return Footprint.up_to(workload.domain, tree_cells, config.copies), cells
+
+
+def _noisy_values(steps: Sequence[tuple[Measurable, float]], candidates: Workload, made: int, cells: int | None) -> int:
+    """Values of so many measurements; where trees hold them, with a third of their cells at most."""
+    if steps:
+        return sum(target.size for target, _ in steps)
+    noisy = round(made * candidates.n_queries / max(1, candidates.n_candidates))
+    return noisy if cells is None else min(noisy, cells // 3)
 
 
 def _spread_out(scopes: Sequence[Clique], number: int) -> list[Clique]:
