@@ -251,7 +251,7 @@ TABLES = [AREAS.clique((*level, "sex", "race")) for level in ((), ("area.200",),
 
 @pytest.mark.parametrize("budget", [PureDP(1.0), ZCDP(0.1), PureDP(1.0, Neighbours.REPLACE)], ids=str)
 def test_levels_share_the_charge_and_the_finest_leaves_half_to_what_it_adds(budget: Budget) -> None:
-    steps = level_steps(AREAS, TABLES[::-1], budget, budget.limit, 10_000.0)
+    steps = level_steps(Workload.marginals(AREAS, cliques=TABLES[::-1]), budget, budget.limit, 10_000.0)
     charges = {step.target.scope: step.charge for step in steps if isinstance(step.target, Marginal)}
     assert math.fsum(charges.values()) == pytest.approx(budget.limit)
     assert math.fsum(charges.values()) <= budget.limit
@@ -266,10 +266,22 @@ def test_levels_share_the_charge_and_the_finest_leaves_half_to_what_it_adds(budg
 
 def test_levels_are_measured_only_where_the_finest_cells_hold_few_records() -> None:
     budget = PureDP(1.0)
-    assert level_steps(AREAS, TABLES, budget, 1.0, 1e5)
-    assert not level_steps(AREAS, TABLES, budget, 1.0, 1e6)
-    assert not level_steps(AREAS, TABLES[-1:], budget, 1.0, 10.0)
-    assert not level_steps(AREAS, [*TABLES, ("race",)], budget, 1.0, 10.0)
+    workload = Workload.marginals(AREAS, cliques=TABLES)
+    assert level_steps(workload, budget, 1.0, 1e5)
+    assert not level_steps(workload, budget, 1.0, 1e6)
+    for other in (
+        Workload.marginals(AREAS, cliques=TABLES[-1:]),
+        Workload.marginals(AREAS, cliques=[*TABLES, ("race",)]),
+        workload + Workload.prefixes(AREAS, "area"),
+        workload + Workload.parse("cells:2", AREAS),
+    ):
+        assert not level_steps(other, budget, 1.0, 10.0)
+
+
+def test_weights_of_levels_are_their_shares() -> None:
+    workload = Workload.parse("marginals:sex*race @ 3; marginals:area.20*sex*race; marginals:area*sex*race @ 2", AREAS)
+    steps = level_steps(workload, PureDP(1.0), 0.6, 10_000.0)
+    assert [round(step.charge, 6) for step in steps] == [0.3, 0.1, 0.1, 0.1]
 
 
 def test_a_run_measures_the_levels_and_keeps_to_the_coarse_ones() -> None:

@@ -270,8 +270,8 @@ def choose_strategy(
             fits = config.prior is not None or strategy.worth_a_fit(length, records)  # a prior is no uniform table
             choice = StrategyChoice(strategy, records, adaptive, of_fixed, drawing, config.optimize_for, fits)
             best = choice if best is None else min(best, choice, key=StrategyChoice.handicapped)
-    if best is not None and config.prior is None and all(family.whole for family in workload.families):
-        steps = level_steps(workload.domain, workload.scopes, budget, amount, records)
+    if best is not None and config.prior is None:
+        steps = level_steps(workload, budget, amount, records)
         best = replace(best, by_levels=steps, fits=best.fits or bool(steps))
     return best
 

@@ -319,17 +319,16 @@ def table_steps(target: Marginal, budget: Budget, charge: float, total: float) -
     return _steps(target.domain, levels, charge, _of_table(workload, levels, budget, charge, total))
 
 
-def level_steps(domain: Domain, scopes: Sequence[Clique], budget: Budget, charge: float, total: float) -> list[Step]:
+def level_steps(workload: Workload, budget: Budget, charge: float, total: float) -> list[Step]:
     """Measurements for whole tables over levels that follow each other, where the cells of the finest hold few records.
 
-    Each level gets the same share: an equal share is that with the least product of their errors, whatever their sizes.
-    A part of it goes to the sums of its cells over the attributes that all levels have, as to how many persons an area
-    has: they tell by themselves what many noisy cells tell together. Of the finest, whose cells are mostly noise, they
-    get half.
+    Levels get shares in proportion to their weights: these make the product of their errors, each to the power of its
+    weight, the least, whatever the sizes of the tables. A part of each goes to the sums of its cells over the
+    attributes that all levels have, as to how many persons an area has: they tell by themselves what many noisy cells
+    tell together. Of the finest, whose cells are mostly noise, they get half.
 
     Args:
-        domain: The domain.
-        scopes: Names of each table.
+        workload: Queries that the release should answer well.
         budget: Budget of the run; its regime and neighbours matter.
         charge: epsilon, rho or mu^2/2 of all of them together.
         total: Number of records (noisy), in counts.
@@ -340,26 +339,25 @@ def level_steps(domain: Domain, scopes: Sequence[Clique], budget: Budget, charge
     Example:
         >>> from hedgerow import IntegerRange, PureDP
         >>> domain = Domain((IntegerRange("age", 0, 999), IntegerRange("sex", 0, 1)))
-        >>> scopes = [("age", "sex"), ("sex", "age.100"), ("sex",)]
-        >>> [(step.target.text, round(step.charge, 3)) for step in level_steps(domain, scopes, PureDP(1.0), 1.0, 5e3)]
+        >>> workload = Workload.marginals(domain, cliques=[("age", "sex"), ("sex", "age.100"), ("sex",)])
+        >>> [(step.target.text, round(step.charge, 3)) for step in level_steps(workload, PureDP(1.0), 1.0, 5e3)]
         [('sex', 0.333), ('sex * age.100', 0.333), ('age', 0.167), ('age * sex', 0.167)]
-        >>> level_steps(domain, scopes, PureDP(1.0), 1.0, 5e4)
+        >>> level_steps(workload, PureDP(1.0), 1.0, 5e4)
         []
     """
+    domain, scopes = workload.domain, workload.scopes
     levels = levels_of(domain, scopes)
-    if not levels or set(levels) != {domain.clique(scope) for scope in scopes}:
+    if set(levels) != set(scopes) or not all(family.whole for family in workload.families):
         return []
-    every = Measurements.of_marginals(domain, levels, budget)
+    weights = dict(zip(scopes, np.bincount(workload.scope_of, workload.candidate_weights).tolist(), strict=True))
     sizes = [math.prod(domain.shape_of(level)) for level in levels]
-    noises, _ = every.noises(budget, np.full(len(levels), charge / len(levels)))
+    shares = charge * _BELOW * np.array([weights[level] for level in levels]) / sum(weights.values())
+    noises, _ = Measurements.of_marginals(domain, levels, budget).noises(budget, shares)
     if noises[-1] < min(_BESIDE) * total / sizes[-1]:
         return []
-    growth, share = (
-        Goal(Workload.marginals(domain, cliques=levels), budget, charge).growth,
-        charge * _BELOW / len(levels),
-    )
-    steps = [Step(Marginal(domain, levels[0]), share)]
-    for (coarse, fine), size in zip(pairwise(levels), sizes[1:], strict=True):
+    growth = Goal(workload, budget, charge).growth
+    steps = [Step(Marginal(domain, levels[0]), float(shares[0]))]
+    for (coarse, fine), size, share in zip(pairwise(levels), sizes[1:], shares[1:].tolist(), strict=True):
         new = added_names(coarse, fine)
         part = 0.5 if fine == levels[-1] else _OF_SUMS
         if part**growth * size < _TELL_MORE * math.prod(domain.shape_of(new)):

@@ -35,6 +35,8 @@ _LEAST = 1e-9
 """Least variance of a noisy count, which is divided by."""
 _MANY = 2**16
 """Children of all parents from which on they are divided side by side."""
+_MOST_TABLES = 64
+"""Most tables that are looked at for levels: of more, some would not be levels of each other."""
 _ORDERS = 2
 """Most attributes beside those of the level whose tables are fitted before its cells."""
 
@@ -78,7 +80,7 @@ def levels_of(domain: Domain, scopes: Collection[Clique]) -> list[Clique]:
         >>> levels_of(domain, [("sex", "age"), ("age",)])
         []
     """
-    if len(scopes) < 2:
+    if not 1 < len(scopes) <= _MOST_TABLES:
         return []
     finest = max(scopes, key=lambda scope: math.prod(domain.shape_of(scope)))
     coarse = {name for scope in scopes for name in scope if name not in finest}
