@@ -85,7 +85,7 @@ def total_not_charged(patch: pytest.MonkeyPatch) -> None:
     """Draw the noisy number of records and forget to pay."""
 
     def total(self: Any, charge: float) -> float:
-        noise = self._noise(1.0, 1.0, 1.0, charge, None)
+        noise = self._noise(1.0, 1.0, charge)
         event = self._event("total", RecordCount(), noise)
         with unpaid(self):
             self._Curator__noise.pay(event)
