@@ -140,6 +140,14 @@ def test_it_starts_from_the_hypothesis_as_it_is() -> None:
     np.testing.assert_allclose(found, expected, atol=0.05)
 
 
+def test_noisy_cells_leave_sums_that_are_known_as_they_are() -> None:
+    model = Histogram(PLAIN, TOTAL)
+    names = ("state", *OTHERS), ("county", *OTHERS), ("area", *OTHERS)
+    known = measured(PLAIN, {**dict.fromkeys(names, 3.0), ("county",): 1e-3})
+    fit_top_down(model, known)
+    np.testing.assert_allclose(model.marginals([("county",)])[0], known[-1].values, rtol=0.005, atol=2.0)
+
+
 def test_the_same_table_twice_counts_twice() -> None:
     scales = {("state", *OTHERS): 30.0, ("county", *OTHERS): 30.0}
     once, twice = (measured(PLAIN, scales, seed) for seed in (1, 2))

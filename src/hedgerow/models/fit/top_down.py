@@ -60,6 +60,18 @@ class _Counts:
         share = np.divide(self.variances, both, out=np.zeros_like(both), where=both > 0.0)
         return _Counts(self.values + share * (other.values - self.values), share * other.variances)
 
+    def with_sums(self, sums: _Counts, places: Ints) -> _Counts:
+        """The same, moved in proportion to their variances until they add up to the average of their sums and others.
+
+        Args:
+            sums: What else was measured of the sums.
+            places: The sum that each count belongs to.
+        """
+        mine = self.summed(places, len(sums.values))
+        missing = mine.averaged(sums).values - mine.values
+        each = np.divide(missing, mine.variances, out=np.zeros_like(missing), where=mine.variances > 0.0)
+        return _Counts(np.asarray(self.values + self.variances * each[places]), self.variances)
+
 
 def levels_of(domain: Domain, scopes: Collection[Clique]) -> list[Clique]:
     """The levels that whole tables are fitted through from the top down, the coarsest first; none if they are not so.
@@ -256,11 +268,13 @@ def _told(tree: _Levels, measurements: Sequence[Measurement]) -> list[list[tuple
             whole = whole.summed(tree.up(level + 1), tree.size(names))
         whole = known[names].averaged(whole) if names in known else whole
         sums = known[new].averaged(sums) if new in known else sums
-        mine = list[tuple[Clique, _Counts]]()
+        cells, mine = whole, list[tuple[Clique, _Counts]]()
+        if whole is not None and sums is not None:
+            cells = whole.with_sums(sums, tree.places(names, new))
         for below in tree.below(level):
-            told = None if whole is None else whole.summed(tree.places(names, below), tree.size(below))
+            told = None if cells is None else cells.summed(tree.places(names, below), tree.size(below))
             if below == new and sums is not None:
-                told = sums.averaged(told)
+                told = sums if whole is None else whole.summed(tree.places(names, new), tree.size(new)).averaged(sums)
             if told is not None:
                 mine.append((below, told))
         fitted.append(mine)
