@@ -37,13 +37,14 @@ from .learning import (
     workload_before as workload_before,
 )
 from .mwem import Rounds as Rounds
+from .mwem.opening import small_tables as small_tables
 from .mwem.run import MWEMRun as MWEMRun
 from .mwem.settings import (
     automatic_rounds as automatic_rounds,
     candidates_of as candidates_of,
     planned_rounds as planned_rounds,
 )
-from .mwem.strategy_choice import holds as holds, small_tables as small_tables
+from .mwem.strategy_choice import holds as holds
 from .offline_pmw import step_length as step_length
 from .online_pmw import (
     LOST as LOST,

@@ -59,8 +59,8 @@ from .fit.rules import Proximal as Proximal, Refit as Refit, Stretched as Stretc
 from .fit.top_down import (
     added_names as added_names,
     fit_top_down as fit_top_down,
-    fits_top_down as fits_top_down,
     levels_of as levels_of,
+    measured_levels as measured_levels,
 )
 from .overlays import can_hold as can_hold
 from .overlays.estimate import overlaid as overlaid

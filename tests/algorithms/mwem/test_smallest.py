@@ -9,8 +9,8 @@ import pytest
 
 from hedgerow import MWEM
 from hedgerow.algorithms import Rounds
+from hedgerow.algorithms.mwem.opening import first_charges
 from hedgerow.algorithms.mwem.plan import check_drawable
-from hedgerow.algorithms.mwem.strategy_choice import first_charges
 from hedgerow.algorithms.strategies import candidates
 from hedgerow.data import Table
 from hedgerow.domain import Domain, IntegerRange

@@ -75,6 +75,19 @@ def test_a_fixed_strategy_is_measured_as_it_was_divided(workload: Workload, budg
     assert decided["fixed_error"] == pytest.approx(taken.mean_error / decided["total"])
 
 
+def test_of_levels_the_tables_that_are_measured_are_told() -> None:
+    """No errors are compared, so none of a strategy that is not taken is told."""
+    ages, columns = IntegerRange("age", 0, 999), [np.arange(5000) % 1000, np.arange(5000) % 2]
+    domain = Domain((ages, IntegerRange("sex", 0, 1)))
+    workload = Workload.marginals(domain, cliques=[("age", "sex"), ("sex", "age.100"), ("sex",)])
+    release = MWEM().run(Table(domain, columns), workload, PureDP(1.0), noise=SeededNoise(1))
+    decided = release.provenance.parameters["decided"]
+    assert set(decided) == {"taken", "measured", "total"}
+    assert decided["taken"] == "levels"
+    assert decided["measured"] == [each.target.text for each in release.measurements]
+    assert decided["measured"] == ["sex", "sex * age.100", "age", "age * sex"]
+
+
 def test_the_decision_rests_on_the_noisy_number_of_records_that_was_paid_for() -> None:
     """Tables of the same noisy number are treated alike, and nothing is decided before it is in the ledger."""
     release = run()

@@ -8,9 +8,9 @@ import pytest
 
 from hedgerow import MWEM, Domain, IntegerRange, Workload
 from hedgerow.algorithms import candidates_of, closure, planned_rounds
-from hedgerow.algorithms.mwem import strategy_choice
+from hedgerow.algorithms.mwem import opening
+from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import first_rounds, is_annealed, tables_below
-from hedgerow.algorithms.mwem.strategy_choice import annealed_candidates
 from hedgerow.algorithms.strategies.candidates import MOST_BELOW, QueryWeights, attributes_of, tables_of
 from hedgerow.arrays import Floats
 from hedgerow.domain import Clique
@@ -202,7 +202,7 @@ def test_annealed_runs_measure_wide_tables_where_the_budget_can_tell(rho: float,
 
 
 def first_charges(workload: Workload, budget: Budget, left: float, each: float) -> Floats:
-    return strategy_choice.first_charges(workload, budget, attributes_of(workload), left, each=each, total=2000.0)
+    return opening.first_charges(workload, budget, attributes_of(workload), left, each=each, total=2000.0)
 
 
 @pytest.mark.parametrize(("budget", "power"), [(PureDP(1.0), 1.0), (ZCDP(0.02), 0.5)], ids=["pure", "zCDP"])
@@ -227,7 +227,7 @@ def test_the_first_charges_grow_with_noise_up_to_a_share_of_what_is_left() -> No
     )
     assert much == pytest.approx(4 / 64)
     assert much < some < little
-    assert little == pytest.approx(strategy_choice._FIRST_MOST)
+    assert little == pytest.approx(opening._FIRST_MOST)
 
 
 def test_ranges_alone_have_equal_first_charges() -> None:

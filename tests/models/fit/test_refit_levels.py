@@ -30,7 +30,7 @@ def test_histograms_take_the_steps_of_listed_records(rule: Refit, data: st.DataO
     assume(known)
     model, expected = Histogram(domain, TOTAL), FeasibleModel(domain, TOTAL)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("nested", "fits_top_down"):  # it takes no such steps
+        for name in ("nested", "measured_levels"):  # it takes no such steps
             patch.setattr(f"hedgerow.models.fit.refit.{name}", lambda known: False)
         if groups and not rule.anew:  # others may change the order
             patch.setattr(grouping, "LARGE_CELLS", 1)

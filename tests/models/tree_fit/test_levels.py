@@ -146,7 +146,7 @@ def test_products_over_trees_take_the_steps_of_listed_records(rule: Refit, data:
         model.reweigh(scope, table)
         expected.reweigh(scope, table)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("nested", "fits_top_down"):  # it takes no such steps
+        for name in ("nested", "measured_levels"):  # it takes no such steps
             patch.setattr(f"hedgerow.models.fit.refit.{name}", lambda known: False)
         without_fallback(patch)
         refit(model, known, rule)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hedgerow.algorithms.mwem.opening import annealed_candidates
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -22,7 +23,6 @@ from hedgerow.algorithms.mwem.settings import (
 from hedgerow.algorithms.mwem.strategy_choice import (
     Schedule,
     StrategyChoice,
-    annealed_candidates,
     is_over_tree,
     schedule_of,
 )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hedgerow.algorithms.mwem.opening import annealed_candidates, first_charges, small_tables
 from hedgerow.algorithms.mwem.settings import (
     MWEMSettings,
     annealed_rounds,
@@ -20,11 +21,8 @@ from hedgerow.algorithms.mwem.settings import (
 )
 from hedgerow.algorithms.mwem.strategy_choice import (
     StrategyChoice,
-    annealed_candidates,
-    first_charges,
     forget_strategies,
     schedule_of,
-    small_tables,
 )
 from hedgerow.algorithms.shared import (
     AnchoredLearner,

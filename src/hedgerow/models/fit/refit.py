@@ -29,7 +29,7 @@ from hedgerow.models.fit.nested import Nested
 from hedgerow.models.fit.newton import Newton, solvable
 from hedgerow.models.fit.rules import Onward, Proximal, Resumed, Rule, Stretched, Sweeps, can_resume, go_on
 from hedgerow.models.fit.stopping import held_back, stopped
-from hedgerow.models.fit.top_down import fit_top_down, fits_top_down
+from hedgerow.models.fit.top_down import fit_top_down, measured_levels
 from hedgerow.models.tree_fit import TreeFit
 from hedgerow.models.trees import Beliefs, Markov
 from hedgerow.queries import Blocks, LinearQuery, Marginal, Measurable, Measurement
@@ -167,7 +167,7 @@ def _informative(measurements: Sequence[Measurement]) -> Sequence[Measurement]:
 
 def _fit_adapted(model: Model, measurements: Sequence[Measurement], rule: Proximal) -> None:
     """Fit to tables for as long as pays, and with longer steps to queries while noise does not explain what is left."""
-    if fits_top_down(measurements):  # from the top down, which has no length
+    if measured_levels(measurements):  # from the top down, which has no length
         _fit(model, measurements, rule)
         return
     length = 1.0
@@ -256,8 +256,8 @@ def _beside_nested(model: Model, measurements: Sequence[Measurement], rule: Rule
         several = [place for place in inside if len(bases[place]) > 1]
         blocks = any(isinstance(measurements[place].target, Blocks) for place in several)
         known = [measurements[place] for place in (several if blocks else inside)]
-        if fits_top_down(known):
-            fit_top_down(model, known)
+        if levels := measured_levels(known):
+            fit_top_down(model, known, levels)
             left = [place for place in left if place not in inside]
         elif nested(known):
             if blocks and len(several) < len(inside):  # inside its blocks, the hypothesis stays as these leave it

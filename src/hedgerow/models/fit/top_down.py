@@ -23,7 +23,6 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.domain import Clique, Domain, places_in
-from hedgerow.errors import ConfigError
 from hedgerow.models.core import Model
 from hedgerow.models.core.steps import FLOOR
 from hedgerow.models.fit.chains import sums_of
@@ -113,27 +112,25 @@ def added_names(coarse: Clique, fine: Clique) -> Clique:
     return tuple(name for name in fine if name not in coarse)
 
 
-def fits_top_down(measurements: Sequence[Measurement]) -> bool:
-    """Whether they are whole tables that are fitted from the top down, see `levels_of`.
+def measured_levels(measurements: Sequence[Measurement]) -> list[Clique]:
+    """The levels of measurements that are whole tables with levels, see `levels_of`; none if they are not.
 
     Args:
         measurements: Measurements over one domain.
     """
     if not all(isinstance(each.target, Marginal) and each.target.within is None for each in measurements):
-        return False
+        return []
     scopes = dict.fromkeys(each.target.scope for each in measurements)
-    return len(scopes) > 1 and bool(levels_of(measurements[0].target.domain, scopes))
+    return levels_of(measurements[0].target.domain, scopes) if len(scopes) > 1 else []
 
 
-def fit_top_down(model: Model, measurements: Sequence[Measurement]) -> None:
+def fit_top_down(model: Model, measurements: Sequence[Measurement], levels: Sequence[Clique]) -> None:
     """Divide the counts of each level among those of the next finer one, from the model as it is, in place.
 
     Args:
         model: The hypothesis.
-        measurements: Tables that have levels, see `levels_of`.
-
-    Raises:
-        ConfigError: They have none.
+        measurements: Tables that have levels.
+        levels: Those of the tables, see `measured_levels`.
 
     Example:
         >>> from hedgerow.domain import Domain, IntegerRange
@@ -145,14 +142,11 @@ def fit_top_down(model: Model, measurements: Sequence[Measurement]) -> None:
         >>> counts = np.array([60.0, 0.0, 10.0, 10.0, 10.0, 0.0, 10.0, 0.0])
         >>> noisy = [Measurement(fives, counts, NoiseKind.LAPLACE, 1.0),
         ...          Measurement(ages, np.full(40, 2.5), NoiseKind.LAPLACE, 10.0)]
-        >>> fit_top_down(model, noisy)
+        >>> fit_top_down(model, noisy, measured_levels(noisy))
         >>> model.marginals([("sex", "age.5")])[0].round()
         array([[60.,  0., 10., 10.],
                [10.,  0.,  9.,  1.]])
     """
-    if not fits_top_down(measurements):
-        raise ConfigError("the tables have no levels that follow each other", remedy="use Proximal() or Sweeps()")
-    levels = levels_of(model.domain, dict.fromkeys(each.target.scope for each in measurements))
     scope = levels[-1]
     start = model.marginals([scope])[0]
     masses = start.reshape(-1)
